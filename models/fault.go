@@ -1,0 +1,105 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// Kind is the class of a failure. Each kind has its own remedy.
+type Kind string
+
+// The kinds of failures. What is recognised as which, and what follows, stands
+// in package diagnose.
+const (
+	KindCapacity   Kind = "capacity"   // the model has no room
+	KindRate       Kind = "rate"       // the account's own limit a minute
+	QuotaUsage     Kind = "usage"      // the account's allowance, until it resets
+	KindBilling    Kind = "billing"    // the plan or its balance
+	KindAuth       Kind = "auth"       // key or permission
+	KindModel      Kind = "model"      // the endpoint does not know the name
+	KindRequest    Kind = "request"    // refused as it stands
+	KindSize       Kind = "size"       // too long for the window
+	KindServer     Kind = "server"     // broke at the provider
+	KindGateway    Kind = "gateway"    // something else answered in the model's place
+	KindNetwork    Kind = "network"    // no connection
+	KindAbsent     Kind = "absent"     // nothing runs at that local address
+	KindStream     Kind = "stream"     // the reply broke off or fell silent
+	KindIncomplete Kind = "incomplete" // the reply was truncated or filtered
+	KindCancelled  Kind = "cancelled"  // the user's own doing
+)
+
+// Scope is what a failure says something about.
+type Scope string
+
+// The scopes of failures.
+const (
+	ScopeRequest  Scope = "request"
+	ScopeModel    Scope = "model"
+	ScopeAccount  Scope = "account"
+	ScopeProvider Scope = "provider"
+	ScopeNetwork  Scope = "network"
+	ScopeLocal    Scope = "local"
+)
+
+// Phase is how far the reply had come.
+type Phase string
+
+// The phases of a reply.
+const (
+	BeforeHeaders Phase = "before headers"
+	BeforeEvent   Phase = "before first event"
+	InReasoning   Phase = "in reasoning"
+	InText        Phase = "in text"
+	InArguments   Phase = "in tool arguments"
+	BetweenItems  Phase = "between items"
+	AfterLastItem Phase = "after the last item"
+)
+
+// Fault is a failed attempt: what it is, where it broke and the evidence.
+// A field that nobody reported is empty; nothing in it is guessed.
+type Fault struct {
+	Kind  Kind  `json:"kind"`
+	Scope Scope `json:"scope,omitempty"`
+	Phase Phase `json:"phase,omitempty"`
+
+	Target Target `json:"target,omitzero"`
+	Served string `json:"served_model,omitempty"`
+
+	Status    int    `json:"status,omitempty"` // HTTP
+	Code      string `json:"code,omitempty"`
+	Type      string `json:"type,omitempty"`
+	Param     string `json:"param,omitempty"`
+	Message   string `json:"message,omitempty"` // the server's own words
+	Raw       string `json:"raw,omitempty"`     // the server's reply, bounded and without secrets
+	RequestID string `json:"request_id,omitempty"`
+
+	Delayed    bool          `json:"delayed,omitempty"`      // the server stated a delay
+	RetryAfter time.Duration `json:"retry_after,omitempty"`  // that delay; may be 0 when a stated date has passed
+	ResetAt    time.Time     `json:"reset_at,omitzero"`      // when an allowance returns
+	Retry      *bool         `json:"should_retry,omitempty"` // the server's x-should-retry, which overrides the kind
+	Bytes      int64         `json:"bytes,omitempty"`        // received
+	Events     int64         `json:"events,omitempty"`       // decoded
+	Elapsed    time.Duration `json:"elapsed,omitempty"`      // since the request went out
+	Hint       string        `json:"hint,omitempty"`         // what a person can do
+	Nearest    []string      `json:"nearest,omitempty"`      // names the endpoint does know
+	Err        error         `json:"-"`                      // the cause inside this program, if there is one
+}
+
+// Error gives kind, place and the server's words in one line.
+func (f *Fault) Error() string {
+	words := cmp.Or(f.Message, f.Code, f.Type)
+	if words == "" && f.Err != nil {
+		words = f.Err.Error()
+	}
+	if words == "" && f.Status != 0 {
+		words = fmt.Sprintf("HTTP status %d", f.Status)
+	}
+	if f.Target != (Target{}) {
+		return fmt.Sprintf("%s at %s: %s", f.Kind, f.Target, cmp.Or(words, "unknown reason"))
+	}
+	return fmt.Sprintf("%s: %s", f.Kind, cmp.Or(words, "unknown reason"))
+}
+
+// Unwrap gives the cause inside this program.
+func (f *Fault) Unwrap() error { return f.Err }

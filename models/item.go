@@ -1,0 +1,57 @@
+package models
+
+import "encoding/json"
+
+// ItemKind tells the parts of a conversation apart.
+type ItemKind string
+
+// The kinds of items.
+const (
+	Message   ItemKind = "message"   // words of the user, the developer or the model
+	Reasoning ItemKind = "reasoning" // the model's thinking: a summary, and what its maker needs back
+	Call      ItemKind = "call"      // the model calls a tool
+	Output    ItemKind = "output"    // what the tool returned
+)
+
+// Role says who speaks in a Message.
+type Role string
+
+// The roles of a conversation.
+const (
+	User      Role = "user"
+	Developer Role = "developer" // belay itself: surroundings, notes about interrupted work
+	Assistant Role = "assistant"
+)
+
+// Origin is who made an item. A reasoning item means something only to its
+// maker, so it is sent back to the same origin and to no other.
+type Origin struct {
+	Provider string `json:"provider,omitempty"`
+	API      API    `json:"api,omitempty"`
+	Model    string `json:"model,omitempty"`
+}
+
+// Item is one part of a conversation, the same for every API.
+type Item struct {
+	Kind   ItemKind `json:"kind"`
+	ID     string   `json:"id,omitempty"` // the provider's own id, if it gave one
+	Role   Role     `json:"role,omitempty"`
+	Text   string   `json:"text,omitempty"` // of a message, of a reasoning summary, of an output
+	Images []Image  `json:"images,omitempty"`
+
+	CallID    string `json:"call_id,omitempty"`   // joins a Call and its Output
+	Name      string `json:"name,omitempty"`      // the tool's name in a Call
+	Arguments string `json:"arguments,omitempty"` // of a Call, as the model wrote them: possibly not JSON
+
+	Origin Origin          `json:"origin,omitzero"`
+	Raw    json.RawMessage `json:"raw,omitempty"` // as received; sent back unchanged to the same Origin
+}
+
+// Image is a picture in a message or in a tool's output.
+type Image struct {
+	MIME string `json:"mime"`
+	Data []byte `json:"data"`
+}
+
+// Say makes a message item.
+func Say(role Role, text string) Item { return Item{Kind: Message, Role: role, Text: text} }

@@ -1,0 +1,163 @@
+// Package models holds the nouns of talking to a language model: which model,
+// what is asked, what comes back piece by piece, and what went wrong.
+//
+// It decides nothing. The verbs live in its children: openai makes one attempt,
+// diagnose names a failure, catalog knows the models, route retries and
+// switches, rehearsal answers by script.
+package models
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+)
+
+// Tier is how much model a piece of work deserves. A tier is an ordered list
+// of targets in the settings; people press a key for a tier, never for a model.
+type Tier string
+
+// The three tiers, from the most able to the roomiest.
+const (
+	Heavy  Tier = "heavy"
+	Medium Tier = "medium"
+	Light  Tier = "light"
+)
+
+// Tiers lists all tiers from heavy to light.
+func Tiers() []Tier { return []Tier{Heavy, Medium, Light} }
+
+// ParseTier reads a tier's name, ignoring case and spaces around it.
+func ParseTier(s string) (Tier, error) {
+	t := Tier(strings.ToLower(strings.TrimSpace(s)))
+	if t.Rank() < 0 {
+		return "", fmt.Errorf("unknown tier %q: use heavy, medium or light", s)
+	}
+	return t, nil
+}
+
+// Rank is 0 for heavy, 1 for medium, 2 for light and -1 for anything else.
+func (t Tier) Rank() int {
+	for i, known := range Tiers() {
+		if t == known {
+			return i
+		}
+	}
+	return -1
+}
+
+// Target is one model at one provider, the unit that can be full or free.
+type Target struct {
+	Provider string `json:"provider"` // the provider's name in the settings
+	Model    string `json:"model"`    // the name the endpoint knows, sent as it is
+}
+
+// String gives the form used in settings and messages: provider/model.
+func (t Target) String() string {
+	if t == (Target{}) {
+		return ""
+	}
+	return t.Provider + "/" + t.Model
+}
+
+// ParseTarget reads provider/model. Only the first slash divides: a model's
+// name may hold more of them (openrouter/anthropic/claude).
+func ParseTarget(s string) (Target, error) {
+	provider, model, ok := strings.Cut(s, "/")
+	if !ok || provider == "" || model == "" {
+		return Target{}, fmt.Errorf("model %q: write provider/model, such as openai/gpt-5.6-sol", s)
+	}
+	return Target{Provider: provider, Model: model}, nil
+}
+
+// API is the wire protocol of an endpoint.
+type API string
+
+// The two protocols of OpenAI-compatible endpoints.
+const (
+	Responses API = "responses"
+	Chat      API = "chat"
+)
+
+// Provider is an endpoint and how to speak to it.
+type Provider struct {
+	Name        string
+	BaseURL     string            // up to and including the version, such as https://api.openai.com/v1
+	API         API               //
+	Key         string            // the secret itself; never printed, never logged
+	KeyEnv      string            // the variable the key came from or should come from, for hints
+	Headers     map[string]string // sent with every request
+	Concurrency int               // requests at once; 0 means no limit of ours
+	Local       bool              // on a loopback address
+}
+
+// Price is in US dollars for a million tokens; zero means unknown or free.
+type Price struct {
+	Input  float64 `json:"input"`
+	Cached float64 `json:"cached"`
+	Output float64 `json:"output"`
+}
+
+// Model is what is known of a target before anything is sent to it.
+type Model struct {
+	Target    Target
+	Short     string   // a name of a few letters for the screen, such as sol
+	Window    int64    // tokens a request and its reply may take together; 0 when unknown
+	MaxOutput int64    // tokens a reply may take; 0 when unknown
+	Price     Price    //
+	Tools     bool     // can call functions
+	Images    bool     // can be shown pictures
+	Reasoning bool     // thinks before it answers
+	Efforts   []string // reasoning efforts it knows
+	Known     bool     // the catalogue or the settings describe it; otherwise the rest are defaults
+}
+
+// Cost is what u costs at this model's prices, in US dollars.
+func (m Model) Cost(u Usage) float64 {
+	fresh := max(u.Input-u.Cached, 0)
+	cached := m.Price.Cached
+	if cached == 0 {
+		cached = m.Price.Input
+	}
+	return (float64(fresh)*m.Price.Input + float64(u.Cached)*cached + float64(u.Output)*m.Price.Output) / 1e6
+}
+
+// Usage counts the tokens of one reply or the sum of several.
+type Usage struct {
+	Input     int64 `json:"input"`     // all input tokens, cached ones included
+	Cached    int64 `json:"cached"`    // of Input, those read from the provider's cache
+	Output    int64 `json:"output"`    // all output tokens, reasoning included
+	Reasoning int64 `json:"reasoning"` // of Output, those spent on reasoning
+}
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Cached + v.Cached, u.Output + v.Output, u.Reasoning + v.Reasoning}
+}
+
+// Request is one question to a model, whole and self-contained.
+type Request struct {
+	Instructions string // the system text
+	Items        []Item // the conversation, oldest first; every call has exactly one output
+	Tools        []ToolSpec
+	MaxOutput    int64  // tokens; 0 leaves it to the provider
+	Effort       string // reasoning effort; empty leaves it to the provider
+	CacheKey     string // prompt_cache_key: the same for the requests of one session
+	Operation    string // one id for all attempts at this request
+	Whole        bool   // ask for the reply in one piece instead of a stream
+}
+
+// ToolSpec describes a function that the model may call.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      []byte // JSON Schema of the arguments, an object
+}
+
+// Client makes exactly one attempt at a request: it never retries, waits or
+// switches. The sequence yields chunks in the order of the wire; it ends after
+// a Finished chunk, or with one last pair whose error is a *Fault. Leaving the
+// loop early abandons the attempt and frees the connection.
+type Client interface {
+	Stream(ctx context.Context, target Target, req Request) iter.Seq2[Chunk, error]
+}
