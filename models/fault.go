@@ -14,7 +14,7 @@ type Kind string
 const (
 	KindCapacity   Kind = "capacity"   // the model has no room
 	KindRate       Kind = "rate"       // the account's own limit a minute
-	QuotaUsage     Kind = "usage"      // the account's allowance, until it resets
+	KindUsage      Kind = "usage"      // the account's allowance, until it resets
 	KindBilling    Kind = "billing"    // the plan or its balance
 	KindAuth       Kind = "auth"       // key or permission
 	KindModel      Kind = "model"      // the endpoint does not know the name
