@@ -1,0 +1,134 @@
+package session
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"belay/models"
+)
+
+// Apply moves the state on by one record of the log. It is total: a record
+// that makes no sense in the present state changes as little as it can.
+func (s *Session) Apply(r Record) {
+	s.Events, s.Updated = max(s.Events, r.Seq), r.Time
+	switch e := r.Event.(type) {
+	case Created:
+		s.ID, s.Created, s.Project, s.Parent = r.Session, r.Time, e.Project, e.Parent
+		s.Tier, s.Mode, s.Status = e.Tier, e.Mode, Idle
+	case Renamed:
+		s.Title, s.Named = e.Title, e.Title != ""
+	case Filed:
+		s.Archived, s.Deleted = e.Archived, e.Deleted
+	case TierChosen:
+		s.Tier = e.Tier
+	case ModeChosen:
+		s.Mode = e.Mode
+	case PromptQueued:
+		s.unqueue(e.Prompt.ID)
+		s.Queue = append(slices.Clone(s.Queue), e.Prompt)
+	case PromptUnqueued:
+		s.unqueue(e.ID)
+	case PlanChanged:
+		s.Plan = e.Tasks
+	case Switched:
+		s.Target = e.To
+	case ReplyEnded:
+		s.Target, s.Served, s.Window = e.Target, e.Served, e.Window
+		s.Context = e.Usage.Input + e.Usage.Output
+		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
+	case ItemAdded:
+		if e.Item.Kind == models.Message && e.Item.Role == models.Assistant {
+			s.LastLine = line(e.Item.Text)
+		}
+	default:
+		s.applyTurn(r)
+	}
+}
+
+// applyTurn handles the events that begin, carry and end a turn.
+func (s *Session) applyTurn(r Record) {
+	switch e := r.Event.(type) {
+	case TurnStarted:
+		s.unqueue(e.Prompt.ID)
+		s.Turn, s.Began = r.Turn, r.Time
+		s.run()
+		s.Rung = 0
+		s.Plan = nil
+		s.LastLine = line(e.Prompt.Text)
+		if !s.Named && s.Title == "" {
+			s.Title = line(e.Prompt.Text)
+		}
+	case TurnResumed:
+		s.run()
+	case ToolStarted:
+		s.Effects = append(slices.Clone(s.Effects), e.Effect)
+	case ToolEnded:
+		s.Effects = without(s.Effects, func(x Effect) bool { return x.CallID == e.CallID })
+		s.settle(e.CallID)
+	case ApprovalAsked:
+		s.settle(e.Approval.CallID)
+		s.Asked = append(slices.Clone(s.Asked), e.Approval)
+		s.Status = Asking
+	case ApprovalAnswered:
+		s.settle(e.Answer.CallID)
+	case TurnEnded:
+		s.Fault, s.Retry, s.Rung, s.Asked = e.Fault, e.Retry, e.Rung, nil
+		switch e.Outcome {
+		case OutcomeDone:
+			s.Status = Idle
+		case OutcomeParked:
+			s.Status = Parked
+		case OutcomeStopped:
+			s.Status = Stopped
+			if e.Interrupted {
+				s.Status = Interrupted
+			}
+		case OutcomeNeedsPerson:
+			s.Status = NeedsPerson
+		default:
+			s.Status = Failed
+		}
+	}
+}
+
+func (s *Session) run() {
+	s.Status, s.Fault, s.Retry = Running, nil, time.Time{}
+}
+
+func (s *Session) settle(callID string) {
+	s.Asked = without(s.Asked, func(a Approval) bool { return a.CallID == callID })
+	if s.Status == Asking && len(s.Asked) == 0 {
+		s.Status = Running
+	}
+}
+
+func (s *Session) unqueue(id string) {
+	s.Queue = without(s.Queue, func(q Queued) bool { return q.ID == id })
+}
+
+// without copies list less what drop matches. States are handed out by value,
+// so Apply never writes into a slice that somebody may still be reading.
+func without[T any](list []T, drop func(T) bool) []T {
+	var kept []T
+	for _, x := range list {
+		if !drop(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+// line is the first line of a text, bounded for lists and titles.
+func line(text string) string {
+	text = strings.TrimSpace(text)
+	if first, _, more := strings.Cut(text, "\n"); more {
+		text = strings.TrimSpace(first)
+	}
+	const limit = 120
+	if utf8.RuneCountInString(text) > limit {
+		text = string([]rune(text)[:limit-1]) + "…"
+	}
+	return text
+}

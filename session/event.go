@@ -1,0 +1,339 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"belay/models"
+)
+
+// Record is an event in its place in the log.
+type Record struct {
+	Session ID        `json:"session"`
+	Seq     int64     `json:"seq"` // from 1 without gaps; 0 for what is shown but not stored
+	Turn    int       `json:"turn"`
+	Time    time.Time `json:"time"`
+	Event   Event     `json:"-"`
+}
+
+// Event is something that happened in a session. The set is closed. Events
+// that are not Durable are published and forgotten.
+type Event interface{ event() }
+
+// Created is the first event of every session.
+type Created struct {
+	Project string      `json:"project"`
+	Tier    models.Tier `json:"tier"`
+	Mode    Mode        `json:"mode"`
+	Parent  ID          `json:"parent,omitempty"`
+}
+
+// Renamed gives the session a title of the user's.
+type Renamed struct {
+	Title string `json:"title"`
+}
+
+// Filed moves the session into or out of the archive or the bin.
+type Filed struct {
+	Archived bool      `json:"archived"`
+	Deleted  time.Time `json:"deleted,omitzero"`
+}
+
+// TierChosen is a press of a tier key, or a choice on the command line.
+type TierChosen struct {
+	Tier models.Tier `json:"tier"`
+}
+
+// ModeChosen sets which tool calls run without asking.
+type ModeChosen struct {
+	Mode Mode `json:"mode"`
+}
+
+// PromptQueued puts a message behind the running turn.
+type PromptQueued struct {
+	Prompt Prompt `json:"prompt"`
+}
+
+// PromptUnqueued takes a queued message back.
+type PromptUnqueued struct {
+	ID string `json:"id"`
+}
+
+// TurnStarted begins a turn with a user's message; if that message was queued,
+// it leaves the queue. Note is added by belay for the model: surroundings that
+// changed, what an interruption left behind.
+type TurnStarted struct {
+	Prompt Prompt `json:"prompt"`
+	Note   string `json:"note,omitempty"`
+}
+
+// TurnResumed goes on with the last turn after it was parked, failed, stopped
+// or interrupted. No message is added to the conversation.
+type TurnResumed struct {
+	Why string `json:"why"`
+}
+
+// ItemAdded commits an item of the conversation.
+type ItemAdded struct {
+	Item models.Item `json:"item"`
+}
+
+// CutOff keeps what a failed or stopped attempt had said. It is shown, never
+// sent back, and gives way to the next words of the model.
+type CutOff struct {
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+	Call      string `json:"call,omitempty"`    // the tool whose arguments were being written
+	Stopped   bool   `json:"stopped,omitempty"` // by the user: will not be written again
+}
+
+// ToolStarted is written and synced before the tool does anything.
+type ToolStarted struct {
+	Effect Effect `json:"effect"`
+}
+
+// ToolEnded is written and synced before the model hears of the result.
+type ToolEnded struct {
+	CallID  string         `json:"call_id"`
+	Tool    string         `json:"tool"`
+	Title   string         `json:"title"`
+	Output  string         `json:"output"` // what the model is told, bounded
+	Images  []models.Image `json:"images,omitempty"`
+	Summary string         `json:"summary,omitempty"` // for the screen: "212 lines", "exit 1"
+	Diff    string         `json:"diff,omitempty"`    // unified, of a changed file
+	Error   bool           `json:"error,omitempty"`
+	Denied  bool           `json:"denied,omitempty"`
+	Unknown bool           `json:"unknown,omitempty"` // interrupted: whether it was done is not known
+	Took    time.Duration  `json:"took"`
+	File    string         `json:"file,omitempty"` // where the whole output is kept, if it was longer
+}
+
+// ApprovalAsked says that a tool call waits for a person.
+type ApprovalAsked struct {
+	Approval Approval `json:"approval"`
+}
+
+// ApprovalAnswered is the person's word.
+type ApprovalAnswered struct {
+	Answer Answer `json:"answer"`
+}
+
+// PlanChanged replaces the model's plan.
+type PlanChanged struct {
+	Tasks []Task `json:"tasks"`
+}
+
+// AttemptFailed records a failed attempt and the next move.
+type AttemptFailed struct {
+	Number int           `json:"attempt"`
+	Of     int           `json:"of"`
+	Tier   models.Tier   `json:"tier"`
+	Target models.Target `json:"target"`
+	Fault  *models.Fault `json:"fault"`
+	Next   models.Next   `json:"next"`
+	Delay  time.Duration `json:"delay"`
+}
+
+// Switched records that another target took over.
+type Switched struct {
+	From     models.Target `json:"from"`
+	To       models.Target `json:"to"`
+	FromTier models.Tier   `json:"from_tier"`
+	ToTier   models.Tier   `json:"to_tier"`
+	Fault    *models.Fault `json:"fault,omitempty"` // nil: the user asked for it
+}
+
+// ReplyEnded records who served a reply and what it took.
+type ReplyEnded struct {
+	Tier      models.Tier   `json:"tier"`
+	Target    models.Target `json:"target"`
+	Served    string        `json:"served,omitempty"`
+	RequestID string        `json:"request_id,omitempty"`
+	Usage     models.Usage  `json:"usage"`
+	Cost      float64       `json:"cost"`
+	Window    int64         `json:"window,omitempty"`
+	LeftOut   int           `json:"left_out,omitempty"` // items that did not fit into the request
+}
+
+// Outcome is how a turn ended.
+type Outcome string
+
+// The outcomes of a turn.
+const (
+	OutcomeDone        Outcome = "done"
+	OutcomeFailed      Outcome = "failed"
+	OutcomeParked      Outcome = "parked"
+	OutcomeStopped     Outcome = "stopped"
+	OutcomeNeedsPerson Outcome = "needs person"
+)
+
+// TurnEnded ends a turn; each turn has exactly one, or one more for each
+// TurnResumed.
+type TurnEnded struct {
+	Outcome     Outcome       `json:"outcome"`
+	Fault       *models.Fault `json:"fault,omitempty"`
+	Reason      string        `json:"reason,omitempty"`      // for people, when there is no fault
+	Interrupted bool          `json:"interrupted,omitempty"` // belay ended in mid-turn; written by the one that found it
+	Limit       bool          `json:"limit,omitempty"`       // a limit that the user set was reached
+	Retry       time.Time     `json:"retry,omitzero"`        // parked: when it goes on
+	Rung        int           `json:"rung,omitempty"`
+}
+
+// Noted tells the user something that belongs to no other event.
+type Noted struct {
+	Text string `json:"text"`
+}
+
+// Unknown is an event that a newer belay wrote. It is kept and not understood.
+type Unknown struct {
+	Type string
+	Data json.RawMessage
+}
+
+// TextDelta is the next piece of the model's words; not durable.
+type TextDelta struct{ Text string }
+
+// ReasoningDelta is the next piece of the reasoning summary; not durable.
+type ReasoningDelta struct{ Text string }
+
+// CallDelta shows that arguments of a tool call are being written; not durable.
+type CallDelta struct {
+	CallID string
+	Name   string
+	Bytes  int // of arguments so far
+}
+
+// ToolOutput is the next piece of a running command's output; not durable.
+type ToolOutput struct {
+	CallID string
+	Text   string
+}
+
+// AttemptStarted says that a request goes out; not durable.
+type AttemptStarted struct {
+	Number int
+	Of     int
+	Tier   models.Tier
+	Target models.Target
+}
+
+// ReplyOpened says that the endpoint has answered, and who serves; not durable.
+type ReplyOpened struct {
+	Target    models.Target
+	Served    string
+	RequestID string
+}
+
+// Waiting says that nothing is sent until a time; not durable.
+type Waiting struct {
+	Number int
+	Of     int
+	Until  time.Time
+	Target models.Target
+	Fault  *models.Fault
+}
+
+func (Created) event()          {}
+func (Renamed) event()          {}
+func (Filed) event()            {}
+func (TierChosen) event()       {}
+func (ModeChosen) event()       {}
+func (PromptQueued) event()     {}
+func (PromptUnqueued) event()   {}
+func (TurnStarted) event()      {}
+func (TurnResumed) event()      {}
+func (ItemAdded) event()        {}
+func (CutOff) event()           {}
+func (ToolStarted) event()      {}
+func (ToolEnded) event()        {}
+func (ApprovalAsked) event()    {}
+func (ApprovalAnswered) event() {}
+func (PlanChanged) event()      {}
+func (AttemptFailed) event()    {}
+func (Switched) event()         {}
+func (ReplyEnded) event()       {}
+func (TurnEnded) event()        {}
+func (Noted) event()            {}
+func (Unknown) event()          {}
+func (TextDelta) event()        {}
+func (ReasoningDelta) event()   {}
+func (CallDelta) event()        {}
+func (ToolOutput) event()       {}
+func (AttemptStarted) event()   {}
+func (ReplyOpened) event()      {}
+func (Waiting) event()          {}
+
+// durable maps the stored name of each durable event to its type. The names
+// are on users' disks: never change one, only add.
+var durable = map[string]reflect.Type{
+	"created":           reflect.TypeFor[Created](),
+	"renamed":           reflect.TypeFor[Renamed](),
+	"filed":             reflect.TypeFor[Filed](),
+	"tier.chosen":       reflect.TypeFor[TierChosen](),
+	"mode.chosen":       reflect.TypeFor[ModeChosen](),
+	"prompt.queued":     reflect.TypeFor[PromptQueued](),
+	"prompt.unqueued":   reflect.TypeFor[PromptUnqueued](),
+	"turn.started":      reflect.TypeFor[TurnStarted](),
+	"turn.resumed":      reflect.TypeFor[TurnResumed](),
+	"item":              reflect.TypeFor[ItemAdded](),
+	"cut.off":           reflect.TypeFor[CutOff](),
+	"tool.started":      reflect.TypeFor[ToolStarted](),
+	"tool.ended":        reflect.TypeFor[ToolEnded](),
+	"approval.asked":    reflect.TypeFor[ApprovalAsked](),
+	"approval.answered": reflect.TypeFor[ApprovalAnswered](),
+	"plan":              reflect.TypeFor[PlanChanged](),
+	"attempt.failed":    reflect.TypeFor[AttemptFailed](),
+	"switched":          reflect.TypeFor[Switched](),
+	"reply.ended":       reflect.TypeFor[ReplyEnded](),
+	"turn.ended":        reflect.TypeFor[TurnEnded](),
+	"noted":             reflect.TypeFor[Noted](),
+}
+
+var durableNames = func() map[reflect.Type]string {
+	names := make(map[reflect.Type]string, len(durable))
+	for name, t := range durable {
+		names[t] = name
+	}
+	return names
+}()
+
+// Durable reports whether an event belongs in the log.
+func Durable(e Event) bool {
+	if _, ok := e.(Unknown); ok {
+		return true
+	}
+	_, ok := durableNames[reflect.TypeOf(e)]
+	return ok
+}
+
+// Encode gives a durable event's stored name and its JSON.
+func Encode(e Event) (name string, data []byte, err error) {
+	if u, ok := e.(Unknown); ok {
+		return u.Type, u.Data, nil
+	}
+	name, ok := durableNames[reflect.TypeOf(e)]
+	if !ok {
+		return "", nil, fmt.Errorf("encode event %T: it is not stored", e)
+	}
+	data, err = json.Marshal(e)
+	if err != nil {
+		return "", nil, fmt.Errorf("encode event %s: %w", name, err)
+	}
+	return name, data, nil
+}
+
+// Decode reads a stored event. A name that this belay does not know gives an
+// Unknown, so that a log written by a newer one still opens.
+func Decode(name string, data []byte) (Event, error) {
+	t, ok := durable[name]
+	if !ok {
+		return Unknown{Type: name, Data: append([]byte(nil), data...)}, nil
+	}
+	v := reflect.New(t)
+	if err := json.Unmarshal(data, v.Interface()); err != nil {
+		return nil, fmt.Errorf("decode event %s: %w", name, err)
+	}
+	return v.Elem().Interface().(Event), nil
+}

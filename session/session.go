@@ -1,0 +1,151 @@
+// Package session holds the nouns of a session: the events it is made of, and
+// the state that follows from them.
+//
+// A session is an append-only log of events. Everything else (transcript,
+// plan, status line, JSON output, what a model is asked next) is a fold over
+// that log, so whatever was recorded can be gone on from.
+package session
+
+import (
+	"time"
+
+	"belay/models"
+)
+
+// ID names a session. It is short enough to type; any unique beginning will do.
+type ID string
+
+// Status is what a session is doing, as far as its log tells.
+type Status string
+
+// The states of a session.
+const (
+	Idle        Status = "idle"        // nothing to do: new, or the last turn is done
+	Running     Status = "running"     // a turn is under way
+	Asking      Status = "asks you"    // a tool call waits for approval
+	Parked      Status = "parked"      // the model gave way; goes on later
+	Failed      Status = "failed"      // the last turn ended with a fault
+	Stopped     Status = "stopped"     // the user stopped the last turn
+	NeedsPerson Status = "needs you"   // something happened that only a person can judge
+	Interrupted Status = "interrupted" // belay ended in mid-turn
+)
+
+// Mode is which tool calls run without asking.
+type Mode string
+
+// The approval modes, from careful to free.
+const (
+	Ask   Mode = "ask"   // everything but reading asks
+	Edits Mode = "edits" // file changes in the workspace run, commands ask
+	All   Mode = "all"   // everything runs that is not forbidden
+)
+
+// Modes lists the approval modes in the order the mode key walks through them.
+func Modes() []Mode { return []Mode{Ask, Edits, All} }
+
+// Session is the state that follows from a session's log: small, whatever the
+// length of the log, and stored beside it so that listing and opening never
+// read the whole.
+type Session struct {
+	ID      ID        `json:"id"`
+	Project string    `json:"project"` // the absolute path of the workspace
+	Title   string    `json:"title"`   // the user's, or the beginning of the first prompt
+	Named   bool      `json:"named,omitempty"`
+	Parent  ID        `json:"parent,omitempty"` // what it was forked from
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+
+	Archived bool      `json:"archived,omitempty"`
+	Deleted  time.Time `json:"deleted,omitzero"` // can be undone until it is purged
+
+	Tier   models.Tier   `json:"tier"`
+	Mode   Mode          `json:"mode"`
+	Target models.Target `json:"target,omitzero"` // who served last
+	Served string        `json:"served,omitempty"`
+
+	Status  Status        `json:"status"`
+	Turn    int           `json:"turn"`              // the number of the last turn; the first is 1
+	Began   time.Time     `json:"began,omitzero"`    // when that turn began
+	Fault   *models.Fault `json:"fault,omitempty"`   // why it failed or is parked
+	Retry   time.Time     `json:"retry,omitzero"`    // parked: when it goes on by itself; zero: only when asked
+	Rung    int           `json:"rung,omitempty"`    // parked: how many times in a row
+	Queue   []Queued      `json:"queue,omitempty"`   // messages that leave after the running turn
+	Asked   []Approval    `json:"asked,omitempty"`   // unanswered
+	Effects []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
+	Plan    []Task        `json:"plan,omitempty"`
+
+	Context  int64        `json:"context,omitempty"` // input tokens of the last request, as the provider counted them
+	Window   int64        `json:"window,omitempty"`  // of the target that served last
+	Usage    models.Usage `json:"usage"`
+	Cost     float64      `json:"cost"` // US dollars, as far as prices are known
+	LastLine string       `json:"last_line,omitempty"`
+	Events   int64        `json:"events"` // the sequence number of the last event
+}
+
+// Prompt is what a person sends.
+type Prompt struct {
+	ID     string         `json:"id"` // made by the sender; the same id is accepted once
+	Text   string         `json:"text"`
+	Images []models.Image `json:"images,omitempty"`
+}
+
+// Queued is a prompt that waits for the running turn to be done.
+type Queued = Prompt
+
+// Task is one line of the plan that the model keeps for the user to see.
+type Task struct {
+	Text   string `json:"text"`
+	Status string `json:"status"` // pending, active or done
+}
+
+// Class is how much a tool call can change, and with that what a crash in the
+// middle of it means.
+type Class string
+
+// The classes of tool calls.
+const (
+	Read  Class = "read"  // changes nothing: may run again
+	Write Class = "write" // changes one file: its hash tells whether it was done
+	Run   Class = "run"   // runs a command or reaches outside: cannot be told
+)
+
+// Effect is a tool call that was about to run, written down before it did.
+type Effect struct {
+	ID     string `json:"id"` // of turn, call and canonical arguments
+	CallID string `json:"call_id"`
+	Tool   string `json:"tool"`
+	Class  Class  `json:"class"`
+	Args   string `json:"args"`             // JSON
+	Title  string `json:"title"`            // what is done, in a few words: a path, a command
+	Path   string `json:"path,omitempty"`   // of the file that a Write changes
+	Before string `json:"before,omitempty"` // SHA-256 of that file, "none" if it did not exist
+	After  string `json:"after,omitempty"`
+	PID    int    `json:"pid,omitempty"` // process group of a command
+}
+
+// Approval is a tool call that asks before it runs.
+type Approval struct {
+	CallID string `json:"call_id"`
+	Tool   string `json:"tool"`
+	Class  Class  `json:"class"`
+	Title  string `json:"title"`            // what would be done, in a few words
+	Detail string `json:"detail,omitempty"` // the diff or the whole command
+	Args   string `json:"args"`             // JSON
+	Reason string `json:"reason,omitempty"` // why it asks
+	Always string `json:"always,omitempty"` // what "always" would allow here from now on; empty: cannot be allowed for good
+}
+
+// Answer is a person's word on an approval.
+type Answer struct {
+	CallID string `json:"call_id"`
+	Allow  bool   `json:"allow"`
+	Always bool   `json:"always,omitempty"` // also from now on, in this project
+	Args   string `json:"args,omitempty"`   // edited arguments, JSON
+	Words  string `json:"words,omitempty"`  // told to the model when the call is denied
+}
+
+// Live reports whether a turn has begun and not ended.
+func (s *Session) Live() bool { return s.Status == Running || s.Status == Asking }
+
+// NeedsYou reports whether only a person can move the session on.
+func (s *Session) NeedsYou() bool { return s.Status == Asking || s.Status == NeedsPerson }
