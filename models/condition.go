@@ -1,0 +1,26 @@
+package models
+
+import "time"
+
+// State is how a target is doing.
+type State string
+
+// The states of a target.
+const (
+	Ready    State = "has room"
+	Trying   State = "trying again" // a request waits for its next attempt
+	Resting  State = "resting"      // its circuit is open
+	HalfOpen State = "untried"      // rested; the next request tells
+	Out      State = "out"          // unusable: no key, unknown name, limit reached
+	Aside    State = "set aside"    // by the user
+)
+
+// Condition is a target and its state, as the screen shows it.
+type Condition struct {
+	Tier   Tier      `json:"tier"`
+	Target Target    `json:"target"`
+	Short  string    `json:"short"` // a name of a few letters
+	State  State     `json:"state"`
+	Until  time.Time `json:"until,omitzero"` // when a Trying or Resting target is asked again
+	Fault  *Fault    `json:"fault,omitempty"`
+}

@@ -1,0 +1,95 @@
+package session
+
+import (
+	"time"
+
+	"belay/models"
+)
+
+// Command is what a person can tell a running engine to do with a session.
+// The set is closed.
+type Command interface{ command() }
+
+// Send starts a turn with a prompt, or queues it behind the running one.
+type Send struct{ Prompt Prompt }
+
+// Unqueue takes a queued prompt back.
+type Unqueue struct{ ID string }
+
+// Stop ends the running turn, or what it waits for.
+type Stop struct{}
+
+// Resume goes on with a turn that was parked, failed, stopped or interrupted.
+type Resume struct{}
+
+// Drop gives the parked or failed turn up, so that the queue moves on.
+type Drop struct{}
+
+// TryNow ends a wait: the waiting request goes out at once.
+type TryNow struct{}
+
+// Park saves the waiting turn for later and frees the session.
+type Park struct{}
+
+// ChooseTier sets the tier, for the waiting or streaming request as well.
+type ChooseTier struct{ Tier models.Tier }
+
+// ChooseMode sets which tool calls run without asking.
+type ChooseMode struct{ Mode Mode }
+
+// AnswerCall answers an approval.
+type AnswerCall struct{ Answer Answer }
+
+// Rename gives a title; an empty one returns to the first prompt's words.
+type Rename struct{ Title string }
+
+// File archives or deletes a session, or takes that back.
+type File struct {
+	Archived bool
+	Deleted  time.Time
+}
+
+func (Send) command()       {}
+func (Unqueue) command()    {}
+func (Stop) command()       {}
+func (Resume) command()     {}
+func (Drop) command()       {}
+func (TryNow) command()     {}
+func (Park) command()       {}
+func (ChooseTier) command() {}
+func (ChooseMode) command() {}
+func (AnswerCall) command() {}
+func (Rename) command()     {}
+func (File) command()       {}
+
+// Filter says which sessions a list holds. The zero value lists all that are
+// neither archived nor deleted.
+type Filter struct {
+	Project  string // only of this workspace
+	Archived bool   // the archived ones instead
+	Deleted  bool   // the deleted ones instead
+	Limit    int    // 0: all
+}
+
+// Hit is a place where a search found its words.
+type Hit struct {
+	Session Session
+	Seq     int64
+	Snippet string // plain text around the place; the words found stand between \x02 and \x03
+}
+
+// Owner is the program that may write to a session.
+type Owner struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	What  string    `json:"what"` // "screen", "run"
+	Since time.Time `json:"since"`
+}
+
+// Draft is the unfinished reply as it was saved last.
+type Draft struct {
+	Turn      int    `json:"turn"`
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+	Call      string `json:"call,omitempty"` // the tool whose arguments were being written
+}
