@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,6 +175,9 @@ func (f *Fault) check(r *Reply) []error {
 	}
 	if f.How == howStatus && f.Status == 0 {
 		bad("how \"status\" needs a status")
+	}
+	if f.How == howHuge {
+		f.At = cmp.Or(f.At, atText)
 	}
 	if f.Size < 0 || f.Size > math.MaxInt32/8 {
 		bad("size %d is out of range", f.Size)

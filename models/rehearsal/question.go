@@ -1,0 +1,280 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// question is a request as far as the script and the checks look at it.
+type question struct {
+	api       string
+	model     string
+	stream    bool
+	usage     bool // stream_options.include_usage
+	encrypted bool // include has reasoning.encrypted_content
+	size      int  // bytes of the body
+	hash      uint32
+
+	lastUser   string
+	lastOutput string // "" when the history does not end with tool outputs
+}
+
+// refusal is an error object and its status.
+type refusal struct {
+	status  int
+	message string
+	kind    string
+	param   string
+	code    string
+}
+
+func (r refusal) body() []byte {
+	null := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	b, _ := json.Marshal(map[string]any{"error": map[string]any{ // maps of strings always marshal
+		"message": r.message, "type": r.kind, "param": null(r.param), "code": null(r.code),
+	}})
+	return append(b, '\n')
+}
+
+func invalid(param, format string, args ...any) *refusal {
+	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...), kind: "invalid_request_error", param: param}
+}
+
+// wire is the union of what both APIs take.
+type wire struct {
+	Model         string            `json:"model"`
+	Stream        bool              `json:"stream"`
+	Include       []string          `json:"include"`
+	Input         json.RawMessage   `json:"input"`
+	Messages      []json.RawMessage `json:"messages"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Tools []struct {
+		Type     string    `json:"type"`
+		Name     string    `json:"name"`
+		Function *struct { // of Chat Completions
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
+}
+
+// read understands a request's body. A refusal says what is wrong with it, in
+// the words of the real endpoint; the question is filled as far as possible.
+func read(api string, body []byte) (*question, *refusal) {
+	h := fnv.New32a()
+	_, _ = h.Write(body)
+	q := &question{api: api, size: len(body), hash: h.Sum32()}
+	var w wire
+	if err := json.Unmarshal(body, &w); err != nil {
+		return q, invalid("", "We could not parse the JSON body of your request. (%v)", err)
+	}
+	q.model, q.stream, q.usage = w.Model, w.Stream, w.StreamOptions.IncludeUsage
+	q.encrypted = slices.Contains(w.Include, "reasoning.encrypted_content")
+	if q.model == "" {
+		return q, &refusal{status: 400, message: "you must provide a model parameter", kind: "invalid_request_error"}
+	}
+	for i, t := range w.Tools {
+		name, param := t.Name, fmt.Sprintf("tools[%d].name", i)
+		if api == "chat" {
+			param = fmt.Sprintf("tools[%d].function.name", i)
+			if t.Function == nil {
+				return q, invalid(fmt.Sprintf("tools[%d].function", i), "Missing required parameter: 'tools[%d].function'.", i)
+			}
+			name = t.Function.Name
+		}
+		if !goodName(name) {
+			return q, invalid(param, "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", param)
+		}
+	}
+	if api == "chat" {
+		return q, q.readChat(w.Messages)
+	}
+	return q, q.readResponses(w.Input)
+}
+
+func goodName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+// words joins the texts of a content field, a string or a list of parts.
+func words(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+type inputItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments *string         `json:"arguments"`
+	Output    json.RawMessage `json:"output"`
+	Summary   json.RawMessage `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+}
+
+func (q *question) readResponses(input json.RawMessage) *refusal {
+	if len(input) == 0 {
+		return invalid("input", "Missing required parameter: 'input'.")
+	}
+	if input[0] == '"' {
+		q.lastUser = words(input)
+		return nil
+	}
+	var items []inputItem
+	if err := json.Unmarshal(input, &items); err != nil {
+		return invalid("input", "Invalid type for 'input': expected one of an array of input items or a string.")
+	}
+	calls, answered := map[string]bool{}, map[string]bool{}
+	for i, it := range items {
+		if r := q.readItem(i, it, items, calls, answered); r != nil {
+			return r
+		}
+	}
+	for _, it := range items {
+		if it.Type == "function_call" && !answered[it.CallID] {
+			return invalid("input", "No tool output found for function call %s.", it.CallID)
+		}
+	}
+	return nil
+}
+
+func (q *question) readItem(i int, it inputItem, items []inputItem, calls, answered map[string]bool) *refusal {
+	switch it.Type {
+	case "", "message":
+		switch it.Role {
+		case "user", "assistant", "system", "developer":
+		default:
+			return invalid(fmt.Sprintf("input[%d].role", i), "Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role)
+		}
+		if it.Role == "user" {
+			q.lastUser = words(it.Content)
+		}
+		if it.Role == "user" || it.Role == "assistant" {
+			q.lastOutput = ""
+		}
+	case "reasoning":
+		if len(it.Summary) == 0 {
+			return invalid(fmt.Sprintf("input[%d].summary", i), "Missing required parameter: 'input[%d].summary'.", i)
+		}
+		if i+1 >= len(items) || items[i+1].Type == "function_call_output" || (isMessage(items[i+1]) && items[i+1].Role != "assistant") {
+			return invalid("input", "Item '%s' of type 'reasoning' was provided without its required following item.", it.ID)
+		}
+		if it.Encrypted != "" && it.Encrypted != sealed(q.model, it.ID) {
+			return &refusal{400, "The encrypted content for item " + it.ID + " could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+				"invalid_request_error", "", "invalid_encrypted_content"}
+		}
+	case "function_call":
+		if it.Arguments == nil || !goodName(it.Name) {
+			return invalid(fmt.Sprintf("input[%d]", i), "Invalid 'input[%d]': a function_call needs a name and arguments.", i)
+		}
+		if calls[it.CallID] {
+			return invalid("input", "Duplicate function call found with call_id %s.", it.CallID)
+		}
+		calls[it.CallID] = true
+	case "function_call_output":
+		if !calls[it.CallID] {
+			return invalid("input", "No tool call found for function call output with call_id %s.", it.CallID)
+		}
+		if answered[it.CallID] {
+			return invalid("input", "Duplicate output found for function call %s.", it.CallID)
+		}
+		answered[it.CallID] = true
+		q.lastOutput = words(it.Output)
+	default:
+		return invalid(fmt.Sprintf("input[%d].type", i), "Invalid value: '%s'.", it.Type)
+	}
+	return nil
+}
+
+func isMessage(it inputItem) bool { return it.Type == "" || it.Type == "message" }
+
+type chatMessage struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	ToolCallID string          `json:"tool_call_id"`
+	ToolCalls  []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name      string  `json:"name"`
+			Arguments *string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+func (q *question) readChat(messages []json.RawMessage) *refusal {
+	if len(messages) == 0 {
+		return invalid("messages", "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+	}
+	seen := map[string]bool{}
+	var waiting []string // call ids of the newest assistant message that have no output yet
+	for i, raw := range messages {
+		var m chatMessage
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return invalid(fmt.Sprintf("messages[%d]", i), "Invalid type for 'messages[%d]': expected an object.", i)
+		}
+		if m.Role != "tool" && len(waiting) > 0 {
+			return orphans(i, waiting)
+		}
+		switch m.Role {
+		case "user":
+			q.lastUser, q.lastOutput = words(m.Content), ""
+		case "assistant":
+			for _, c := range m.ToolCalls {
+				if c.Function.Arguments == nil || !goodName(c.Function.Name) {
+					return invalid(fmt.Sprintf("messages[%d].tool_calls", i), "Invalid 'messages[%d].tool_calls': a function needs a name and arguments.", i)
+				}
+				if seen[c.ID] {
+					return invalid(fmt.Sprintf("messages[%d].tool_calls", i), "Duplicate value for 'tool_call_id' of '%s' in 'messages[%d].tool_calls'.", c.ID, i)
+				}
+				seen[c.ID] = true
+				waiting = append(waiting, c.ID)
+			}
+			q.lastOutput = ""
+		case "tool":
+			at := slices.Index(waiting, m.ToolCallID)
+			if at < 0 {
+				return invalid(fmt.Sprintf("messages.[%d].role", i), "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+			}
+			waiting = slices.Delete(waiting, at, at+1)
+			q.lastOutput = words(m.Content)
+		case "system", "developer":
+		default:
+			return invalid(fmt.Sprintf("messages[%d].role", i), "Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", m.Role)
+		}
+	}
+	if len(waiting) > 0 {
+		return orphans(len(messages), waiting)
+	}
+	return nil
+}
+
+func orphans(i int, ids []string) *refusal {
+	return invalid(fmt.Sprintf("messages.[%d].role", i),
+		"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
+}
