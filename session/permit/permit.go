@@ -1,0 +1,118 @@
+// Package permit decides which tool calls may run, which ask a person first,
+// and which never run.
+package permit
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"belay/session"
+)
+
+// Verdict is what happens with a call.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow Verdict = "allow"
+	Ask   Verdict = "ask"
+	Deny  Verdict = "deny"
+)
+
+// Call is what is known of a tool call before it runs.
+type Call struct {
+	Tool    string
+	Class   session.Class
+	Command string // the shell line, for a Run
+	Path    string // absolute, links resolved
+	Outside bool   // Path lies outside the workspace
+	Root    string // the workspace, absolute, links resolved
+}
+
+// Decision is a verdict with its reason for people and for the model.
+type Decision struct {
+	Verdict Verdict
+	Reason  string
+	Grants  []string // the rules that "always" would add; none: it asks each time
+}
+
+// Always tells a person what "always" would allow.
+func (d Decision) Always() string {
+	var what []string
+	for _, g := range d.Grants {
+		kind, rest, _ := strings.Cut(g, ":")
+		switch kind {
+		case ruleWrite:
+			what = append(what, "changing files of this project")
+		case ruleOutside:
+			what = append(what, "reading below "+rest)
+		case ruleExact:
+			what = append(what, "exactly this command")
+		case rulePrefix:
+			what = append(what, "commands that begin with `"+rest+"`")
+		}
+	}
+	return strings.Join(what, " and ")
+}
+
+// The kinds of rules a project remembers, each followed by a colon and its text.
+const (
+	ruleWrite   = "write"
+	ruleOutside = "outside"
+	ruleExact   = "exact"
+	rulePrefix  = "prefix"
+)
+
+// Judge decides about a call in an approval mode, with the rules that the
+// project remembers.
+func Judge(mode session.Mode, c Call, grants []string) Decision {
+	if c.Class == session.Run {
+		return judgeCommand(mode, c, grants)
+	}
+	if c.Class == session.Write && guarded(c) {
+		return Decision{Verdict: Ask, Reason: "this file steers programs that run by themselves"}
+	}
+	if mode == session.All {
+		return Decision{Verdict: Allow}
+	}
+	if c.Outside {
+		rule := ruleOutside + ":" + filepath.Dir(c.Path)
+		if c.Class == session.Write {
+			return Decision{Verdict: Ask, Reason: "the file is outside the workspace"}
+		}
+		if granted(grants, ruleOutside, func(dir string) bool { return within(dir, c.Path) }) {
+			return Decision{Verdict: Allow}
+		}
+		return Decision{Verdict: Ask, Reason: "it is outside the workspace", Grants: []string{rule}}
+	}
+	if c.Class == session.Read || mode == session.Edits || slices.Contains(grants, ruleWrite+":") {
+		return Decision{Verdict: Allow}
+	}
+	return Decision{Verdict: Ask, Reason: "it changes a file", Grants: []string{ruleWrite + ":"}}
+}
+
+// guarded reports files whose content other programs obey: a repository's own
+// settings and hooks, and belay's settings of the project.
+func guarded(c Call) bool {
+	rel, err := filepath.Rel(c.Root, c.Path)
+	if err != nil {
+		return true
+	}
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	return slices.ContainsFunc(parts, func(p string) bool {
+		return strings.EqualFold(p, ".git") || strings.EqualFold(p, ".belay.toml") || strings.EqualFold(p, ".gitmodules")
+	})
+}
+
+func granted(grants []string, kind string, match func(string) bool) bool {
+	return slices.ContainsFunc(grants, func(g string) bool {
+		k, rest, ok := strings.Cut(g, ":")
+		return ok && k == kind && match(rest)
+	})
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}

@@ -1,0 +1,64 @@
+package tools
+
+import _ "embed" // for the prose
+
+// entry is a tool as it is told to the model.
+type entry struct {
+	name, schema, prose string
+	tool                tool
+}
+
+//go:embed read.md
+var readProse string
+
+//go:embed write.md
+var writeProse string
+
+//go:embed edit.md
+var editProse string
+
+//go:embed glob.md
+var globProse string
+
+//go:embed grep.md
+var grepProse string
+
+//go:embed shell.md
+var shellProse string
+
+//go:embed plan.md
+var planProse string
+
+// all is in the order in which the model reads it. The order is part of the
+// request, so a change of it costs every session its cache once.
+var all = []entry{
+	{"read", `{"type":"object","additionalProperties":false,"required":["path"],"properties":{
+"path":{"type":"string","minLength":1,"description":"relative to the workspace, or absolute"},
+"from":{"type":"integer","minimum":1,"description":"first line, counted from 1"},
+"lines":{"type":"integer","minimum":1,"description":"how many lines; all by default"}}}`, readProse, readTool{}},
+	{"glob", `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
+"pattern":{"type":"string","minLength":1,"description":"such as **/*.go or cmd/*/main.go"},
+"path":{"type":"string","description":"folder to look in; the workspace by default"}}}`, globProse, globTool{}},
+	{"grep", `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
+"pattern":{"type":"string","minLength":1,"description":"regular expression"},
+"path":{"type":"string","description":"file or folder to look in; the workspace by default"},
+"glob":{"type":"string","description":"only files whose path matches, such as *.go"},
+"ignore_case":{"type":"boolean"}}}`, grepProse, grepTool{}},
+	{"edit", `{"type":"object","additionalProperties":false,"required":["path","edits"],"properties":{
+"path":{"type":"string","minLength":1},
+"edits":{"type":"array","minItems":1,"items":{"type":"object","additionalProperties":false,"required":["old","new"],"properties":{
+"old":{"type":"string","minLength":1,"description":"the exact text to replace, with its white space"},
+"new":{"type":"string"},
+"all":{"type":"boolean","description":"replace every occurrence"}}}}}}`, editProse, editTool{}},
+	{"write", `{"type":"object","additionalProperties":false,"required":["path","content"],"properties":{
+"path":{"type":"string","minLength":1},
+"content":{"type":"string","description":"the whole new content of the file"}}}`, writeProse, writeTool{}},
+	{"shell", `{"type":"object","additionalProperties":false,"required":["command"],"properties":{
+"command":{"type":"string","minLength":1},
+"dir":{"type":"string","description":"working folder; the workspace by default"},
+"timeout":{"type":"integer","minimum":1,"maximum":3600,"description":"seconds; 120 by default"}}}`, shellProse, shellTool{}},
+	{"plan", `{"type":"object","additionalProperties":false,"required":["tasks"],"properties":{
+"tasks":{"type":"array","maxItems":30,"items":{"type":"object","additionalProperties":false,"required":["text","status"],"properties":{
+"text":{"type":"string","minLength":1,"maxLength":200},
+"status":{"enum":["pending","active","done"]}}}}}}`, planProse, planTool{}},
+}

@@ -1,0 +1,107 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+type editTool struct{}
+
+type editArgs struct {
+	Path  string `json:"path"`
+	Edits []struct {
+		Old string `json:"old"`
+		New string `json:"new"`
+		All bool   `json:"all"`
+	} `json:"edits"`
+}
+
+func (editTool) prepare(s *Set, raw []byte) (Job, error) {
+	var args editArgs
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return Job{}, err
+	}
+	p, err := s.resolve(args.Path)
+	if err != nil {
+		return Job{}, err
+	}
+	old, err := s.current(p)
+	if err != nil {
+		return Job{}, err
+	}
+	if old == nil {
+		return Job{}, fmt.Errorf("%w: use write to create it", s.missing(p, fs.ErrNotExist))
+	}
+	if binary(old) {
+		return Job{}, fmt.Errorf("%s is a binary file", p.rel)
+	}
+	text := string(old)
+	// Models write \n; a file with \r\n throughout keeps its line ends.
+	crlf := bytes.Count(old, []byte("\r\n")) > 0 && bytes.Count(old, []byte("\r\n")) == bytes.Count(old, []byte("\n"))
+	if crlf {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	for i, e := range args.Edits {
+		text, err = replaceOnce(text, strings.ReplaceAll(e.Old, "\r\n", "\n"), strings.ReplaceAll(e.New, "\r\n", "\n"), e.All)
+		if err != nil {
+			return Job{}, fmt.Errorf("edit %d of %d in %s: %w; nothing was changed", i+1, len(args.Edits), p.rel, err)
+		}
+	}
+	if crlf {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return s.change(p, old, []byte(text))
+}
+
+// replaceOnce replaces the one occurrence of old, or all when asked.
+func replaceOnce(text, old, replacement string, all bool) (string, error) {
+	switch n := strings.Count(text, old); {
+	case n == 0:
+		return "", miss(text, old)
+	case n > 1 && !all:
+		return "", fmt.Errorf("the old text occurs %d times (lines %s): add lines around it to make it unique, or set all", n, lineNumbers(text, old))
+	}
+	return strings.ReplaceAll(text, old, replacement), nil
+}
+
+// miss explains why a text was not found, by the nearest thing that was.
+func miss(text, old string) error {
+	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	want := strings.Split(strings.Trim(old, "\n"), "\n")
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		if i+len(want) <= len(lines) && squeeze(strings.Join(lines[i:i+len(want)], "\n")) == squeeze(old) {
+			return fmt.Errorf("the old text differs in white space from lines %d to %d, which are:\n%s", i+1, i+len(want), strings.Join(lines[i:i+len(want)], "\n"))
+		}
+	}
+	first := squeeze(want[0])
+	for i, line := range lines {
+		if first != "" && squeeze(line) == first {
+			end := min(i+len(want), len(lines))
+			return fmt.Errorf("the old text was not found; its first line is line %d, but what follows differs:\n%s", i+1, strings.Join(lines[i:end], "\n"))
+		}
+	}
+	return fmt.Errorf("the old text was not found: read the file again")
+}
+
+// lineNumbers lists where a text begins, at most five places.
+func lineNumbers(text, old string) string {
+	var at []string
+	line, offset := 1, 0
+	for {
+		i := strings.Index(text[offset:], old)
+		if i < 0 {
+			return strings.Join(at, ", ")
+		}
+		if len(at) == 5 {
+			return strings.Join(at, ", ") + ", …"
+		}
+		line += strings.Count(text[offset:offset+i], "\n")
+		at = append(at, fmt.Sprint(line))
+		line += strings.Count(old, "\n")
+		offset += i + len(old)
+	}
+}

@@ -1,0 +1,181 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	ignore "github.com/sabhiram/go-gitignore"
+
+	"belay/session"
+)
+
+// The bounds of one search.
+const (
+	mostFiles   = 200     // paths that glob returns
+	mostWalked  = 200_000 // files that a walk looks at
+	mostOutside = 64      // folders deep that a walk goes
+)
+
+type globTool struct{}
+
+func (globTool) prepare(s *Set, raw []byte) (Job, error) {
+	var args struct{ Pattern, Path string }
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return Job{}, err
+	}
+	if !doublestar.ValidatePattern(args.Pattern) {
+		return Job{}, fmt.Errorf("%q is not a valid pattern", args.Pattern)
+	}
+	p, err := s.resolve(cmpOr(args.Path, "."))
+	if err != nil {
+		return Job{}, err
+	}
+	title := args.Pattern
+	if args.Path != "" {
+		title += " in " + p.rel
+	}
+	return Job{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
+		Run: func(ctx context.Context, _ func(string)) Result { return s.glob(ctx, p, args.Pattern) }}, nil
+}
+
+func cmpOr(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func (s *Set) glob(ctx context.Context, p place, pattern string) Result {
+	files, err := s.files(ctx, p.abs)
+	if err != nil {
+		return failed(err)
+	}
+	type found struct {
+		path string
+		time int64
+	}
+	var hits []found
+	for _, f := range files {
+		// A pattern without a slash means the name, as people expect of globs.
+		ok, _ := doublestar.Match(pattern, f)
+		if !ok && !strings.Contains(pattern, "/") {
+			ok, _ = doublestar.Match(pattern, path.Base(f))
+		}
+		if ok {
+			hit := found{path: f}
+			if info, err := os.Stat(filepath.Join(p.abs, filepath.FromSlash(f))); err == nil {
+				hit.time = info.ModTime().UnixNano()
+			}
+			hits = append(hits, hit)
+		}
+	}
+	if len(hits) == 0 {
+		return Result{Output: "no file matches " + pattern, Summary: "no files"}
+	}
+	slices.SortStableFunc(hits, func(a, b found) int { return int(min(max(b.time-a.time, -1), 1)) })
+	var b strings.Builder
+	for i, h := range hits {
+		if i == mostFiles {
+			fmt.Fprintf(&b, "… and %d more: use a narrower pattern\n", len(hits)-i)
+			break
+		}
+		b.WriteString(s.name(p, h.path) + "\n")
+	}
+	return Result{Output: b.String(), Summary: plural(len(hits), "file", "files")}
+}
+
+// name is how the model is told a file below p: relative to the workspace
+// when it is inside.
+func (s *Set) name(p place, file string) string {
+	if p.outside {
+		return filepath.Join(p.abs, filepath.FromSlash(file))
+	}
+	return path.Join(p.rel, file)
+}
+
+// files lists what is below a folder, without what .gitignore leaves out, as
+// slash-separated relative paths. In a repository git itself is asked.
+func (s *Set) files(ctx context.Context, dir string) ([]string, error) {
+	if info, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("look at %s: %w", dir, err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", dir)
+	}
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+	if out, err := cmd.Output(); err == nil {
+		var files []string
+		for name := range bytes.SplitSeq(bytes.TrimRight(out, "\x00"), []byte{0}) {
+			if len(name) > 0 {
+				files = append(files, string(name))
+			}
+		}
+		return files, nil
+	}
+	return walk(ctx, dir)
+}
+
+// walk is files without git.
+func walk(ctx context.Context, dir string) ([]string, error) {
+	var files []string
+	rules := map[string]*ignore.GitIgnore{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if d != nil && d.IsDir() {
+				return fs.SkipDir // unreadable: its neighbours are still there
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if rel != "." && (d.Name() == ".git" || ignored(rules, rel+"/") || strings.Count(rel, "/") > mostOutside) {
+				return fs.SkipDir
+			}
+			if g, err := ignore.CompileIgnoreFile(filepath.Join(p, ".gitignore")); err == nil {
+				rules[rel] = g
+			}
+			return nil
+		}
+		if d.Type().IsRegular() && !ignored(rules, rel) {
+			files = append(files, rel)
+		}
+		if len(files) >= mostWalked {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return files, err
+}
+
+// ignored asks the .gitignore of each folder above a path.
+func ignored(rules map[string]*ignore.GitIgnore, rel string) bool {
+	dir := strings.TrimSuffix(rel, "/")
+	for dir != "." {
+		dir = path.Dir(dir)
+		if g := rules[dir]; g != nil && g.MatchesPath(strings.TrimPrefix(rel, strings.TrimPrefix(dir+"/", "./"))) {
+			return true
+		}
+	}
+	return false
+}
+
+var errEnough = errors.New("enough")

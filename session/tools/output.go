@@ -1,0 +1,126 @@
+package tools
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// The bounds of a command's output: what the model is told, and what is kept
+// on disk for it and for people to read.
+const (
+	outputHead = 12 << 10
+	outputTail = 20 << 10
+	outputDisk = 64 << 20
+)
+
+// output keeps the beginning and the end of a command's output, and the whole
+// of it on disk once it is longer than both.
+type output struct {
+	mu    sync.Mutex
+	dir   string
+	newID func() string
+	live  func(string)
+
+	head, tail []byte
+	total      int64
+	file       *os.File
+	fileErr    error
+	closed     bool
+}
+
+func newOutput(dir string, newID func() string, live func(string)) *output {
+	return &output{dir: dir, newID: newID, live: live}
+}
+
+// Write takes the next piece. It never fails: a command must not break because
+// its output is too long or the disk is full.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return len(p), nil
+	}
+	if o.live != nil {
+		o.live(string(p))
+	}
+	rest := p
+	if room := outputHead - len(o.head); room > 0 {
+		n := min(room, len(rest))
+		o.head = append(o.head, rest[:n]...)
+		rest = rest[n:]
+	}
+	o.tail = append(o.tail, rest...)
+	o.total += int64(len(p))
+	if o.total > outputHead+outputTail {
+		o.spill(p)
+	}
+	if len(o.tail) > 2*outputTail {
+		o.tail = append([]byte(nil), o.tail[len(o.tail)-outputTail:]...)
+	}
+	return len(p), nil
+}
+
+// spill writes to the file. When it is made, everything so far is still in
+// head and tail.
+func (o *output) spill(p []byte) {
+	if o.dir == "" || o.fileErr != nil || o.total > outputDisk {
+		return
+	}
+	if o.file == nil {
+		if o.fileErr = os.MkdirAll(o.dir, 0o700); o.fileErr != nil {
+			return
+		}
+		o.file, o.fileErr = os.OpenFile(filepath.Join(o.dir, o.newID()+".txt"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if o.fileErr != nil {
+			return
+		}
+		if _, o.fileErr = o.file.Write(o.head); o.fileErr == nil {
+			_, o.fileErr = o.file.Write(o.tail)
+		}
+		return
+	}
+	_, o.fileErr = o.file.Write(p)
+}
+
+// close gives the bounded text, plain, and the file that holds the whole.
+func (o *output) close() (text, file string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	if o.file != nil {
+		if err := o.file.Close(); o.fileErr == nil && err == nil {
+			file = o.file.Name()
+		}
+	}
+	tail := o.tail
+	if o.total <= outputHead+outputTail {
+		return plainText(append(o.head, tail...)), file
+	}
+	tail = tail[len(tail)-min(len(tail), outputTail):]
+	left := o.total - int64(len(o.head)) - int64(len(tail))
+	note := fmt.Sprintf("\n… %d bytes left out …\n", left)
+	if file != "" {
+		note = fmt.Sprintf("\n… %d bytes left out; all of it is in %s …\n", left, file)
+	}
+	return plainText(o.head) + note + plainText(tail), file
+}
+
+// plainText drops escape sequences and shows a line that was overwritten with
+// carriage returns as it looked in the end.
+func plainText(b []byte) string {
+	text := ansi.Strip(strings.ToValidUTF8(string(b), "�"))
+	if !strings.Contains(text, "\r") {
+		return text
+	}
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		lines[i] = line[strings.LastIndex(line, "\r")+1:]
+	}
+	return strings.Join(lines, "\n")
+}

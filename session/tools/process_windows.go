@@ -1,0 +1,28 @@
+package tools
+
+import (
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// shellProgram is what a command line is given to. Git for Windows brings a
+// bash; without it the command goes to PowerShell.
+func shellProgram() (name, flag string) {
+	if bash, err := exec.LookPath("bash"); err == nil {
+		return bash, "-c"
+	}
+	return "powershell.exe", "-Command"
+}
+
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+func endGroup(pid int) { killGroup(pid) }
+
+func killGroup(pid int) {
+	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(pid)).Run()
+}
+
+func exitCode(e *exec.ExitError) int { return e.ExitCode() }

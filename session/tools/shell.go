@@ -1,0 +1,99 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"belay/session"
+)
+
+// The bounds of one command.
+const (
+	shellTimeout = 120 * time.Second
+	shellGrace   = 2 * time.Second        // between asking a command to end and killing it
+	shellDrain   = 500 * time.Millisecond // for output that is still in the pipe after the end
+)
+
+type shellTool struct{}
+
+type shellArgs struct {
+	Command string `json:"command"`
+	Dir     string `json:"dir"`
+	Timeout int    `json:"timeout"`
+}
+
+func (shellTool) prepare(s *Set, raw []byte) (Job, error) {
+	var args shellArgs
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return Job{}, err
+	}
+	if strings.ContainsRune(args.Command, 0) {
+		return Job{}, errors.New("the command holds a NUL byte")
+	}
+	p, err := s.resolve(cmpOr(args.Dir, "."))
+	if err != nil {
+		return Job{}, err
+	}
+	if info, err := os.Stat(p.abs); err != nil || !info.IsDir() {
+		return Job{}, fmt.Errorf("%s is not a folder", p.rel)
+	}
+	limit := shellTimeout
+	if args.Timeout > 0 {
+		limit = time.Duration(args.Timeout) * time.Second
+	}
+	return Job{Class: session.Run, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Path: p.abs, Outside: p.outside,
+		Run: func(ctx context.Context, out func(string)) Result {
+			return s.shell(ctx, p.abs, args.Command, limit, out)
+		}}, nil
+}
+
+// errTimeout ends a command that takes too long.
+var errTimeout = errors.New("timeout")
+
+func (s *Set) shell(ctx context.Context, dir, command string, limit time.Duration, out func(string)) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	kept := newOutput(s.o.Outputs, s.o.NewID, out)
+	name, flag := shellProgram()
+	cmd := exec.Command(name, flag, command)
+	cmd.Dir = dir
+	cmd.Env = s.environment()
+	cmd.Stdout, cmd.Stderr = kept, kept
+	cmd.WaitDelay = shellDrain
+	code, err := s.reaper.run(ctx, cmd)
+	text, file := kept.close()
+	r := Result{Output: text, File: file}
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout):
+		r.Error, r.Summary = true, fmt.Sprintf("stopped after %s", limit)
+		r.Output += fmt.Sprintf("\n(stopped after %s with everything it had started; pass a longer timeout if it needs more)", limit)
+	case ctx.Err() != nil:
+		r.Error, r.Summary = true, "stopped"
+		r.Output += "\n(stopped by the user; what it had done until then stays)"
+	case err != nil:
+		return failed(fmt.Errorf("run the command: %w", err))
+	default:
+		r.Error, r.Summary = code != 0, fmt.Sprintf("exit %d", code)
+		if code != 0 || text == "" {
+			r.Output = strings.TrimLeft(fmt.Sprintf("%s\n(exit status %d)", strings.TrimRight(text, "\n"), code), "\n")
+		}
+	}
+	return r
+}
+
+// environment is belay's own without its secrets, and with what keeps programs
+// from asking questions or painting.
+func (s *Set) environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(s.o.Hide, name)
+	})
+	return append(env, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive", "BELAY=1")
+}

@@ -1,0 +1,227 @@
+// Package tools decides what a model may do to a workspace, and does it: one
+// file a tool, the prose for the model beside it.
+//
+// A call is first prepared (arguments checked against the schema, paths
+// resolved, the effect described) and only then run, so that a person or a
+// rule can judge exactly what would happen.
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"belay/models"
+	"belay/session"
+)
+
+// Job is a prepared call: what would happen, and the way to make it happen.
+type Job struct {
+	Class   session.Class
+	Title   string // what is done, in a few words: a path, a command
+	Detail  string // the diff or the whole command
+	Path    string // of the file that is read or changed, absolute
+	Outside bool   // touches a path outside the workspace
+	Before  string // hash of the file before, for a Write
+	After   string // and after
+	Command string // the shell line, for a Run
+	Tasks   []session.Task
+
+	Run func(ctx context.Context, out func(string)) Result
+}
+
+// Result is what came of a job.
+type Result struct {
+	Output  string // for the model, bounded
+	Images  []models.Image
+	Summary string // for the screen: "212 lines", "exit 1"
+	Diff    string
+	Error   bool
+	File    string // where the whole output is kept, if it was longer
+}
+
+// failed makes the result of a job that could not do its work.
+func failed(err error) Result {
+	return Result{Output: err.Error(), Summary: firstLine(err.Error()), Error: true}
+}
+
+// tool is one thing the model can do.
+type tool interface {
+	prepare(s *Set, args []byte) (Job, error)
+}
+
+// Options are what a Set works with.
+type Options struct {
+	Root    string   // the workspace, absolute
+	Outputs string   // a folder for output that is too long for the model
+	Hide    []string // environment variables that commands must not see
+	Reaper  []string // the command line of the process that ends orphans; empty: none
+	NewID   func() string
+}
+
+// Set is the tools of one session in one workspace. It remembers which
+// version of a file the model has seen.
+type Set struct {
+	o       Options
+	tools   map[string]tool
+	schemas map[string]*jsonschema.Schema
+	specs   []models.ToolSpec
+	seen    seen
+	reaper  *reaper
+}
+
+// New returns the tools for a workspace.
+func New(o Options) (*Set, error) {
+	s := &Set{o: o, tools: map[string]tool{}, schemas: map[string]*jsonschema.Schema{}, seen: seen{hash: map[string]string{}}}
+	s.reaper = &reaper{command: o.Reaper}
+	for _, e := range all {
+		schema, err := compile(e.name, e.schema)
+		if err != nil {
+			return nil, err
+		}
+		s.tools[e.name], s.schemas[e.name] = e.tool, schema
+		s.specs = append(s.specs, models.ToolSpec{Name: e.name, Description: strings.TrimSpace(e.prose), Schema: []byte(e.schema)})
+	}
+	return s, nil
+}
+
+// Close ends what the tools have left running.
+func (s *Set) Close() error { return s.reaper.close() }
+
+// Specs describes the tools to a model.
+func (s *Set) Specs() []models.ToolSpec { return s.specs }
+
+// ErrArguments is the chain of every fault in a call's arguments.
+var ErrArguments = errors.New("the call was not run")
+
+// Check reports whether a call is complete and valid: a known tool, strict
+// JSON, and arguments that fit its schema. Only such a call may be kept from
+// a failed reply.
+func (s *Set) Check(name, args string) error {
+	schema, ok := s.schemas[name]
+	if !ok {
+		return fmt.Errorf("%w: there is no tool %q; there are %s", ErrArguments, name, strings.Join(s.names(), ", "))
+	}
+	v, err := strict(args)
+	if err != nil {
+		return fmt.Errorf("%w: its arguments are not one JSON object: %w", ErrArguments, err)
+	}
+	if err := schema.Validate(v); err != nil {
+		return fmt.Errorf("%w: %s", ErrArguments, explain(err))
+	}
+	return nil
+}
+
+// Prepare checks a call and describes what running it would do. Its errors
+// are for the model.
+func (s *Set) Prepare(name, args string) (Job, error) {
+	if err := s.Check(name, args); err != nil {
+		return Job{}, err
+	}
+	job, err := s.tools[name].prepare(s, []byte(args))
+	if err != nil {
+		return Job{}, err
+	}
+	return job, nil
+}
+
+func (s *Set) names() []string {
+	var names []string
+	for _, spec := range s.specs {
+		names = append(names, spec.Name)
+	}
+	return names
+}
+
+// Canonical gives arguments in the one form that equal arguments share, and a
+// hash of it together with the tool's name.
+func Canonical(name, args string) (canonical, hash string) {
+	canonical = args
+	if v, err := strict(args); err == nil {
+		if b, err := json.Marshal(v); err == nil {
+			canonical = string(b)
+		}
+	}
+	sum := sha256.Sum256([]byte(name + "\x00" + canonical))
+	return canonical, hex.EncodeToString(sum[:8])
+}
+
+// strict decodes exactly one JSON value.
+func strict(args string) (any, error) {
+	dec := json.NewDecoder(strings.NewReader(args))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the object")
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, errors.New("an object is needed")
+	}
+	return v, nil
+}
+
+func compile(name, schema string) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	if err != nil {
+		return nil, fmt.Errorf("read schema of %s: %w", name, err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name+".json", doc); err != nil {
+		return nil, fmt.Errorf("add schema of %s: %w", name, err)
+	}
+	compiled, err := c.Compile(name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("compile schema of %s: %w", name, err)
+	}
+	return compiled, nil
+}
+
+// explain gives the leaves of a schema error without the library's headline,
+// which names a file that the model does not know.
+func explain(err error) string {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return err.Error()
+	}
+	_, rest, ok := strings.Cut(v.Error(), "\n")
+	if !ok {
+		return v.Error()
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(rest, "- "), "\n- ", "; ")
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+func countLines(b []byte) int {
+	n := bytes.Count(b, []byte("\n"))
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,171 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// place is a path that a call names, resolved.
+type place struct {
+	abs     string // absolute, symbolic links followed as far as the path exists
+	rel     string // for people and the model: relative to the workspace when inside
+	outside bool
+}
+
+// resolve follows a path's symbolic links and tells whether it ends inside the
+// workspace. A path that does not exist yet is judged by its nearest folder
+// that does.
+func (s *Set) resolve(path string) (place, error) {
+	if strings.ContainsRune(path, 0) {
+		return place{}, errors.New("the path holds a NUL byte")
+	}
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return place{}, fmt.Errorf("find the home folder: %w", err)
+		}
+		path = filepath.Join(home, path[1:])
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.o.Root, path)
+	}
+	abs, err := follow(filepath.Clean(path))
+	if err != nil {
+		return place{}, err
+	}
+	root, err := follow(s.o.Root)
+	if err != nil {
+		return place{}, err
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return place{abs: abs, rel: abs, outside: true}, nil
+	}
+	return place{abs: abs, rel: filepath.ToSlash(rel)}, nil
+}
+
+// follow resolves the links of the part of a path that exists.
+func follow(path string) (string, error) {
+	rest := ""
+	for dir := path; ; {
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("resolve %s: %w", path, err)
+		}
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return "", fmt.Errorf("resolve %s: it is a link to something that does not exist", path)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("resolve %s: %w", path, err)
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+		dir = parent
+	}
+}
+
+// readFile reads a resolved file. Inside the workspace it goes through a root
+// handle, so that a link swapped in meanwhile cannot lead out.
+func (s *Set) readFile(p place) ([]byte, error) {
+	if p.outside {
+		return os.ReadFile(p.abs)
+	}
+	root, err := os.OpenRoot(s.o.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.ReadFile(filepath.FromSlash(p.rel))
+}
+
+// writeFile replaces a file in one step: a reader sees the old content or the
+// new, never a part, and a full disk leaves the old.
+func (s *Set) writeFile(p place, content []byte) error {
+	if p.outside {
+		dir, err := os.OpenRoot(filepath.Dir(p.abs))
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		return s.replace(dir, filepath.Base(p.abs), content)
+	}
+	root, err := os.OpenRoot(s.o.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name := filepath.FromSlash(p.rel)
+	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return s.replace(root, name, content)
+}
+
+func (s *Set) replace(root *os.Root, name string, content []byte) error {
+	mode := fs.FileMode(0o666)
+	if info, err := root.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+		if mode&0o200 == 0 {
+			return fmt.Errorf("%s is write-protected", filepath.Base(name))
+		}
+	}
+	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+s.o.NewID()+".tmp")
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil && mode != 0o666 {
+		err = f.Chmod(mode) // the umask must not narrow the mode of a file that exists
+	}
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		root.Remove(temp)
+	}
+	return err
+}
+
+// seen remembers the content of files as the model knows it.
+type seen struct {
+	mu   sync.Mutex
+	hash map[string]string
+}
+
+func (s *seen) set(path, hash string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hash[path] = hash
+}
+
+func (s *seen) get(path string) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.hash[path]
+	return h, ok
+}
+
+// None stands for the hash of a file that does not exist.
+const None = "none"
+
+// FileHash is the hash of a file's content now, or None.
+func FileHash(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return None, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("hash %s: %w", path, err)
+	}
+	return hash(b), nil
+}
