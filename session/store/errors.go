@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"belay/session"
+)
+
+// The kinds of errors, for errors.Is. The texts are for people.
+var (
+	ErrNotFound    = errors.New("no such session")
+	ErrAmbiguous   = errors.New("several sessions begin like that")
+	ErrOwned       = errors.New("the session is open elsewhere")
+	ErrTakenOver   = errors.New("another belay has taken the session over")
+	ErrLocked      = errors.New("the session database is busy")
+	ErrReadOnly    = errors.New("the session database cannot be written to")
+	ErrFull        = errors.New("the disk is full")
+	ErrDisk        = errors.New("the disk does not obey")
+	ErrNotDatabase = errors.New("the file is not a session database")
+	ErrForeign     = errors.New("the file is another program's database")
+	ErrDamaged     = errors.New("the session database is damaged")
+	ErrTruncated   = errors.New("the session database is cut short")
+	ErrNewer       = errors.New("the session database was written by a newer belay")
+	ErrOlder       = errors.New("the session database was written by an older belay")
+)
+
+// Error is what went wrong with the store, with a hint for people.
+type Error struct {
+	Step string // what was being done: "open sessions"
+	Path string // the database, where it matters
+	Kind error  // one of the errors above; nil when it is none of them
+	Err  error  // the cause; may be nil
+	hint string
+}
+
+// Error names the step, the kind and the cause.
+func (e *Error) Error() string {
+	var parts []string
+	if e.Step != "" {
+		parts = append(parts, e.Step)
+	}
+	if e.Kind != nil {
+		parts = append(parts, e.Kind.Error())
+	}
+	if e.Path != "" {
+		parts = append(parts, e.Path)
+	}
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Hint is what a person can do about it; possibly empty.
+func (e *Error) Hint() string { return e.hint }
+
+// Unwrap gives kind and cause.
+func (e *Error) Unwrap() []error {
+	var list []error
+	for _, err := range []error{e.Kind, e.Err} {
+		if err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
+}
+
+// OwnedError says which program may write to the session. It is ErrOwned, or
+// ErrTakenOver for one who has lost a lease.
+type OwnedError struct {
+	ID    session.ID
+	Owner session.Owner
+	Lost  bool
+}
+
+// Error names the owner.
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("session %s: %v: %s, process %d on %s, since %s", e.ID, e.Unwrap(),
+		e.Owner.What, e.Owner.PID, e.Owner.Host, e.Owner.Since.Local().Format("2006-01-02 15:04"))
+}
+
+// Hint says how to get the session.
+func (e *OwnedError) Hint() string {
+	return "close it there, or take it over: the other belay then stops writing to it"
+}
+
+// Unwrap gives ErrOwned or ErrTakenOver.
+func (e *OwnedError) Unwrap() error {
+	if e.Lost {
+		return ErrTakenOver
+	}
+	return ErrOwned
+}
+
+const repairHint = "run `belay sessions repair`: it saves what can be read and keeps the old file"
+
+// fail names the step of an error and finds out what kind it is.
+func (s *Store) fail(step string, err error) error { return fail(step, s.path, err) }
+
+func fail(step, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var ours *Error
+	var owned *OwnedError
+	switch {
+	case errors.As(err, &owned):
+		return fmt.Errorf("%s: %w", step, err)
+	case errors.As(err, &ours):
+		if ours.Step == "" {
+			return &Error{Step: step, Path: ours.Path, Kind: ours.Kind, Err: ours.Err, hint: ours.hint}
+		}
+		return fmt.Errorf("%s: %w", step, err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	kind, hint := classify(err)
+	return &Error{Step: step, Path: path, Kind: kind, Err: err, hint: hint}
+}
+
+func classify(err error) (kind error, hint string) {
+	switch code(err) & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return ErrLocked, "another program holds it: close that one, or wait a moment and try again"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		return ErrReadOnly, "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work"
+	case sqlite3.SQLITE_FULL:
+		return ErrFull, "free some space and go on: what was saved before is kept"
+	case sqlite3.SQLITE_CORRUPT:
+		return ErrDamaged, repairHint
+	case sqlite3.SQLITE_NOTADB:
+		return ErrNotDatabase, repairHint
+	case sqlite3.SQLITE_IOERR:
+		return ErrDisk, "look at the disk, then run `belay sessions repair`"
+	case sqlite3.SQLITE_CANTOPEN:
+		return ErrReadOnly, "check that file and folder exist and may be read and written"
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return ErrFull, "free some space and go on: what was saved before is kept"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return ErrReadOnly, "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work"
+	case errors.Is(err, syscall.ENOTDIR):
+		return ErrReadOnly, "a file is in the way of the data folder: set BELAY_HOME to another folder"
+	}
+	return nil, ""
+}
+
+// code is SQLite's result code, or 0.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+func damaged(err error) bool {
+	c := code(err) & 0xff
+	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB || c == sqlite3.SQLITE_IOERR
+}
+
+func cannotOpen(err error) bool {
+	c := code(err) & 0xff
+	return c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY
+}
+
+// inspect looks at the first bytes of a database file, because SQLite takes
+// some ruins for an empty database and names others in riddles.
+func inspect(f *os.File, path string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return &Error{Kind: ErrNotDatabase, Path: path, hint: "a folder is in the way: move it, or set BELAY_HOME to another folder"}
+	}
+	size := info.Size()
+	if size == 0 {
+		return nil
+	}
+	var head [100]byte
+	n, err := f.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !strings.HasPrefix(string(head[:n]), magic) {
+		return &Error{Kind: ErrNotDatabase, Path: path, hint: repairHint}
+	}
+	page, pages := geometry(head[:])
+	wal, err := os.Stat(path + "-wal")
+	if n < len(head) || page > 0 && size < int64(page)*pages && (err != nil || wal.Size() == 0) {
+		return &Error{
+			Kind: ErrTruncated, Path: path, hint: repairHint,
+			Err: fmt.Errorf("%d of %d bytes", size, int64(page)*pages),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"belay/models"
+	"belay/session"
+)
+
+// Export writes a whole session: "markdown" for reading, "jsonl" for programs,
+// with one event a line under its stored name.
+func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format string) error {
+	const step = "export session"
+	head, _, err := s.head(ctx, s.r, id)
+	if err != nil {
+		return s.fail(step, err)
+	}
+	out := bufio.NewWriter(w)
+	var each func(session.Record) error
+	switch format {
+	case "jsonl":
+		each = func(r session.Record) error { return writeLine(out, r) }
+	case "markdown":
+		writeTitle(out, head)
+		each = func(r session.Record) error { writeRecord(out, r); return nil }
+	default:
+		return &Error{Step: step, Err: fmt.Errorf("unknown format %q", format), hint: "use markdown or jsonl"}
+	}
+	if err := scan(ctx, s.r, id, 1, func(r session.Record, _ int64) error { return each(r) }); err != nil {
+		return s.fail(step, err)
+	}
+	return s.fail(step, out.Flush())
+}
+
+// line is an event in the exported form.
+type line struct {
+	Version int             `json:"v"`
+	Session session.ID      `json:"session"`
+	Seq     int64           `json:"seq"`
+	Turn    int             `json:"turn"`
+	Time    time.Time       `json:"time"`
+	Type    string          `json:"type"`
+	Data    json.RawMessage `json:"data"`
+}
+
+func writeLine(w io.Writer, r session.Record) error {
+	name, data, err := session.Encode(r.Event)
+	if err != nil {
+		return err
+	}
+	if !json.Valid(data) { // an event of a newer belay whose text was hurt
+		name, data = "noted", []byte(`{"text":"this record cannot be read"}`)
+	}
+	return json.NewEncoder(w).Encode(line{1, r.Session, r.Seq, r.Turn, r.Time, name, data})
+}
+
+func writeTitle(w io.Writer, s session.Session) {
+	title := s.Title
+	if title == "" {
+		title = "Session " + string(s.ID)
+	}
+	fmt.Fprintf(w, "# %s\n\n", plain(strings.Join(strings.Fields(title), " ")))
+	fmt.Fprintf(w, "Session %s in %s, begun %s, %d turns.\n", s.ID, plain(s.Project), s.Created.Format("2006-01-02 15:04 MST"), s.Turn)
+	if s.Parent != "" {
+		fmt.Fprintf(w, "Forked from %s.\n", s.Parent)
+	}
+}
+
+// writeRecord writes what a reader wants to see of an event. Errors stay in
+// the buffered writer until its Flush.
+func writeRecord(w io.Writer, r session.Record) {
+	switch e := r.Event.(type) {
+	case session.TurnStarted:
+		fmt.Fprintf(w, "\n## You, %s\n\n%s\n", r.Time.Format("2006-01-02 15:04 MST"), plain(e.Prompt.Text))
+		if n := len(e.Prompt.Images); n > 0 {
+			fmt.Fprintf(w, "\n*%d pictures*\n", n)
+		}
+	case session.ItemAdded:
+		switch {
+		case e.Item.Kind == models.Message && e.Item.Role == models.Assistant:
+			fmt.Fprintf(w, "\n## %s\n\n%s\n", plain(orElse(e.Item.Origin.Model, "Model")), plain(e.Item.Text))
+		case e.Item.Kind == models.Reasoning && e.Item.Text != "":
+			fmt.Fprintf(w, "\n> %s\n", strings.ReplaceAll(plain(e.Item.Text), "\n", "\n> "))
+		}
+	case session.CutOff:
+		if e.Text != "" {
+			fmt.Fprintf(w, "\n*Cut off:*\n\n%s\n", plain(e.Text))
+		}
+	case session.ToolEnded:
+		fmt.Fprintf(w, "\n**%s** %s%s\n", plain(e.Tool), plain(e.Title), outcome(e))
+		if e.Diff != "" {
+			fence(w, "diff", e.Diff)
+		} else if e.Output != "" {
+			fence(w, "", e.Output)
+		}
+	case session.Switched:
+		fmt.Fprintf(w, "\n*%s → %s*\n", plain(e.From.String()), plain(e.To.String()))
+	case session.TurnEnded:
+		if e.Outcome != session.OutcomeDone {
+			why := e.Reason
+			if e.Fault != nil {
+				why = e.Fault.Error()
+			}
+			fmt.Fprintf(w, "\n*Turn %d: %s. %s*\n", r.Turn, e.Outcome, plain(why))
+		}
+	case session.Noted:
+		fmt.Fprintf(w, "\n*%s*\n", plain(e.Text))
+	}
+}
+
+func outcome(e session.ToolEnded) string {
+	switch {
+	case e.Unknown:
+		return " (interrupted: not known whether it was done)"
+	case e.Denied:
+		return " (denied)"
+	case e.Error:
+		return " (failed)"
+	}
+	return ""
+}
+
+// fence writes a block whose fence is longer than any in the text.
+func fence(w io.Writer, language, text string) {
+	longest, run := 2, 0
+	for _, r := range text {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	mark := strings.Repeat("`", longest+1)
+	fmt.Fprintf(w, "\n%s%s\n%s\n%s\n", mark, language, strings.TrimSuffix(plain(text), "\n"), mark)
+}
+
+// plain takes out what could steer a terminal or turn text around: exports are
+// read with cat.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

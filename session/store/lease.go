@@ -1,0 +1,244 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"belay/session"
+)
+
+// An owner on another machine cannot be asked whether it lives, so each tells
+// every beatEvery, and counts as dead after beatLimit of silence.
+const (
+	beatEvery = 20 * time.Second
+	beatLimit = time.Minute
+)
+
+// Lease is the right to write to a session. One store holds it at a time.
+type Lease struct {
+	s     *Store
+	id    session.ID
+	token string
+	owner session.Owner
+	lost  chan struct{}
+	once  sync.Once
+}
+
+// Owner is what others see of the holder.
+func (l *Lease) Owner() session.Owner { return l.owner }
+
+// Lost is closed once it is known that another has taken the session over,
+// which is at the next Append or some seconds later.
+func (l *Lease) Lost() <-chan struct{} { return l.lost }
+
+// Release gives the session back. Releasing twice, or what is lost, does nothing.
+func (l *Lease) Release() error {
+	l.s.leases.Lock()
+	held := l.s.leases.held[l.id] == l
+	if held {
+		delete(l.s.leases.held, l.id)
+	}
+	l.s.leases.Unlock()
+	if !held {
+		return nil
+	}
+	ctx := context.Background()
+	return l.s.relaxed(ctx, "release session", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM owners WHERE session = ? AND token = ?", l.id, l.token)
+		return err
+	})
+}
+
+// Acquire takes the right to write to a session; what says to others who has
+// it ("screen", "run"). If a living program has it already, that is an
+// *OwnedError, unless takeover is set: then its next Append fails with
+// ErrTakenOver. A dead owner is replaced without a question.
+func (s *Store) Acquire(ctx context.Context, id session.ID, what string, takeover bool) (*Lease, error) {
+	const step = "take session"
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	now := stamp(s.now())
+	l := &Lease{
+		s: s, id: id, token: rand.Text(), lost: make(chan struct{}),
+		owner: session.Owner{PID: os.Getpid(), Host: host, What: what, Since: now},
+	}
+	data, err := json.Marshal(l.owner)
+	if err != nil {
+		return nil, s.fail(step, err)
+	}
+	err = s.write(ctx, step, func(tx *sql.Tx) error {
+		if _, _, err := s.head(ctx, tx, id); err != nil {
+			return err
+		}
+		o, found, err := ownerOf(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if found && !takeover && o.alive(host, now) {
+			return &OwnedError{ID: id, Owner: o.Owner}
+		}
+		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)", id, l.token, born(l.owner.PID), nanos(now), data)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.hold(l)
+	return l, nil
+}
+
+// Owner returns the living program that may write to a session, if there is one.
+func (s *Store) Owner(ctx context.Context, id session.ID) (session.Owner, bool, error) {
+	o, found, err := ownerOf(ctx, s.r, id)
+	if err != nil {
+		return session.Owner{}, false, s.fail("read owner", err)
+	}
+	host, _ := os.Hostname() //nolint:errcheck // an unknown host equals no other
+	if !found || !o.alive(host, s.now()) {
+		return session.Owner{}, false, nil
+	}
+	return o.Owner, true, nil
+}
+
+// holder is a row of owners.
+type holder struct {
+	session.Owner
+	token, born string
+	beat        time.Time
+}
+
+func ownerOf(ctx context.Context, q querier, id session.ID) (holder, bool, error) {
+	var h holder
+	var beat int64
+	var data []byte
+	err := q.QueryRowContext(ctx, "SELECT token, born, beat, owner FROM owners WHERE session = ?", id).Scan(&h.token, &h.born, &beat, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return holder{}, false, nil
+	}
+	if err != nil {
+		return holder{}, false, err
+	}
+	h.beat = time.Unix(0, beat)
+	if json.Unmarshal(data, &h.Owner) != nil {
+		return holder{}, false, nil // a row that nobody can read owns nothing
+	}
+	return h, true, nil
+}
+
+// alive reports whether the holder still runs, as seen from a host at a time.
+func (h holder) alive(host string, now time.Time) bool {
+	if h.Host != host {
+		return now.Sub(h.beat) <= beatLimit
+	}
+	switch b := born(h.PID); b {
+	case "":
+		return false
+	case "?":
+		return true // somebody has that number: believe it
+	default:
+		return h.born == "?" || h.born == b
+	}
+}
+
+// mayWrite checks inside a transaction that nobody else holds the session.
+func (s *Store) mayWrite(ctx context.Context, tx *sql.Tx, id session.ID) error {
+	s.leases.Lock()
+	mine := s.leases.held[id]
+	s.leases.Unlock()
+	o, found, err := ownerOf(ctx, tx, id)
+	switch {
+	case err != nil:
+		return err
+	case mine != nil && (!found || o.token != mine.token):
+		mine.lose()
+		return &OwnedError{ID: id, Owner: o.Owner, Lost: true}
+	case mine == nil && found:
+		host, _ := os.Hostname() //nolint:errcheck // an unknown host equals no other
+		if o.alive(host, s.now()) {
+			return &OwnedError{ID: id, Owner: o.Owner}
+		}
+	}
+	return nil
+}
+
+func (l *Lease) lose() { l.once.Do(func() { close(l.lost) }) }
+
+// hold remembers a lease and sees to it that the heart beats.
+func (s *Store) hold(l *Lease) {
+	s.leases.Lock()
+	defer s.leases.Unlock()
+	if s.leases.held == nil {
+		s.leases.held = make(map[session.ID]*Lease)
+	}
+	if old := s.leases.held[l.id]; old != nil {
+		old.lose()
+	}
+	s.leases.held[l.id] = l
+	if s.leases.stop == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		s.leases.stop, s.leases.done = stop, make(chan struct{})
+		go s.beat(ctx, s.leases.done)
+	}
+}
+
+// beat tells other machines that this program lives, until Close.
+func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
+	defer close(done)
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, l := range s.held() {
+			// A beat that fails is made up for by the next; a lease that is
+			// gone shows at the next Append in any case.
+			_ = s.relaxed(ctx, "keep session", func(tx *sql.Tx) error {
+				res, err := tx.ExecContext(ctx, "UPDATE owners SET beat = ? WHERE session = ? AND token = ?", nanos(s.now()), l.id, l.token)
+				if err != nil {
+					return err
+				}
+				if n, err := res.RowsAffected(); err == nil && n == 0 {
+					l.lose()
+				}
+				return nil
+			})
+		}
+	}
+}
+
+func (s *Store) held() []*Lease {
+	s.leases.Lock()
+	defer s.leases.Unlock()
+	list := make([]*Lease, 0, len(s.leases.held))
+	for _, l := range s.leases.held {
+		list = append(list, l)
+	}
+	return list
+}
+
+func (s *Store) releaseAll() error {
+	s.leases.Lock()
+	stop, done := s.leases.stop, s.leases.done
+	s.leases.stop = nil
+	s.leases.Unlock()
+	if stop != nil {
+		stop()
+		<-done
+	}
+	var err error
+	for _, l := range s.held() {
+		err = errors.Join(err, l.Release())
+	}
+	return err
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// born tells when a process began, in a form that only compares as equal: the
+// boot and the clock ticks since then. It is empty when there is no such process,
+// and "?" when that cannot be told.
+func born(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat("/proc/self/stat"); err == nil {
+			return ""
+		}
+	}
+	if err != nil {
+		return "?"
+	}
+	// The name, in parentheses, may hold anything; what follows is regular.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 20 {
+		return "?"
+	}
+	if state := fields[0][0]; state == 'Z' || state == 'X' {
+		return "" // dead, only not yet buried
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "?"
+	}
+	return string(bytes.TrimSpace(boot)) + " " + string(fields[19])
+}

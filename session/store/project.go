@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Grants returns what "always" has allowed in a project, oldest first.
+func (s *Store) Grants(ctx context.Context, project string) ([]string, error) {
+	const step = "read permissions"
+	rows, err := s.r.QueryContext(ctx, "SELECT rule FROM grants WHERE project = ? ORDER BY time, rule", project)
+	if err != nil {
+		return nil, s.fail(step, err)
+	}
+	defer rows.Close()
+	var rules []string
+	for rows.Next() {
+		var rule string
+		if err := rows.Scan(&rule); err != nil {
+			return nil, s.fail(step, err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, s.fail(step, rows.Err())
+}
+
+// Grant allows something in a project from now on.
+func (s *Store) Grant(ctx context.Context, project, rule string) error {
+	return s.write(ctx, "save permission", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT DO NOTHING", project, rule, nanos(s.now()))
+		return err
+	})
+}
+
+// Trusted reports whether the user trusts the settings and instructions in a
+// folder, and whether that was ever decided.
+func (s *Store) Trusted(ctx context.Context, project string) (trusted, known bool, err error) {
+	err = s.r.QueryRowContext(ctx, "SELECT trusted FROM trust WHERE project = ?", project).Scan(&trusted)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, s.fail("read trust", err)
+	}
+	return trusted, true, nil
+}
+
+// SetTrusted keeps the user's word about a folder.
+func (s *Store) SetTrusted(ctx context.Context, project string, trusted bool) error {
+	return s.write(ctx, "save trust", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO trust VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET trusted = excluded.trusted, time = excluded.time",
+			project, trusted, nanos(s.now()))
+		return err
+	})
+}

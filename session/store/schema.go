@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// application marks our files, so that another program's database is told from
+// an old one of ours: "blay".
+const application = 0x626c6179
+
+// steps bring the schema from each version to the next. They have run on
+// users' disks: never change one, only add.
+//
+// Rows of events are never changed. The columns of sessions beside head repeat
+// what is in it, for the indexes. Search keeps no text, only which event holds
+// which three letters (detail=none): a third of the size, at the price that a
+// hit must be checked against the event.
+var steps = []string{`
+	CREATE TABLE sessions (
+		id       TEXT PRIMARY KEY,
+		project  TEXT NOT NULL,
+		updated  INTEGER NOT NULL, -- nanoseconds since 1970, like all times here
+		archived INTEGER NOT NULL,
+		deleted  INTEGER NOT NULL, -- 0: not deleted
+		events   INTEGER NOT NULL, -- sequence number of the last event
+		indexed  INTEGER NOT NULL, -- of the last event that search knows
+		head     BLOB NOT NULL     -- session.Session as JSON
+	);
+	CREATE INDEX sessions_all ON sessions (deleted, archived, updated);
+	CREATE INDEX sessions_project ON sessions (project, deleted, archived, updated);
+	CREATE INDEX sessions_unindexed ON sessions (id) WHERE indexed < events;
+	CREATE TABLE events (
+		id      INTEGER PRIMARY KEY,
+		session TEXT NOT NULL,
+		seq     INTEGER NOT NULL,
+		turn    INTEGER NOT NULL,
+		time    INTEGER NOT NULL,
+		type    TEXT NOT NULL,
+		data    BLOB NOT NULL,     -- the event as JSON
+		UNIQUE (session, seq)
+	);
+	CREATE VIRTUAL TABLE search USING fts5 (text, content='', contentless_delete=1, tokenize='trigram', detail=none);
+	CREATE TABLE drafts (
+		session TEXT PRIMARY KEY,
+		data    BLOB NOT NULL      -- session.Draft as JSON
+	);
+	CREATE TABLE owners (
+		session TEXT PRIMARY KEY,
+		token   TEXT NOT NULL,     -- of the lease
+		born    TEXT NOT NULL,     -- when the owning process began, as its system tells it
+		beat    INTEGER NOT NULL,
+		owner   BLOB NOT NULL      -- session.Owner as JSON
+	);
+	CREATE TABLE grants (
+		project TEXT NOT NULL,
+		rule    TEXT NOT NULL,
+		time    INTEGER NOT NULL,
+		PRIMARY KEY (project, rule)
+	);
+	CREATE TABLE trust (
+		project TEXT PRIMARY KEY,
+		trusted INTEGER NOT NULL,
+		time    INTEGER NOT NULL
+	);`,
+}
+
+// schema reads the version of a database of ours; 0 is an empty one.
+func schema(ctx context.Context, q querier) (int, error) {
+	var version, owner, tables int
+	err := q.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)").
+		Scan(&version, &owner, &tables)
+	if err != nil {
+		return 0, fmt.Errorf("read schema: %w", err)
+	}
+	if owner != application && (version != 0 || tables != 0) {
+		return 0, &Error{Kind: ErrForeign, hint: "move the file away, or set BELAY_HOME to another folder"}
+	}
+	return version, nil
+}
+
+// migrate takes the steps that are still missing, all in one transaction.
+func migrate(ctx context.Context, db *sql.DB, steps []string) error {
+	if version, err := schema(ctx, db); err != nil || version == len(steps) {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer undo(tx) //nolint:errcheck // after a commit there is nothing to undo
+	// Another belay may have been faster.
+	version, err := schema(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if version > len(steps) {
+		return newer(version)
+	}
+	for n, step := range steps[version:] {
+		if _, err := tx.ExecContext(ctx, step); err != nil {
+			return fmt.Errorf("bring schema to version %d: %w", version+n+1, err)
+		}
+	}
+	mark := fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", len(steps), application)
+	if _, err := tx.ExecContext(ctx, mark); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func newer(version int) error {
+	return &Error{
+		Kind: ErrNewer,
+		Err:  fmt.Errorf("version %d, this belay knows up to %d", version, len(steps)),
+		hint: "update belay, or set BELAY_HOME to another folder",
+	}
+}
+
+// querier is what reading needs of a database, a connection or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}

@@ -1,0 +1,257 @@
+// Package store decides how sessions are kept on disk: as rows of events in
+// one SQLite database, each session with its folded state beside its log, so
+// that listing, opening and searching cost nothing that grows with a session.
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"belay/session"
+)
+
+// File is the name of the database in the data folder.
+const File = "belay.db"
+
+// Options are what a store takes from outside. The zero value is ready to use.
+type Options struct {
+	Now   func() time.Time  // nil: time.Now
+	NewID func() session.ID // nil: eight random characters; called again when an id is taken
+
+	// ReadOnly opens for reading alone and creates nothing: for lists, showing
+	// and exporting, also from a folder that cannot be written to. A database
+	// that does not exist is read as an empty one.
+	ReadOnly bool
+}
+
+// Store keeps sessions. It may be used by several goroutines and by several
+// programs at once.
+type Store struct {
+	now      func() time.Time
+	newID    func() session.ID
+	path     string
+	readOnly bool
+	copied   string // a folder to remove: a copy that was needed to read a read-only database
+
+	w *sql.DB // one connection, so that writers queue here and not in SQLite
+	r *sql.DB // readers; the same as w when nothing can be written
+
+	version int64 // PRAGMA data_version as Changed saw it last
+	leases  leases
+}
+
+// Open opens the database in dir, creating folder (0700) and file (0600) when
+// they are missing and bringing an older schema up to date. Close frees it.
+// Its errors are *Error and tell what to do.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	s := &Store{now: o.Now, newID: o.NewID, path: filepath.Join(dir, File), readOnly: o.ReadOnly}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.newID == nil {
+		s.newID = newID
+	}
+	var err error
+	if o.ReadOnly {
+		err = s.openForReading(ctx)
+	} else {
+		err = s.openForWriting(ctx, dir)
+	}
+	if err != nil {
+		return nil, errors.Join(s.fail("open sessions", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) openForWriting(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	// SQLite gives the files beside it the mode of the database.
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(inspect(f, s.path), f.Close()); err != nil {
+		return err
+	}
+	s.w, err = connect(s.path, "_txlock=immediate", pragmas(
+		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)"))
+	if err != nil {
+		return err
+	}
+	s.w.SetMaxOpenConns(1)
+	if err := migrate(ctx, s.w, steps); err != nil {
+		return err
+	}
+	if err := s.w.QueryRowContext(ctx, "PRAGMA data_version").Scan(&s.version); err != nil {
+		return err
+	}
+	s.r, err = connect(s.path, "mode=ro", pragmas("busy_timeout(5000)", "query_only(1)"))
+	if err != nil {
+		return err
+	}
+	s.r.SetMaxOpenConns(4)
+	return nil
+}
+
+// openForReading tries ever humbler ways: beside running writers; a file at
+// rest in a folder that cannot be written to; a copy of both.
+func (s *Store) openForReading(ctx context.Context) error {
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.openEmpty(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, inspect(f, s.path), f.Close()); err != nil {
+		return err
+	}
+	wal, walErr := os.Stat(s.path + "-wal")
+	if info.Size() == 0 && walErr != nil {
+		return s.openEmpty(ctx)
+	}
+	first := s.tryReading(ctx, s.path, "mode=ro")
+	if first == nil || !cannotOpen(first) {
+		return first
+	}
+	if walErr != nil || wal.Size() == 0 {
+		return s.tryReading(ctx, s.path, "mode=ro&immutable=1")
+	}
+	s.copied, err = os.MkdirTemp("", "belay-read-*")
+	if err != nil {
+		return first
+	}
+	to := filepath.Join(s.copied, File)
+	if errors.Join(copyFile(s.path, to), copyFile(s.path+"-wal", to+"-wal")) != nil {
+		return first
+	}
+	return s.tryReading(ctx, to, "mode=rw")
+}
+
+func (s *Store) tryReading(ctx context.Context, path, mode string) error {
+	db, err := connect(path, mode, pragmas("busy_timeout(5000)", "query_only(1)"))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(4)
+	version, err := schema(ctx, db)
+	switch {
+	case err == nil && version > len(steps):
+		err = newer(version)
+	case err == nil && version < len(steps):
+		err = &Error{Kind: ErrOlder, hint: "open it once with a belay that may write to the folder"}
+	}
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	s.w, s.r = db, db
+	return nil
+}
+
+func (s *Store) openEmpty(ctx context.Context) error {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	s.w, s.r = db, db
+	return migrate(ctx, db, steps)
+}
+
+// Close gives the leases back and frees the database.
+func (s *Store) Close() error {
+	err := s.releaseAll()
+	if s.r != nil && s.r != s.w {
+		err = errors.Join(err, s.r.Close())
+	}
+	if s.w != nil {
+		err = errors.Join(err, s.w.Close())
+	}
+	if s.copied != "" {
+		err = errors.Join(err, os.RemoveAll(s.copied))
+	}
+	return s.fail("close sessions", err)
+}
+
+// Changed reports whether another store, most likely in another program, wrote
+// since the last call. It costs microseconds and reads no table.
+func (s *Store) Changed(ctx context.Context) (bool, error) {
+	var version int64
+	if err := s.w.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+		return false, s.fail("watch sessions", err)
+	}
+	s.leases.Lock()
+	defer s.leases.Unlock()
+	changed := version != s.version
+	s.version = version
+	return changed, nil
+}
+
+// write runs do in one transaction of the writing connection.
+func (s *Store) write(ctx context.Context, step string, do func(*sql.Tx) error) error {
+	if s.readOnly {
+		return &Error{Step: step, Kind: ErrReadOnly, hint: "this session list was opened for reading alone"}
+	}
+	tx, err := s.w.BeginTx(ctx, nil)
+	if err != nil {
+		return s.fail(step, err)
+	}
+	if err := do(tx); err != nil {
+		return s.fail(step, errors.Join(err, undo(tx)))
+	}
+	return s.fail(step, tx.Commit())
+}
+
+func undo(tx *sql.Tx) error {
+	if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
+		return fmt.Errorf("roll back: %w", err)
+	}
+	return nil
+}
+
+func connect(path, mode, pragma string) (*sql.DB, error) {
+	at := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: mode + pragma}
+	return sql.Open("sqlite", at.String())
+}
+
+func pragmas(list ...string) string {
+	var query string
+	for _, p := range list {
+		query += "&_pragma=" + url.QueryEscape(p)
+	}
+	return query
+}
+
+// newID makes eight characters of Crockford's base 32 (no i, l, o, u), which
+// can be read out and typed.
+func newID() session.ID {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	for i := range b {
+		b[i] = alphabet[b[i]%32]
+	}
+	return session.ID(b[:])
+}
+
+// leases are the sessions that this store may write to.
+type leases struct {
+	sync.Mutex
+	held map[session.ID]*Lease
+	stop context.CancelFunc // of the heartbeat
+	done chan struct{}      // closed when the heartbeat has ended
+}
