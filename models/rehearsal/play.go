@@ -151,4 +151,3 @@ func (b *body) Close() error {
 	})
 	return nil
 }
-

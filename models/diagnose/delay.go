@@ -1,0 +1,125 @@
+package diagnose
+
+import (
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// longest is the longest delay believed. What is longer is a mistake.
+const longest = 366 * 24 * time.Hour
+
+// delay finds the delay that the server stated: retry-after-ms, Retry-After
+// (RFC 9110, section 10.2.3), a field of the error object, or its words. A time
+// that has passed gives true and 0; what cannot be read is passed over.
+func delay(ev Evidence, w words) (bool, time.Duration) {
+	now := ev.Now
+	if date, err := http.ParseTime(ev.Header.Get("Date")); err == nil {
+		now = date // both ends of the interval by the same clock
+	}
+	if d, ok := amount(ev.Header.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return true, d
+	}
+	after := strings.TrimSpace(ev.Header.Get("Retry-After"))
+	if d, ok := amount(after, time.Second); ok {
+		return true, d
+	}
+	if at, err := http.ParseTime(after); err == nil && !now.IsZero() {
+		if d, ok := until(at, now); ok {
+			return true, d
+		}
+	}
+	for _, s := range w.delays {
+		if d, ok := s.read(now); ok {
+			return true, d
+		}
+	}
+	for _, t := range w.texts {
+		if d, ok := inText(t); ok {
+			return true, d
+		}
+	}
+	return false, 0
+}
+
+// amount reads a plain number of units.
+func amount(s string, unit time.Duration) (time.Duration, bool) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || math.IsNaN(v) || v < 0 || v > float64(longest)/float64(unit) {
+		return 0, false
+	}
+	return time.Duration(v * float64(unit)), true
+}
+
+func until(at, now time.Time) (time.Duration, bool) {
+	d := at.Sub(now)
+	return max(d, 0), d <= longest
+}
+
+func (s stated) read(now time.Time) (time.Duration, bool) {
+	switch s.unit {
+	case millis:
+		return amount(s.value, time.Millisecond)
+	case spelled:
+		d, err := time.ParseDuration(s.value)
+		return d, err == nil && d >= 0 && d <= longest
+	case instant:
+		if now.IsZero() {
+			return 0, false
+		}
+		if at, err := time.Parse(time.RFC3339, s.value); err == nil {
+			return until(at, now)
+		}
+		v, err := strconv.ParseFloat(s.value, 64)
+		if err != nil || math.IsNaN(v) || v <= 0 || v > 1e14 {
+			return 0, false
+		}
+		if v > 1e11 { // milliseconds
+			v /= 1000
+		}
+		return until(time.UnixMilli(int64(v*1000)), now)
+	}
+	return amount(s.value, time.Second)
+}
+
+var (
+	waitWords = regexp.MustCompile(`(?i)\b(?:try again|try your request again|retry|retrying|resets?|wait|available(?: again)?)\s+(?:after\s+|in\s+|for\s+)?(?:about\s+)?((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\b?[\s,]*(?:and\s+)?)+)`)
+	oneSpan   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`)
+)
+
+// inText reads "try again in 1.2s", "retry after 20 seconds", "in 6m0s".
+func inText(s string) (time.Duration, bool) {
+	m := waitWords.FindStringSubmatch(s[:min(len(s), maxRead)])
+	if m == nil {
+		return 0, false
+	}
+	total := 0.0
+	for _, span := range oneSpan.FindAllStringSubmatch(m[1], 10) {
+		v, err := strconv.ParseFloat(span[1], 64)
+		if err != nil {
+			return 0, false
+		}
+		total += v * float64(unitOf(strings.ToLower(span[2])))
+	}
+	if total > float64(longest) {
+		return 0, false
+	}
+	return time.Duration(math.Round(total)), true
+}
+
+func unitOf(s string) time.Duration {
+	switch {
+	case strings.HasPrefix(s, "ms"), strings.HasPrefix(s, "milli"):
+		return time.Millisecond
+	case strings.HasPrefix(s, "s"):
+		return time.Second
+	case strings.HasPrefix(s, "m"):
+		return time.Minute
+	case strings.HasPrefix(s, "h"):
+		return time.Hour
+	}
+	return 24 * time.Hour
+}

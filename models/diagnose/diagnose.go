@@ -1,0 +1,221 @@
+// Package diagnose decides what a failed attempt was: it turns the evidence
+// into a [models.Fault].
+//
+// It trusts the error's code first, then its type, then the HTTP status, then
+// the words; and it reads words only in error objects and in replies with an
+// error status, for a model that writes "at capacity" has not failed. A status
+// of 401 or 403 stands whatever the words around it say. Digits inside ids and
+// prose are never taken for a status. What it does not know, it leaves empty.
+package diagnose
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"belay/models"
+)
+
+// The ways in which a reply breaks that only its reader can see.
+var (
+	ErrSilent    = errors.New("the endpoint fell silent")
+	ErrUnended   = errors.New("the reply ended without its last event")
+	ErrMalformed = errors.New("the reply is not what the protocol says")
+)
+
+// Evidence is what is known of a failed attempt. Every field may be empty.
+type Evidence struct {
+	Target models.Target
+	Host   string // of the base URL
+	Local  bool   // the endpoint is on a loopback address
+	Key    string // to keep it out of the fault
+	KeyEnv string // the variable that holds the key, for the hint
+
+	Status int         // HTTP; 0 when no headers came
+	Header http.Header // of the reply
+	Body   []byte      // of a reply that is not what was asked for
+	Event  []byte      // the event that reported an error inside a stream
+	Short  string      // why a reply was cut short: max_output_tokens, content_filter
+	Err    error       // what broke inside this program
+	Cancel error       // the cause, when the caller ended the attempt
+
+	Phase   models.Phase
+	Served  string
+	Bytes   int64
+	Events  int64
+	Elapsed time.Duration
+	Now     time.Time // for stated times; the reply's own Date is preferred
+}
+
+// Fault names the failure. It never returns nil and does no I/O.
+func Fault(ev Evidence) *models.Fault {
+	f := &models.Fault{
+		Phase: ev.Phase, Target: ev.Target, Served: ev.Served, Status: ev.Status,
+		Bytes: ev.Bytes, Events: ev.Events, Elapsed: ev.Elapsed, RequestID: requestID(ev.Header),
+	}
+	if ev.Err != nil {
+		f.Err = &quiet{ev.Err, redact(ev.Err.Error(), ev.Key)}
+	}
+	source := ev.Event
+	if len(source) == 0 && (ev.Status < 200 || ev.Status > 299 || !isStream(ev.Header)) {
+		source = ev.Body
+	}
+	w := read(source)
+	fill(f, w, source, ev)
+	f.Kind = kind(ev, w, source)
+	f.Scope = scope(f.Kind, ev)
+	switch f.Kind {
+	case models.KindCancelled:
+		f.Err = ev.Cancel
+	case models.KindIncomplete:
+		f.Code = ev.Short
+	}
+	f.Delayed, f.RetryAfter = delay(ev, w)
+	if f.Delayed && (f.Kind == models.KindUsage || f.Kind == models.KindRate) && !ev.Now.IsZero() {
+		f.ResetAt = ev.Now.Add(f.RetryAfter)
+	}
+	switch strings.ToLower(strings.TrimSpace(ev.Header.Get("X-Should-Retry"))) {
+	case "true":
+		f.Retry = new(true)
+	case "false":
+		f.Retry = new(false)
+	}
+	f.Hint = hint(f, ev, w)
+	return f
+}
+
+func fill(f *models.Fault, w words, source []byte, ev Evidence) {
+	clean := func(s string) string { return clip(redact(s, ev.Key), maxMessage) }
+	f.Code, f.Type, f.Param, f.Message = clean(w.code), clean(w.kind), clean(w.param), clean(w.message)
+	f.RequestID = cmp.Or(f.RequestID, clean(w.requestID))
+	if len(source) > maxRead {
+		source = source[:maxRead]
+	}
+	f.Raw = clip(redact(string(source), ev.Key), maxRaw)
+	if w.empty() && len(source) > 0 {
+		if isHTML(source) {
+			f.Message = clean(title(source))
+		} else if ev.Status >= 300 {
+			f.Message = clean(strings.TrimSpace(string(source)))
+		}
+	}
+}
+
+// requestID takes the provider's own id before those of the network between.
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Ms-Request-Id", "Cf-Ray"} {
+		if v := strings.TrimSpace(h.Get(name)); v != "" {
+			return clip(v, 200)
+		}
+	}
+	return ""
+}
+
+func kind(ev Evidence, w words, source []byte) models.Kind {
+	if ev.Cancel != nil {
+		return models.KindCancelled
+	}
+	if ev.Short != "" {
+		return models.KindIncomplete
+	}
+	failed := ev.Status >= 300 || len(ev.Event) > 0 || !w.empty()
+	if failed {
+		return reported(ev, w, source)
+	}
+	if ev.Status == 0 {
+		return unanswered(ev)
+	}
+	if len(source) > 0 && !isStream(ev.Header) && !errors.Is(ev.Err, ErrUnended) && !errors.Is(ev.Err, ErrSilent) {
+		return models.KindGateway // a page, or something else that no model sends
+	}
+	return models.KindStream
+}
+
+// unanswered names a failure before any header came.
+func unanswered(ev Evidence) models.Kind {
+	switch {
+	case ev.Err == nil, errors.Is(ev.Err, ErrSilent):
+		return models.KindStream
+	case ev.Local && errors.Is(ev.Err, syscall.ECONNREFUSED):
+		return models.KindAbsent
+	}
+	return models.KindNetwork
+}
+
+// isNetwork says whether err comes from the connection rather than from what
+// was said over it.
+func isNetwork(err error) bool {
+	var op net.Error
+	var record tls.RecordHeaderError
+	var verify *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	return errors.As(err, &op) || errors.As(err, &record) || errors.As(err, &verify) || errors.As(err, &authority) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+func scope(k models.Kind, ev Evidence) models.Scope {
+	switch k {
+	case models.KindCapacity, models.KindModel:
+		return models.ScopeModel
+	case models.KindRate, models.KindUsage, models.KindBilling, models.KindAuth:
+		return models.ScopeAccount
+	case models.KindRequest, models.KindSize, models.KindIncomplete, models.KindCancelled:
+		return models.ScopeRequest
+	case models.KindServer:
+		return models.ScopeProvider
+	case models.KindGateway:
+		if ev.Local || containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays) {
+			return models.ScopeLocal
+		}
+		return models.ScopeNetwork
+	case models.KindAbsent:
+		return models.ScopeLocal
+	case models.KindNetwork:
+		return models.ScopeNetwork
+	}
+	if isNetwork(ev.Err) {
+		return models.ScopeNetwork
+	}
+	return models.ScopeModel // of a stream: silent, unended, malformed
+}
+
+func isStream(h http.Header) bool {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && media == "text/event-stream"
+}
+
+func isHTML(b []byte) bool {
+	b = bytes.ToLower(bytes.TrimLeft(b[:min(len(b), 512)], "\ufeff \t\r\n"))
+	return bytes.HasPrefix(b, []byte("<!doctype html")) || bytes.HasPrefix(b, []byte("<html")) || bytes.HasPrefix(b, []byte("<head"))
+}
+
+// title is what a person would read first on a page.
+func title(page []byte) string {
+	page = page[:min(len(page), maxRead)]
+	lower := bytes.ToLower(page)
+	if len(lower) != len(page) { // a letter whose cases differ in length
+		return ""
+	}
+	_, after, ok := bytes.Cut(lower, []byte("<title"))
+	if !ok {
+		return ""
+	}
+	begin := bytes.IndexByte(after, '>') + 1
+	end := bytes.Index(after, []byte("</title"))
+	if begin <= 0 || end < begin {
+		return ""
+	}
+	offset := len(lower) - len(after)
+	return strings.Join(strings.Fields(string(page[offset+begin:offset+end])), " ")
+}

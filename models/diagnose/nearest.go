@@ -1,0 +1,111 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Nearest gives up to three of the known names that someone who wrote name may
+// have meant, the likeliest first. Names that differ only in case, spaces or
+// invisible characters come before all others.
+func Nearest(name string, known []string) []string {
+	type near struct {
+		name string
+		far  int
+	}
+	want := plain(name)
+	var all []near
+	for _, k := range known {
+		if k == name || k == "" {
+			continue
+		}
+		far := distance(want, plain(k))
+		if far == 0 || far <= max(2, len(want)/3) || len(want) >= 3 && strings.HasPrefix(plain(k), want) {
+			all = append(all, near{k, far})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b near) int { return a.far - b.far })
+	var names []string
+	for _, n := range all {
+		if len(names) < 3 && !slices.Contains(names, n.name) {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// plain drops case, spaces, invisible characters and the choice of dash.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), unicode.In(r, unicode.Cf, unicode.Cc):
+			return -1
+		case r == '_', unicode.Is(unicode.Pd, r):
+			return '-'
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// distance counts the letters to change, drop or add (Levenshtein); names far
+// too long for a model count as far.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if len(x) > 200 || len(y) > 200 {
+		return 1 << 20
+	}
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range x {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, s := range y {
+			cost := diagonal
+			if r != s {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(y)]
+}
+
+// Spell says where two names part, character by character, so that a wrong
+// case, a stray space or an invisible character can be seen. It is empty for
+// equal names.
+func Spell(got, want string) string {
+	x, y := []rune(got), []rune(want)
+	i := 0
+	for i < len(x) && i < len(y) && x[i] == y[i] {
+		i++
+	}
+	at := func(r []rune) string {
+		if i >= len(r) {
+			return "ends"
+		}
+		return "has " + show(r[i])
+	}
+	if i == len(x) && i == len(y) {
+		return ""
+	}
+	return fmt.Sprintf("character %d: %q %s, %q %s", i+1, got, at(x), want, at(y))
+}
+
+func show(r rune) string {
+	switch {
+	case r == ' ':
+		return "a space"
+	case r == '\t':
+		return "a tab"
+	case !unicode.IsGraphic(r) || unicode.IsSpace(r):
+		return fmt.Sprintf("an invisible character (U+%04X)", r)
+	case unicode.IsUpper(r):
+		return fmt.Sprintf("a capital %q", string(r))
+	}
+	return fmt.Sprintf("%q", string(r))
+}

@@ -1,0 +1,228 @@
+package diagnose
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// words is what an error object says, whatever its form.
+type words struct {
+	code, kind, param, message, requestID string
+
+	codes  []string // code, type and status words, most telling first
+	texts  []string // every message in it
+	delays []stated
+}
+
+// stated is a delay that stands in a field of the error object.
+type stated struct {
+	value string
+	unit  unit
+}
+
+type unit int
+
+const (
+	seconds unit = iota
+	millis
+	instant // a Unix time or an RFC 3339 date
+	spelled // as time.ParseDuration reads it
+)
+
+func (w words) empty() bool {
+	return w.code == "" && w.kind == "" && w.message == "" && len(w.codes) == 0 && len(w.texts) == 0
+}
+
+// read finds the error object in a reply or an event. Without one the result
+// is empty.
+func read(b []byte) words {
+	var w words
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 || len(b) > 16<<20 {
+		return w
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return w
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 { // Gemini wraps its errors in a list
+		v = list[0]
+	}
+	top, ok := v.(map[string]any)
+	if !ok {
+		if s, ok := v.(string); ok {
+			w.say(s)
+		}
+		return w
+	}
+	w.object(top)
+	return w
+}
+
+// object looks for the error object where the known servers put it.
+func (w *words) object(top map[string]any) {
+	if response, ok := top["response"].(map[string]any); ok && top["error"] == nil { // response.failed
+		top = response
+		if status := text(top["status"]); status == "failed" && top["error"] == nil {
+			w.codes = []string{"server_error"}
+			return
+		}
+	}
+	w.requestID = text(top["request_id"])
+	w.times(top)
+	found := top["error"]
+	if found == nil {
+		found = top["errors"]
+	}
+	switch e := found.(type) {
+	case map[string]any:
+		w.fields(e)
+		return
+	case []any:
+		if len(e) > 0 {
+			if m, ok := e[0].(map[string]any); ok {
+				w.fields(m)
+			} else {
+				w.say(text(e[0]))
+			}
+		}
+		return
+	case string:
+		if strings.HasPrefix(strings.TrimSpace(e), "{") { // an error object in a string
+			w.merge(read([]byte(e)))
+		}
+		if w.empty() {
+			w.say(e)
+		}
+		w.add(text(top["code"]), text(top["error_type"]))
+		w.say(text(top["message"]))
+		return
+	}
+	if top["detail"] != nil {
+		w.detail(top["detail"])
+		return
+	}
+	kind := text(top["type"])
+	if kind == "error" || text(top["object"]) == "error" || (top["message"] != nil && top["choices"] == nil && top["output"] == nil) {
+		if kind == "error" {
+			delete(top, "type")
+		}
+		w.fields(top)
+	}
+}
+
+func (w *words) detail(v any) {
+	switch d := v.(type) {
+	case map[string]any:
+		w.fields(d)
+	case []any:
+		for _, one := range d {
+			if m, ok := one.(map[string]any); ok {
+				w.say(cmp.Or(text(m["msg"]), text(m["message"])))
+			}
+		}
+	default:
+		w.say(text(v))
+	}
+}
+
+func (w *words) fields(e map[string]any) {
+	w.code, w.kind, w.param = text(e["code"]), text(e["type"]), text(e["param"])
+	w.requestID = cmp.Or(w.requestID, text(e["request_id"]))
+	// Gemini has a number as code and the word in status.
+	if s := text(e["status"]); s != "" && !number(s) {
+		w.add(s)
+		if w.code == "" || number(w.code) {
+			w.kind = cmp.Or(w.kind, s)
+		}
+	}
+	w.say(cmp.Or(text(e["message"]), text(e["msg"]), text(e["detail"])))
+	w.times(e)
+	if inner, ok := e["innererror"].(map[string]any); ok { // Azure
+		w.add(text(inner["code"]))
+	}
+	if meta, ok := e["metadata"].(map[string]any); ok { // OpenRouter: what the provider behind it said
+		raw := text(meta["raw"])
+		if inner := read([]byte(raw)); !inner.empty() {
+			w.merge(inner)
+		} else {
+			w.add(raw)
+			w.say(raw)
+		}
+		w.times(meta)
+	}
+	details, _ := e["details"].([]any)
+	for _, d := range details {
+		m, ok := d.(map[string]any)
+		if !ok {
+			continue
+		}
+		w.add(text(m["reason"]))
+		if s := text(m["retryDelay"]); s != "" {
+			w.delays = append(w.delays, stated{s, spelled})
+		}
+		violations, _ := m["violations"].([]any)
+		for _, v := range violations {
+			if q, ok := v.(map[string]any); ok {
+				w.texts = append(w.texts, text(q["quotaId"]), text(q["quotaMetric"]))
+			}
+		}
+	}
+	w.codes = append([]string{w.code, w.kind}, w.codes...)
+}
+
+// times collects the delays that servers put beside an error.
+func (w *words) times(m map[string]any) {
+	for _, f := range []struct {
+		name string
+		unit unit
+	}{{"retry_after_ms", millis}, {"retry_after_seconds", seconds}, {"retry_after", seconds}, {"resets_in_seconds", seconds}, {"resets_at", instant}} {
+		if s := text(m[f.name]); s != "" {
+			w.delays = append(w.delays, stated{s, f.unit})
+		}
+	}
+}
+
+func (w *words) merge(inner words) {
+	w.codes = append(w.codes, inner.codes...)
+	w.texts = append(w.texts, inner.texts...)
+	w.delays = append(w.delays, inner.delays...)
+	w.code, w.kind, w.param = cmp.Or(w.code, inner.code), cmp.Or(w.kind, inner.kind), cmp.Or(w.param, inner.param)
+	w.message = cmp.Or(w.message, inner.message)
+}
+
+func (w *words) say(s string) {
+	if s = strings.TrimSpace(s); s != "" {
+		w.message = cmp.Or(w.message, s)
+		w.texts = append(w.texts, s)
+	}
+}
+
+func (w *words) add(codes ...string) {
+	for _, c := range codes {
+		if c != "" {
+			w.codes = append(w.codes, c)
+		}
+	}
+}
+
+// text gives strings and numbers as text, and nothing for the rest.
+func text(v any) string {
+	switch s := v.(type) {
+	case string:
+		return s
+	case json.Number:
+		return s.String()
+	}
+	return ""
+}
+
+func number(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
