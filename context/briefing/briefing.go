@@ -1,0 +1,166 @@
+// Package briefing decides what a model is told before a session's first
+// prompt: how to work, what the user's and the project's AGENTS.md say, and
+// where it is.
+package briefing
+
+import (
+	"context"
+	_ "embed" // for the text
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed briefing.md
+var text string
+
+// The bounds of what AGENTS.md files may take.
+const (
+	mostFile   = 32 << 10
+	mostNested = 40 // deeper files that are named
+)
+
+// Options say where to look.
+type Options struct {
+	Root    string // the workspace, absolute
+	User    string // the folder of the user's own AGENTS.md; may be empty
+	Trusted bool   // whether the project's files may be read into the briefing
+	Now     time.Time
+}
+
+// Source is a file whose text went into a briefing.
+type Source struct {
+	Path  string
+	Bytes int
+	Cut   bool // it was longer than what was taken
+}
+
+// Briefing is a session's system text and where it came from.
+type Briefing struct {
+	Instructions string
+	Sources      []Source
+}
+
+// Gather reads what a briefing is made of. A file that cannot be read is
+// reported in the text rather than failing the session.
+func Gather(ctx context.Context, o Options) Briefing {
+	var b strings.Builder
+	var br Briefing
+	b.WriteString(text)
+	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", o.Root, runtime.GOOS, runtime.GOARCH, o.Now.Format("Monday, 2 January 2006"))
+	repo, branch := repository(ctx, o.Root)
+	if repo != "" {
+		fmt.Fprintf(&b, "- git: on %s\n", branch)
+	}
+	var dirs []string
+	if o.User != "" {
+		dirs = append(dirs, o.User)
+	}
+	if o.Trusted {
+		dirs = append(dirs, chain(repo, o.Root)...)
+	}
+	for _, dir := range dirs {
+		br.add(&b, filepath.Join(dir, "AGENTS.md"))
+	}
+	if o.Trusted && repo != "" {
+		nested(ctx, &b, o.Root)
+	}
+	br.Instructions = b.String()
+	return br
+}
+
+// add appends one file, marked with its path, so that the model can tell whose
+// words they are.
+func (br *Briefing) add(b *strings.Builder, path string) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(b, "\n(%s could not be read: %v)\n", path, err)
+		return
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, mostFile+1))
+	if err != nil {
+		fmt.Fprintf(b, "\n(%s could not be read: %v)\n", path, err)
+		return
+	}
+	s := Source{Path: path, Bytes: len(content)}
+	note := ""
+	if len(content) > mostFile {
+		content, s.Bytes, s.Cut = content[:mostFile], mostFile, true
+		note = fmt.Sprintf("\n(cut after %d KB; read the file for the rest)", mostFile>>10)
+	}
+	fmt.Fprintf(b, "\n<agents-file path=%q>\n%s%s\n</agents-file>\n", path, strings.TrimSpace(strings.ToValidUTF8(string(content), "�")), note)
+	br.Sources = append(br.Sources, s)
+}
+
+// chain is the folders from the repository's root down to the workspace.
+func chain(repo, root string) []string {
+	dirs := []string{root}
+	for dir := root; repo != "" && dir != repo; {
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return []string{root}
+		}
+		dir = parent
+		dirs = append(dirs, dir)
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// nested names the files below the workspace: they are read when their folder
+// is worked in.
+func nested(ctx context.Context, b *strings.Builder, root string) {
+	out, err := git(ctx, root, "ls-files", "-co", "--exclude-standard", "--", "*/AGENTS.md")
+	if err != nil || out == "" {
+		return
+	}
+	files := strings.Split(out, "\n")
+	more := ""
+	if len(files) > mostNested {
+		more = fmt.Sprintf(" and %d more", len(files)-mostNested)
+		files = files[:mostNested]
+	}
+	fmt.Fprintf(b, "\nThese folders have instructions of their own. Read the file before you work in its folder: %s%s\n", strings.Join(files, ", "), more)
+}
+
+// repository finds the root of the repository around a folder, and its branch.
+func repository(ctx context.Context, dir string) (root, branch string) {
+	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", ""
+	}
+	return filepath.FromSlash(root), Branch(ctx, dir)
+}
+
+// Branch is the name of the checked-out branch, "a detached commit" if there
+// is none, and empty outside a repository.
+func Branch(ctx context.Context, dir string) string {
+	branch, err := git(ctx, dir, "symbolic-ref", "--short", "-q", "HEAD")
+	if err == nil {
+		return branch
+	}
+	if _, err := git(ctx, dir, "rev-parse", "--git-dir"); err != nil {
+		return ""
+	}
+	return "a detached commit"
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,78 @@
+package window
+
+import "belay/models"
+
+// unknown is told to the model for a call whose outcome nobody recorded.
+const unknown = "interrupted: whether this call was carried out is not known. Verify before you repeat it."
+
+// Mend makes a conversation valid for a target, whatever interrupted it: each
+// call has exactly one output, right after the reply that made it; an output
+// without a call and a call with an id that was used before are dropped;
+// reasoning goes only to its maker and only with the item it led to. The
+// result is a new slice.
+func Mend(items []models.Item, t models.Target) []models.Item {
+	outputs := map[string]models.Item{}
+	for _, it := range items {
+		if it.Kind == models.Output {
+			if _, twice := outputs[it.CallID]; !twice {
+				outputs[it.CallID] = it
+			}
+		}
+	}
+	out := make([]models.Item, 0, len(items))
+	called := map[string]bool{}
+	var pending []models.Item // outputs of the reply being copied
+	flush := func() {
+		out = append(out, pending...)
+		pending = nil
+	}
+	for i, it := range items {
+		switch it.Kind {
+		case models.Output:
+			flush()
+			continue // placed with its call
+		case models.Call:
+			if it.CallID == "" || called[it.CallID] {
+				continue
+			}
+			called[it.CallID] = true
+			result, ok := outputs[it.CallID]
+			if !ok {
+				result = models.Item{Kind: models.Output, CallID: it.CallID, Text: unknown}
+			}
+			pending = append(pending, result)
+		case models.Reasoning:
+			if it.Origin.Provider != t.Provider || it.Origin.Model != t.Model || !leads(items[i+1:]) {
+				continue
+			}
+		case models.Message:
+			if it.Role != models.Assistant {
+				flush()
+			}
+			if it.Text == "" && len(it.Images) == 0 {
+				continue
+			}
+		}
+		out = append(out, it)
+	}
+	flush()
+	return out
+}
+
+// leads reports whether the reasoning before these items led to one of the
+// same reply.
+func leads(rest []models.Item) bool {
+	for _, it := range rest {
+		switch it.Kind {
+		case models.Reasoning:
+			continue
+		case models.Call:
+			return it.CallID != ""
+		case models.Message:
+			return it.Role == models.Assistant && it.Text != ""
+		default:
+			return false
+		}
+	}
+	return false
+}

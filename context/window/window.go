@@ -1,0 +1,132 @@
+// Package window decides which items go into the next request, so that it is
+// valid and fits its target, and keeps an account of what was left out.
+package window
+
+import (
+	"fmt"
+
+	"belay/models"
+)
+
+// Counter measures parts of a request in tokens.
+type Counter interface {
+	Text(string) int
+	Item(models.Item) int
+	Tool(models.ToolSpec) int
+}
+
+// Limits bound a request.
+type Limits struct {
+	Budget  int64 // tokens a request may take; 0: the model's window less Reserve
+	Reserve int64 // tokens kept free for the reply
+}
+
+// unknownWindow is assumed of models that nobody describes.
+const unknownWindow = 128_000
+
+// For is the number of tokens that a request to a model may take.
+func (l Limits) For(m models.Model) int64 {
+	window := m.Window
+	if window <= 0 {
+		window = unknownWindow
+	}
+	most := max(window-l.Reserve, window/2)
+	if l.Budget > 0 {
+		most = min(most, l.Budget)
+	}
+	return most
+}
+
+// Account says what a request is made of, in tokens.
+type Account struct {
+	Briefing     int64
+	Tools        int64
+	Conversation int64
+	Budget       int64
+	LeftOut      int   // items that did not go in
+	LeftTokens   int64 // that they would have taken
+	Masked       int   // outputs that went in shortened
+}
+
+// Total is the size of the request.
+func (a Account) Total() int64 { return a.Briefing + a.Tools + a.Conversation }
+
+// mask stands in for the output of a call when there is no room for it.
+const mask = "(left out to save room; run the call again if you need its output)"
+
+// Fit makes a request of a conversation for one model. The items it leaves out
+// are the oldest turns, whole; within the last turn it shortens the oldest
+// outputs. A conversation that still does not fit is a fault of kind size.
+func Fit(m models.Model, l Limits, c Counter, instructions string, tools []models.ToolSpec, items []models.Item) (models.Request, Account, error) {
+	items = Mend(items, m.Target)
+	if !m.Images {
+		items = withoutImages(items)
+	}
+	a := Account{Briefing: int64(c.Text(instructions)), Budget: l.For(m)}
+	for _, t := range tools {
+		a.Tools += int64(c.Tool(t))
+	}
+	sizes := make([]int64, len(items))
+	for i, it := range items {
+		sizes[i] = int64(c.Item(it))
+		a.Conversation += sizes[i]
+	}
+	// Oldest turns first. A turn begins at a user's message.
+	start := 0
+	for a.Total() > a.Budget {
+		next := nextTurn(items, start+1)
+		if next == len(items) {
+			break
+		}
+		for _, n := range sizes[start:next] {
+			a.Conversation -= n
+			a.LeftTokens += n
+		}
+		a.LeftOut += next - start
+		start = next
+	}
+	items, sizes = items[start:], sizes[start:]
+	masked := int64(c.Text(mask)) + int64(c.Item(models.Item{}))
+	for i := range items {
+		if a.Total() <= a.Budget {
+			break
+		}
+		if items[i].Kind == models.Output && sizes[i] > masked && i < len(items)-1 {
+			items[i].Text, items[i].Images = mask, nil
+			a.Conversation -= sizes[i] - masked
+			a.LeftTokens += sizes[i] - masked
+			a.Masked++
+		}
+	}
+	if a.Total() > a.Budget {
+		return models.Request{}, a, &models.Fault{Kind: models.KindSize, Scope: models.ScopeRequest, Target: m.Target,
+			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", a.Total(), a.Total()-a.Budget, a.Budget),
+			Hint:    "begin a new session, shorten the message, or choose a model with a larger window"}
+	}
+	if a.LeftOut > 0 {
+		note := models.Say(models.Developer, fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.", a.LeftOut))
+		items = append([]models.Item{note}, items...)
+		a.Conversation += int64(c.Item(note))
+	}
+	return models.Request{Instructions: instructions, Items: items, Tools: tools}, a, nil
+}
+
+// nextTurn finds the next user's message at or after i.
+func nextTurn(items []models.Item, i int) int {
+	for ; i < len(items); i++ {
+		if items[i].Kind == models.Message && items[i].Role == models.User {
+			return i
+		}
+	}
+	return len(items)
+}
+
+func withoutImages(items []models.Item) []models.Item {
+	for i := range items {
+		if n := len(items[i].Images); n > 0 {
+			items[i].Images = nil
+			items[i].Text += fmt.Sprintf("\n(%d picture(s) left out: this model cannot see them)", n)
+		}
+	}
+	return items
+}

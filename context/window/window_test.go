@@ -1,0 +1,135 @@
+package window
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"belay/models"
+)
+
+type letters struct{}
+
+func (letters) Text(s string) int             { return len(s) }
+func (letters) Item(it models.Item) int       { return len(it.Text) + len(it.Arguments) }
+func (letters) Tool(spec models.ToolSpec) int { return len(spec.Name) }
+
+var sol = models.Model{Target: models.Target{Provider: "openai", Model: "sol"}, Window: 1000, Tools: true, Images: true}
+
+func user(s string) models.Item      { return models.Say(models.User, s) }
+func assistant(s string) models.Item { return models.Say(models.Assistant, s) }
+func call(id string) models.Item {
+	return models.Item{Kind: models.Call, CallID: id, Name: "read", Arguments: "{}"}
+}
+func output(id string) models.Item {
+	return models.Item{Kind: models.Output, CallID: id, Text: "out " + id}
+}
+func reasoning(model string) models.Item {
+	return models.Item{Kind: models.Reasoning, Origin: models.Origin{Provider: "openai", Model: model}, Raw: []byte(`{}`)}
+}
+
+// shape writes a conversation as one letter an item.
+func shape(items []models.Item) string {
+	var b strings.Builder
+	for _, it := range items {
+		switch it.Kind {
+		case models.Message:
+			b.WriteString(string(it.Role[0]))
+		case models.Reasoning:
+			b.WriteString("r")
+		case models.Call:
+			b.WriteString("c" + it.CallID)
+		case models.Output:
+			b.WriteString("o" + it.CallID)
+			if it.Text == unknown {
+				b.WriteString("?")
+			}
+		}
+		b.WriteString(" ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestMend(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		items []models.Item
+		want  string
+	}{
+		{"a valid conversation stays as it is", []models.Item{user("a"), reasoning("sol"), call("1"), output("1"), assistant("b")}, "u r c1 o1 a"},
+		{"a call without output is explained", []models.Item{user("a"), call("1"), call("2"), output("2")}, "u c1 c2 o1? o2"},
+		{"an output without call is dropped", []models.Item{output("0"), user("a")}, "u"},
+		{"a second output is dropped", []models.Item{user("a"), call("1"), output("1"), output("1")}, "u c1 o1"},
+		{"a call id is used once", []models.Item{user("a"), call("1"), output("1"), call("1"), output("1")}, "u c1 o1"},
+		{"outputs come before the next message", []models.Item{user("a"), call("1"), user("b"), output("1")}, "u c1 o1 u"},
+		{"reasoning of another model is dropped", []models.Item{user("a"), reasoning("terra"), call("1"), output("1")}, "u c1 o1"},
+		{"reasoning that led to nothing is dropped", []models.Item{user("a"), reasoning("sol"), user("b"), reasoning("sol")}, "u u"},
+		{"words beside calls stay before the outputs", []models.Item{user("a"), assistant("x"), call("1"), call("2"), output("1"), output("2")}, "u a c1 c2 o1 o2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Mend(tt.items, sol.Target)
+			if shape(got) != tt.want {
+				t.Errorf("Mend = %s, want %s", shape(got), tt.want)
+			}
+			if again := Mend(got, sol.Target); shape(again) != tt.want {
+				t.Errorf("Mend of what was mended = %s, want %s", shape(again), tt.want)
+			}
+		})
+	}
+}
+
+func TestFit(t *testing.T) {
+	long := strings.Repeat("x", 400)
+	t.Run("all goes in when there is room", func(t *testing.T) {
+		req, a, err := Fit(sol, Limits{}, letters{}, "sys", nil, []models.Item{user("a"), assistant("b")})
+		if err != nil || shape(req.Items) != "u a" || a.Total() != 5 || a.LeftOut != 0 {
+			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
+		}
+	})
+	t.Run("the oldest turns are left out and the model is told", func(t *testing.T) {
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")})
+		if err != nil || shape(req.Items) != "d u a u" || a.LeftOut != 2 || a.LeftTokens != 800 {
+			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
+		}
+	})
+	t.Run("old outputs of the last turn are shortened", func(t *testing.T) {
+		big := output("1")
+		big.Text = strings.Repeat("y", 900)
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user(long), call("1"), big, call("2"), output("2")})
+		if err != nil || a.Masked != 1 || req.Items[2].Text != mask {
+			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
+		}
+	})
+	t.Run("what cannot fit is a fault", func(t *testing.T) {
+		_, _, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user(long + long + long)})
+		var f *models.Fault
+		if !errors.As(err, &f) || f.Kind != models.KindSize || f.Hint == "" {
+			t.Errorf("Fit = %v, want a fault of kind size with a hint", err)
+		}
+	})
+	t.Run("pictures are left out for a model that cannot see", func(t *testing.T) {
+		blind := sol
+		blind.Images = false
+		it := user("look")
+		it.Images = []models.Image{{MIME: "image/png"}}
+		items := []models.Item{it}
+		req, _, err := Fit(blind, Limits{}, letters{}, "", nil, items)
+		if err != nil || len(req.Items[0].Images) != 0 || !strings.Contains(req.Items[0].Text, "cannot see") || len(items[0].Images) != 1 {
+			t.Errorf("Fit = %+v, %v", req.Items, err)
+		}
+	})
+}
+
+func BenchmarkFit(b *testing.B) {
+	var items []models.Item
+	for range 500 {
+		items = append(items, user("question"), call(string(rune(len(items)))), output(string(rune(len(items)))), assistant("answer"))
+	}
+	m := sol
+	m.Window = 272000
+	for b.Loop() {
+		if _, _, err := Fit(m, Limits{Reserve: 16000}, letters{}, "sys", nil, items); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
