@@ -1,0 +1,301 @@
+// Package agent decides how a turn goes on: it asks the model, keeps what the
+// model finished, runs the tools it called, and asks again until there is
+// nothing left to do or only a person can go on.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"belay/models"
+	"belay/models/route"
+	"belay/session"
+	"belay/session/permit"
+	"belay/session/tools"
+)
+
+// Router makes a request and keeps at it.
+type Router interface {
+	Stream(ctx context.Context, need route.Need, build route.Build) iter.Seq2[models.Chunk, error]
+}
+
+// Log is where a turn's events go.
+type Log interface {
+	// Append stores events, all or none, before it publishes them.
+	Append(ctx context.Context, events ...session.Event) error
+	// Publish shows an event that is not stored.
+	Publish(e session.Event)
+	// SaveDraft stores what the model has said so far.
+	SaveDraft(ctx context.Context, d session.Draft) error
+	// Items is the conversation as it stands in the log.
+	Items() []models.Item
+}
+
+// Gate decides which calls run, and asks the person.
+type Gate interface {
+	// Judge decides about a call by rules.
+	Judge(c permit.Call) permit.Decision
+	// Ask waits for a person's answer; ErrNobody means that there is no one.
+	Ask(ctx context.Context, a session.Approval) (session.Answer, error)
+	// Grant remembers rules for the project.
+	Grant(ctx context.Context, rules []string) error
+}
+
+// ErrNobody says that a question cannot be answered because nobody is there.
+var ErrNobody = errors.New("nobody is there to answer")
+
+// Causes with which a turn's context is ended.
+var (
+	ErrStopped = errors.New("stopped by the user")
+	ErrClosing = errors.New("belay is closing")
+)
+
+// Options are what a turn works with.
+type Options struct {
+	Router Router
+	Log    Log
+	Gate   Gate
+	Tools  *tools.Set
+	Lever  *route.Lever
+	// Build makes the request for a model out of the conversation, and says how
+	// many items it left out.
+	Build   func(m models.Model, items []models.Item) (models.Request, int, error)
+	Model   func(models.Target) models.Model
+	Root    string // the workspace, links resolved
+	Turn    int
+	Unknown map[string]session.Effect // by call id: begun before a crash, outcome not recorded
+	Alone   bool                      // nobody watches: unknown outcomes are told to the model
+	Network time.Duration             // how long a lost connection is waited out; 0: as long as it takes
+	Now     func() time.Time
+	NewID   func() string
+}
+
+// turn is one run of the loop.
+type turn struct {
+	Options
+	wrote  bool           // this turn has changed something
+	repeat map[string]int // identical calls, by their hash
+}
+
+// Run carries a turn to its end. The conversation in the log says where it
+// stands: calls without an output are run first, so a turn that was parked or
+// cut short goes on from the last thing that was done.
+func Run(ctx context.Context, o Options) session.TurnEnded {
+	t := &turn{Options: o, repeat: map[string]int{}}
+	for {
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		if calls := open(o.Log.Items()); len(calls) > 0 {
+			if end := t.run(ctx, calls); end != nil {
+				return *end
+			}
+			continue
+		}
+		done, err := t.ask(ctx)
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		if done {
+			return session.TurnEnded{Outcome: session.OutcomeDone}
+		}
+	}
+}
+
+// open lists the calls of the conversation that have no output.
+func open(items []models.Item) []models.Item {
+	answered := map[string]bool{}
+	for _, it := range items {
+		if it.Kind == models.Output {
+			answered[it.CallID] = true
+		}
+	}
+	var calls []models.Item
+	for _, it := range items {
+		if it.Kind == models.Call && it.CallID != "" && !answered[it.CallID] {
+			answered[it.CallID] = true
+			calls = append(calls, it)
+		}
+	}
+	return calls
+}
+
+// failed turns an error into the way the turn ends.
+func (t *turn) failed(ctx context.Context, err error) session.TurnEnded {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	var parked *route.Parked
+	if errors.As(err, &parked) {
+		return session.TurnEnded{Outcome: session.OutcomeParked, Fault: parked.Fault, Retry: parked.Until}
+	}
+	var fault *models.Fault
+	if errors.As(err, &fault) {
+		return session.TurnEnded{Outcome: session.OutcomeFailed, Fault: fault}
+	}
+	return session.TurnEnded{Outcome: session.OutcomeFailed, Reason: err.Error()}
+}
+
+func stopped(ctx context.Context) session.TurnEnded {
+	cause := context.Cause(ctx)
+	return session.TurnEnded{Outcome: session.OutcomeStopped, Reason: cause.Error(), Interrupted: errors.Is(cause, ErrClosing)}
+}
+
+// ask makes one request. It reports whether the model is done: it has said
+// its words and called nothing.
+func (t *turn) ask(ctx context.Context) (done bool, err error) {
+	r := &reply{t: t, drafts: newDrafts(t.Log, t.Turn, t.Now)}
+	defer r.drafts.stop()
+	leftOut := 0
+	build := func(m models.Model) (models.Request, error) {
+		req, left, err := t.Build(m, t.Log.Items())
+		leftOut = left
+		return req, err
+	}
+	need := route.Need{Lever: t.Lever, Images: pictures(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), Network: t.Network}
+	for chunk, err := range t.Router.Stream(ctx, need, build) {
+		if err != nil {
+			// What was said before a stop is kept as well.
+			return false, errors.Join(err, r.cut(ctx, nil))
+		}
+		again, err := r.take(ctx, chunk, leftOut)
+		if err != nil {
+			return false, err
+		}
+		if again {
+			return false, nil
+		}
+	}
+	return r.done, nil
+}
+
+func pictures(items []models.Item) bool {
+	for _, it := range items {
+		if len(it.Images) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reply is what one request brings, over all its attempts.
+type reply struct {
+	t      *turn
+	drafts *drafts
+
+	target    models.Target
+	tier      models.Tier
+	held      []models.Item // finished, not committed
+	committed int           // calls committed in this attempt
+	calls     int           // calls in the whole reply
+	draft     session.Draft
+	args      int // bytes of arguments being written
+	done      bool
+}
+
+// take handles a chunk. again means that the caller should begin anew: the
+// attempt failed, but calls of it are committed and can be run.
+func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (again bool, err error) {
+	log := r.t.Log
+	switch c := chunk.(type) {
+	case models.AttemptStarted:
+		r.target, r.tier, r.committed, r.calls, r.held = c.Target, c.Tier, 0, 0, nil
+		log.Publish(session.AttemptStarted{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target})
+	case models.Opened:
+		log.Publish(session.ReplyOpened{Target: r.target, Served: c.Served, RequestID: c.RequestID})
+	case models.TextDelta:
+		r.draft.Text += c.Text
+		r.drafts.save(r.draft)
+		log.Publish(session.TextDelta{Text: c.Text})
+	case models.ReasoningDelta:
+		r.draft.Reasoning += c.Text
+		r.drafts.save(r.draft)
+		log.Publish(session.ReasoningDelta{Text: c.Text})
+	case models.CallDelta:
+		if c.CallID != "" && c.Name != "" {
+			r.draft.Call = c.Name
+		}
+		r.args += len(c.Arguments)
+		log.Publish(session.CallDelta{CallID: c.CallID, Name: c.Name, Bytes: r.args})
+	case models.ItemDone:
+		return false, r.item(ctx, c.Item)
+	case models.Finished:
+		r.done = r.calls == 0
+		if r.done && !spoke(r.held) {
+			return false, &models.Fault{Kind: models.KindStream, Scope: models.ScopeModel, Target: r.target, Served: c.Served, RequestID: c.RequestID,
+				Phase: models.AfterLastItem, Message: "the model ended its reply without a word", Hint: "try again, or choose another tier"}
+		}
+		model := r.t.Model(r.target)
+		return false, r.commit(ctx, session.ReplyEnded{Tier: r.tier, Target: r.target, Served: c.Served, RequestID: c.RequestID,
+			Usage: c.Usage, Cost: model.Cost(c.Usage), Window: model.Window, LeftOut: leftOut})
+	case models.AttemptFailed:
+		err := r.cut(ctx, &session.AttemptFailed{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target, Fault: c.Fault, Next: c.Next, Delay: c.Delay})
+		return r.committed > 0 && c.Fault.Kind != models.KindCancelled, err
+	case models.Waiting:
+		log.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
+	case models.Switched:
+		return false, log.Append(ctx, session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault})
+	default:
+		return false, fmt.Errorf("take reply: unexpected %T", chunk)
+	}
+	return false, nil
+}
+
+// item holds a finished item back until a finished call, or the end of the
+// reply, commits it.
+func (r *reply) item(ctx context.Context, it models.Item) error {
+	r.args, r.draft.Call = 0, ""
+	r.held = append(r.held, it)
+	if it.Kind != models.Call {
+		return nil
+	}
+	r.calls++
+	if r.t.Tools.Check(it.Name, it.Arguments) != nil {
+		return nil
+	}
+	r.committed++
+	return r.commit(ctx)
+}
+
+func (r *reply) commit(ctx context.Context, more ...session.Event) error {
+	var events []session.Event
+	for _, it := range r.held {
+		events = append(events, session.ItemAdded{Item: it})
+	}
+	r.held, r.draft = nil, session.Draft{}
+	r.drafts.stop()
+	if events = append(events, more...); len(events) == 0 {
+		return nil
+	}
+	return r.t.Log.Append(context.WithoutCancel(ctx), events...)
+}
+
+// cut records what an attempt that ended badly had said.
+func (r *reply) cut(ctx context.Context, failed *session.AttemptFailed) error {
+	r.drafts.stop()
+	var events []session.Event
+	if d := r.draft; d.Text != "" || d.Reasoning != "" || d.Call != "" {
+		stop := errors.Is(context.Cause(ctx), ErrStopped)
+		events = append(events, session.CutOff{Text: d.Text, Reasoning: d.Reasoning, Call: d.Call, Stopped: stop})
+	}
+	if failed != nil {
+		events = append(events, *failed)
+	}
+	r.draft, r.held, r.args = session.Draft{}, nil, 0
+	if len(events) == 0 {
+		return nil
+	}
+	return r.t.Log.Append(context.WithoutCancel(ctx), events...)
+}
+
+func spoke(items []models.Item) bool {
+	for _, it := range items {
+		if it.Kind == models.Message && it.Text != "" {
+			return true
+		}
+	}
+	return false
+}
