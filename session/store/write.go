@@ -10,7 +10,6 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"belay/models"
 	"belay/session"
 )
 
@@ -43,8 +42,8 @@ func (s *Store) create(ctx context.Context, tx *sql.Tx, e session.Created) (sess
 
 // Append adds events to a session's log, all or none, and returns their
 // records and the state that follows. When it returns, they are on the disk.
-// A finished assistant message, a cut-off or the end of a turn takes the place
-// of the draft. It fails with an *OwnedError when another store holds the
+// A finished item of a reply, a cut-off or the end of a turn takes the place of
+// the draft. It fails with an *OwnedError when another store holds the
 // session.
 func (s *Store) Append(ctx context.Context, id session.ID, turn int, events ...session.Event) ([]session.Record, session.Session, error) {
 	var records []session.Record
@@ -122,10 +121,8 @@ func saveHead(ctx context.Context, tx *sql.Tx, head session.Session, indexed int
 }
 
 func replacesDraft(e session.Event) bool {
-	switch e := e.(type) {
-	case session.ItemAdded:
-		return e.Item.Kind == models.Message && e.Item.Role == models.Assistant
-	case session.CutOff, session.TurnEnded:
+	switch e.(type) {
+	case session.ItemAdded, session.CutOff, session.TurnEnded:
 		return true
 	}
 	return false
