@@ -1,0 +1,258 @@
+// Package approval decides how a person is asked about a tool call, and which
+// key presses count as an answer.
+package approval
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// Guard is how long keys are not taken as an answer after the question
+// appeared and after each key that was pressed meanwhile: what a person was
+// typing anyway must never approve anything.
+const Guard = 700 * time.Millisecond
+
+// Verdict is what a key means for the question.
+type Verdict int
+
+// The verdicts.
+const (
+	Nothing Verdict = iota // the key is not for the question
+	Early                  // within the guard
+	Handled                // the pane changed
+	Answer                 // Reply holds the answer
+	Edit                   // the call is to be edited
+)
+
+// Pane is the question about one call.
+type Pane struct {
+	asked  session.Approval
+	theme  *theme.Theme
+	now    func() time.Time
+	since  time.Time // the guard runs from here
+	always bool      // the scope of "always" is being confirmed
+	words  bool      // a refusal's words are being written
+	text   string
+	offset int
+	diff   func(th *theme.Theme, diff string, width int, besides bool) []string
+	reply  session.Answer
+	count  int // questions in all
+}
+
+// New makes the pane; diff lays out the change of an edit.
+func New(th *theme.Theme, now func() time.Time, diff func(*theme.Theme, string, int, bool) []string) *Pane {
+	return &Pane{theme: th, now: now, diff: diff}
+}
+
+// SetTheme changes the colours.
+func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
+
+// Ask shows the first of the open questions. The guard begins when it changes.
+func (p *Pane) Ask(open []session.Approval) {
+	p.count = len(open)
+	if len(open) == 0 {
+		p.asked = session.Approval{}
+		return
+	}
+	if open[0].CallID == p.asked.CallID {
+		return
+	}
+	p.asked, p.since = open[0], p.now()
+	p.always, p.words, p.text, p.offset = false, false, "", 0
+}
+
+// Again restarts the guard: the question has come into view again.
+func (p *Pane) Again() { p.since = p.now() }
+
+// Active reports whether there is a question.
+func (p *Pane) Active() bool { return p.asked.CallID != "" }
+
+// Writing reports whether words for the model are being written.
+func (p *Pane) Writing() bool { return p.words }
+
+// Asked is the call in question.
+func (p *Pane) Asked() session.Approval { return p.asked }
+
+// Reply is the answer after the verdict Answer.
+func (p *Pane) Reply() session.Answer { return p.reply }
+
+// Key gives the verdict on a key. Text is what the key would type.
+func (p *Pane) Key(name, text string) Verdict {
+	if p.words {
+		return p.wordKey(name, text)
+	}
+	if p.now().Sub(p.since) < Guard {
+		if text != "" || name == "enter" {
+			p.since = p.now()
+			return Early
+		}
+		return Nothing
+	}
+	confirm := p.always
+	p.always = false
+	switch name {
+	case "y":
+		return p.answer(session.Answer{Allow: true})
+	case "a":
+		if p.asked.Always == "" {
+			return Handled
+		}
+		if confirm {
+			return p.answer(session.Answer{Allow: true, Always: true})
+		}
+		p.always = true
+		return Handled
+	case "n":
+		p.words = true
+		return Handled
+	case "e":
+		return Edit
+	case "down", "j":
+		p.offset++
+		return Handled
+	case "up", "k":
+		p.offset = max(p.offset-1, 0)
+		return Handled
+	case "esc":
+		if confirm {
+			return Handled
+		}
+	}
+	return Nothing
+}
+
+func (p *Pane) wordKey(name, text string) Verdict {
+	switch {
+	case name == "enter":
+		return p.answer(session.Answer{Words: strings.TrimSpace(p.text)})
+	case name == "esc":
+		p.words, p.text = false, ""
+		p.since = p.now()
+	case name == "backspace":
+		if r := []rune(p.text); len(r) > 0 {
+			p.text = string(r[:len(r)-1])
+		}
+	case text != "":
+		p.text += strings.ReplaceAll(theme.Sanitize(text), "\n", " ")
+	default:
+		return Nothing
+	}
+	return Handled
+}
+
+func (p *Pane) answer(a session.Answer) Verdict {
+	a.CallID = p.asked.CallID
+	p.reply = a
+	p.words, p.text, p.always = false, "", false
+	p.since = p.now()
+	return Answer
+}
+
+// Editable is the part of the call that a person edits: the command of a call
+// that is only a command, else all arguments.
+func (p *Pane) Editable() string {
+	var args map[string]json.RawMessage
+	if json.Unmarshal([]byte(p.asked.Args), &args) == nil {
+		var command string
+		if json.Unmarshal(args["command"], &command) == nil && command != "" {
+			return command
+		}
+		if pretty, err := json.MarshalIndent(args, "", "  "); err == nil {
+			return string(pretty)
+		}
+	}
+	return p.asked.Args
+}
+
+// Edited makes the answer for the edited part. It is an error if that is not
+// what the tool can read.
+func (p *Pane) Edited(text string) (session.Answer, error) {
+	answer := session.Answer{CallID: p.asked.CallID, Allow: true}
+	var args map[string]json.RawMessage
+	if json.Unmarshal([]byte(p.asked.Args), &args) == nil {
+		var command string
+		if json.Unmarshal(args["command"], &command) == nil && command != "" {
+			raw, err := json.Marshal(text)
+			if err != nil {
+				return answer, fmt.Errorf("edit the call: %w", err)
+			}
+			args["command"] = raw
+			whole, err := json.Marshal(args)
+			answer.Args = string(whole)
+			return answer, err
+		}
+	}
+	if !json.Valid([]byte(text)) {
+		return answer, fmt.Errorf("that is not JSON: look for a missing quote or comma")
+	}
+	answer.Args = text
+	return answer, nil
+}
+
+// View gives the question, at most height rows of width cells.
+func (p *Pane) View(width, height int) []string {
+	th, a := p.theme, p.asked
+	inner := width - 6
+	body := p.body(inner, width >= 140)
+	room := max(height-4, 1)
+	if a.Reason != "" {
+		room = max(room-1, 1)
+	}
+	p.offset = max(0, min(p.offset, len(body)-room))
+	hidden := len(body) - room - p.offset
+	if len(body) > room {
+		body = body[p.offset : p.offset+room]
+	}
+	lines := append([]string(nil), body...)
+	if a.Reason != "" {
+		lines = append(lines, th.Dim.Paint(theme.Cut("asks because "+theme.Line(a.Reason), inner)))
+	}
+	lines = append(lines, "", p.keys(inner, hidden))
+	title := th.Warn.Paint("allow "+theme.Line(a.Tool)+"?") + " " + theme.Line(a.Title)
+	if p.count > 1 {
+		title = th.Warn.Paint(fmt.Sprintf("1 of %d  allow %s?", p.count, theme.Line(a.Tool))) + " " + theme.Line(a.Title)
+	}
+	box := th.Box(title, lines, width-2, th.Warn)
+	for i := range box {
+		box[i] = " " + box[i]
+	}
+	return box
+}
+
+func (p *Pane) body(width int, besides bool) []string {
+	detail := p.asked.Detail
+	if strings.HasPrefix(detail, "---") || strings.HasPrefix(detail, "@@") {
+		return p.diff(p.theme, detail, width, besides)
+	}
+	if detail == "" {
+		detail = p.asked.Args
+	}
+	var out []string
+	for _, l := range strings.Split(strings.TrimRight(theme.Visible(detail), "\n"), "\n") {
+		out = append(out, theme.Hard(l, width)...)
+	}
+	return out
+}
+
+func (p *Pane) keys(width, hidden int) string {
+	th := p.theme
+	if p.words {
+		return theme.Cut("no, because: "+p.text+th.Accent.Paint("▏")+th.Dim.Paint("  enter refuse   esc back"), width)
+	}
+	if p.always {
+		return th.Warn.Paint("always: ") + theme.Cut(theme.Line(p.asked.Always), max(width-30, 10)) + "   " + th.Keys("a", "yes, always", "esc", "back")
+	}
+	pairs := []string{"y", "yes", "a", "always", "n", "no", "e", "edit"}
+	if p.asked.Always == "" {
+		pairs = []string{"y", "yes", "n", "no", "e", "edit"}
+	}
+	if hidden > 0 {
+		pairs = append(pairs, "↓", theme.Plural(hidden, "line")+" more")
+	}
+	return theme.Cut(th.Keys(append(pairs, "tab", "write")...), width)
+}

@@ -1,0 +1,294 @@
+// Package composer decides what the person at the keyboard is writing: the
+// draft, its attachments, the history behind it, and what enter would do.
+package composer
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+const (
+	foldLines = 12      // pastes of more lines are folded
+	foldBytes = 2 << 10 // and so are longer ones
+	pasteMost = 1 << 20 // bytes of one paste that are kept
+)
+
+// Pane is the place where a person writes.
+type Pane struct {
+	area    textarea.Model
+	theme   *theme.Theme
+	width   int
+	rows    int // most rows
+	hint    string
+	pastes  []paste
+	history []string
+	at      int    // place in the history; len: the draft
+	draft   string // what was being written before the history was walked
+
+	files   []string // to mention
+	popup   []string
+	chosen  int
+	focused bool
+
+	cacheKey string
+	cache    []string
+}
+
+type paste struct{ mark, text string }
+
+// New makes an empty composer.
+func New(th *theme.Theme) *Pane {
+	p := &Pane{area: textarea.New(), rows: 8}
+	p.area.ShowLineNumbers = false
+	p.area.CharLimit, p.area.MaxWidth = 0, 0
+	p.area.DynamicHeight = true
+	p.area.MinHeight, p.area.MaxHeight, p.area.MaxContentHeight = 1, p.rows, 10_000
+	p.area.SetVirtualCursor(false)
+	p.area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys(keys.Of(keys.NewLine).Keys...))
+	p.area.KeyMap.Paste.SetEnabled(false)
+	p.area.KeyMap.TransposeCharacterBackward.SetEnabled(false)
+	p.area.SetPromptFunc(3, func(info textarea.PromptInfo) string {
+		if info.LineNumber == 0 {
+			return " › "
+		}
+		return "   "
+	})
+	p.SetTheme(th)
+	p.Focus(true)
+	return p
+}
+
+// SetTheme changes the colours.
+func (p *Pane) SetTheme(th *theme.Theme) {
+	p.theme, p.cacheKey = th, ""
+	s := textarea.DefaultStyles(th.Dark)
+	none := lipgloss.NewStyle()
+	for _, st := range []*textarea.StyleState{&s.Focused, &s.Blurred} {
+		st.Base, st.CursorLine, st.Text, st.EndOfBuffer = none, none, none, none
+		st.Prompt, st.Placeholder = none, none
+		if th.AccentColor != nil {
+			st.Prompt = none.Foreground(th.AccentColor).Bold(true)
+			st.Placeholder = none.Foreground(th.DimColor)
+		}
+	}
+	if th.AccentColor != nil {
+		s.Blurred.Prompt = none.Foreground(th.DimColor)
+	}
+	s.Cursor.Color, s.Cursor.Shape, s.Cursor.Blink = nil, tea.CursorBar, false
+	p.area.SetStyles(s)
+}
+
+// SetSize gives the width in cells and the most rows the draft may take.
+func (p *Pane) SetSize(width, rows int) {
+	p.width, p.rows = width, max(rows, 1)
+	p.area.MaxHeight = p.rows
+	p.area.SetWidth(width - 1)
+	p.cacheKey = ""
+}
+
+// SetHint gives the words that stand in an empty composer.
+func (p *Pane) SetHint(s string) {
+	if s != p.hint {
+		p.hint, p.cacheKey = s, ""
+	}
+}
+
+// Focus gives or takes the keyboard.
+func (p *Pane) Focus(on bool) {
+	if on == p.focused {
+		return
+	}
+	p.focused, p.cacheKey = on, ""
+	if on {
+		p.area.Focus()
+	} else {
+		p.area.Blur()
+	}
+}
+
+// Empty reports whether nothing is written.
+func (p *Pane) Empty() bool { return p.area.Length() == 0 }
+
+// Draft is the text as shown, with pastes folded.
+func (p *Pane) Draft() string { return p.area.Value() }
+
+// Text is the whole text: folded pastes are opened again.
+func (p *Pane) Text() string {
+	s := p.area.Value()
+	for _, f := range p.pastes {
+		s = strings.Replace(s, f.mark, f.text, 1)
+	}
+	return strings.TrimSpace(s)
+}
+
+// Set replaces the draft.
+func (p *Pane) Set(s string) {
+	p.pastes = nil
+	p.popup = nil
+	p.at = len(p.history)
+	p.area.SetValue("")
+	p.Paste(s)
+	p.area.MoveToEnd()
+}
+
+// Clear empties the composer; the text goes into the history.
+func (p *Pane) Clear() {
+	if t := p.Text(); t != "" {
+		p.Remember(t)
+	}
+	p.Set("")
+}
+
+// Remember adds a prompt to the history, unless it is the last one already.
+func (p *Pane) Remember(s string) {
+	if n := len(p.history); n == 0 || p.history[n-1] != s {
+		p.history = append(p.history, s)
+	}
+	p.at = len(p.history)
+}
+
+// SetHistory gives the prompts of earlier days, oldest first.
+func (p *Pane) SetHistory(prompts []string) {
+	p.history = append(append([]string(nil), prompts...), p.history...)
+	p.at = len(p.history)
+}
+
+// History is all known prompts, oldest first.
+func (p *Pane) History() []string { return p.history }
+
+// Paste inserts pasted text. A long one is folded to a mark that stands for it.
+func (p *Pane) Paste(s string) {
+	s = theme.Sanitize(strings.ReplaceAll(s, "\r\n", "\n"))
+	lines := strings.Count(s, "\n") + 1
+	if lines <= foldLines && len(s) <= foldBytes {
+		p.area.InsertString(s)
+		p.complete()
+		return
+	}
+	what := theme.Plural(lines, "line")
+	if lines < 3 {
+		what = theme.Count(int64(len(s))) + "B"
+	}
+	if len(s) > pasteMost {
+		s = strings.ToValidUTF8(s[:pasteMost], "")
+		what += ", the first 1 MB"
+	}
+	mark := "[pasted " + what + "]"
+	for n := 2; strings.Contains(p.area.Value(), mark); n++ {
+		mark = fmt.Sprintf("[pasted %s #%d]", what, n)
+	}
+	p.pastes = append(p.pastes, paste{mark, s})
+	p.area.InsertString(mark)
+}
+
+// Type inserts text as if typed.
+func (p *Pane) Type(s string) {
+	p.area.InsertString(s)
+	p.complete()
+}
+
+// Key handles one key of the draft: editing, history, the mention list. It
+// reports whether the key meant anything here.
+func (p *Pane) Key(msg tea.KeyPressMsg) bool {
+	name := msg.String()
+	if len(p.popup) > 0 && p.popupKey(name) {
+		return true
+	}
+	switch {
+	case name == "up" && p.area.Line() == 0 && p.area.LineInfo().RowOffset == 0:
+		p.walk(-1)
+		return true
+	case name == "down" && p.area.Line() == p.area.LineCount()-1 && p.at < len(p.history):
+		p.walk(1)
+		return true
+	case name == "backspace" && p.unfold():
+		return true
+	}
+	p.area, _ = p.area.Update(msg)
+	p.complete()
+	return true
+}
+
+// walk goes through the history; the draft waits at its end.
+func (p *Pane) walk(by int) {
+	to := p.at + by
+	if to < 0 || to > len(p.history) {
+		return
+	}
+	if p.at == len(p.history) {
+		p.draft = p.area.Value()
+	}
+	text := p.draft
+	if to < len(p.history) {
+		text = p.history[to]
+	}
+	pastes := p.pastes
+	p.Set(text)
+	p.at = to
+	if to == len(p.history) {
+		p.pastes = pastes
+	}
+}
+
+// unfold removes a paste's mark as one, when the cursor stands behind it.
+func (p *Pane) unfold() bool {
+	value := p.area.Value()
+	for i, f := range p.pastes {
+		if strings.HasSuffix(value, f.mark) && p.atEnd() {
+			p.pastes = append(p.pastes[:i:i], p.pastes[i+1:]...)
+			p.area.SetValue(strings.TrimSuffix(value, f.mark))
+			p.area.MoveToEnd()
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pane) atEnd() bool {
+	lines := strings.Split(p.area.Value(), "\n")
+	return p.area.Line() == len(lines)-1 && p.area.Column() == len([]rune(lines[len(lines)-1]))
+}
+
+// Height is the number of rows that View takes.
+func (p *Pane) Height() int { return p.area.Height() + len(p.popupRows()) }
+
+// View gives the rows of the draft, with the mention list above it.
+func (p *Pane) View() []string {
+	return append(p.popupRows(), p.draftRows()...)
+}
+
+func (p *Pane) draftRows() []string {
+	if p.Empty() {
+		prompt := p.theme.Accent.Paint(" › ")
+		if !p.focused {
+			prompt = p.theme.Dim.Paint(" › ")
+		}
+		return []string{prompt + p.theme.Dim.Paint(theme.Cut(p.hint, p.width-4))}
+	}
+	// Laying the draft out costs more than all else in a frame when it is long.
+	k := fmt.Sprint(p.area.Line(), p.area.Column(), p.area.ScrollYOffset(), p.area.Height(), "\x00", p.area.Value())
+	if k != p.cacheKey {
+		p.cacheKey, p.cache = k, strings.Split(p.area.View(), "\n")
+	}
+	return p.cache
+}
+
+// Cursor is where the cursor stands within View, and whether it shows.
+func (p *Pane) Cursor() (x, y int, ok bool) {
+	if !p.focused {
+		return 0, 0, false
+	}
+	c := p.area.Cursor()
+	if c == nil {
+		return 0, 0, false
+	}
+	return c.X, c.Y + len(p.popupRows()), true
+}

@@ -1,0 +1,186 @@
+// Package status decides how belay says what it is doing: the bar at the top
+// with the model tiers, the line at the bottom, and the box that explains a
+// wait.
+package status
+
+import (
+	"strings"
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// Top is what the bar at the top shows.
+type Top struct {
+	Project, Branch, Title string
+	Tiers                  []models.Condition // heavy first
+	Active                 models.Tier
+	Now                    time.Time
+	Need                   int // other sessions that need a person
+	Running                int // other sessions that run
+}
+
+// View gives the bar: where one is on the left, the tiers on the right.
+func (t Top) View(th *theme.Theme, width int) string {
+	strip := t.strip(th, 2)
+	left := t.left(th)
+	if theme.Width(strip)+min(theme.Width(left), 24)+4 > width {
+		strip = t.strip(th, 1)
+	}
+	if theme.Width(strip)+min(theme.Width(left), 18)+4 > width {
+		strip = t.strip(th, 0)
+	}
+	room := width - theme.Width(strip) - 3
+	if theme.Width(left) > room {
+		left = theme.Cut(left, room)
+	}
+	return theme.Sides(left, strip+" ", width)
+}
+
+func (t Top) left(th *theme.Theme) string {
+	var b strings.Builder
+	b.WriteString(" " + th.Strong.Paint(theme.Line(t.Project)))
+	if t.Branch != "" {
+		b.WriteString(th.Dim.Paint(" · " + theme.Line(t.Branch)))
+	}
+	if t.Need > 0 {
+		b.WriteString("  " + th.Warn.Paint("! "+need(t.Need)))
+	} else if t.Running > 0 {
+		b.WriteString("  " + th.Dim.Paint("▸ "+theme.Plural(t.Running, "other")+" at work"))
+	}
+	if t.Title != "" {
+		b.WriteString("  " + theme.Line(t.Title))
+	}
+	return b.String()
+}
+
+func need(n int) string {
+	if n == 1 {
+		return "1 needs you"
+	}
+	return theme.Plural(n, "session") + " need you"
+}
+
+// strip draws the tiers: 2 with names and countdowns, 1 with names for the
+// active one only, 0 symbols alone.
+func (t Top) strip(th *theme.Theme, detail int) string {
+	parts := make([]string, 0, len(t.Tiers))
+	for i, c := range t.Tiers {
+		symbol, words, st := th.Condition(c, t.Now)
+		active := c.Tier == t.Active
+		number := th.Dim.Paint(string(rune('1' + i)))
+		name := theme.Line(c.Short)
+		if name == "" {
+			name = theme.Short(c.Target)
+		}
+		name = theme.Cut(name, 14)
+		s := number + " " + st.Paint(symbol)
+		switch {
+		case detail == 0 || detail == 1 && !active:
+			if active {
+				s = th.Mark.Paint(string(rune('1'+i))) + " " + st.Paint(symbol)
+			}
+		case active:
+			s += " " + th.Mark.Paint(name)
+		default:
+			s += " " + th.Dim.Paint(name)
+		}
+		if detail == 2 && c.Until.After(t.Now) && (c.State == models.Trying || c.State == models.Resting) {
+			s += " " + st.Paint(words[strings.LastIndexByte(words, ' ')+1:])
+		}
+		parts = append(parts, s)
+	}
+	sep := "   "
+	if detail < 2 {
+		sep = "  "
+	}
+	return strings.Join(parts, sep)
+}
+
+// Bottom is what the line at the bottom shows.
+type Bottom struct {
+	Doing   string // "writing", "running shell"; empty: nothing
+	Since   time.Time
+	Quiet   time.Duration // nothing arrived for so long
+	Session *session.Session
+	Mode    session.Mode
+	Now     time.Time
+	Toast   string   // passing words, in the place of the hints
+	Keys    []string // pairs of key and meaning, most useful first
+}
+
+// View gives the line.
+func (b Bottom) View(th *theme.Theme, width int) string {
+	parts := b.parts(th, width)
+	left := " " + strings.Join(parts, th.Faint.Paint(" · "))
+	if b.Toast != "" {
+		return theme.Sides(left, th.Accent.Paint(theme.Cut(b.Toast, width/2))+" ", width)
+	}
+	for n := len(b.Keys); n >= 2; n -= 2 {
+		right := th.Keys(b.Keys[:n]...) + " "
+		if theme.Width(left)+theme.Width(right)+2 <= width {
+			return theme.Sides(left, right, width)
+		}
+	}
+	return theme.Fit(left, width)
+}
+
+func (b Bottom) parts(th *theme.Theme, width int) []string {
+	var parts []string
+	if b.Doing != "" {
+		s := th.Accent.Paint(b.Doing)
+		if !b.Since.IsZero() {
+			s += " " + th.Dim.Paint(theme.Clock(b.Now.Sub(b.Since)))
+		}
+		if b.Quiet >= 20*time.Second {
+			s += th.Warn.Paint(", nothing for " + theme.Clock(b.Quiet))
+		}
+		parts = append(parts, s)
+	}
+	parts = append(parts, modeWords(th, b.Mode))
+	s := b.Session
+	if s == nil {
+		return parts
+	}
+	if len(s.Queue) > 0 {
+		word := " queued"
+		if !s.Live() && s.Status != session.Idle {
+			word = " held"
+		}
+		parts = append(parts, th.Warn.Paint(theme.Count(int64(len(s.Queue)))+word))
+	}
+	if s.Context > 0 {
+		ctx := th.Dim.Paint("ctx " + theme.Count(s.Context))
+		if s.Window > 0 {
+			share := float64(s.Context) / float64(s.Window)
+			ctx = th.Dim.Paint("ctx " + theme.Count(s.Context) + "/" + theme.Count(s.Window) + " ")
+			if width >= 80 {
+				full, rest := theme.Bar(share, 8)
+				st := th.Dim
+				if share > 0.8 {
+					st = th.Warn
+				}
+				ctx += st.Paint(full) + th.Faint.Paint(rest) + " "
+			}
+			ctx += th.Dim.Paint(theme.Count(int64(share*100+0.5)) + "%")
+		}
+		parts = append(parts, ctx)
+	}
+	if s.Cost > 0 {
+		parts = append(parts, th.Dim.Paint(theme.Money(s.Cost)))
+	}
+	return parts
+}
+
+func modeWords(th *theme.Theme, m session.Mode) string {
+	switch m {
+	case session.All:
+		return th.Warn.Paint("all run")
+	case session.Edits:
+		return th.Dim.Paint("edits run")
+	default:
+		return th.Dim.Paint("asks first")
+	}
+}

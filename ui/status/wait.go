@@ -1,0 +1,189 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"belay/models"
+	"belay/ui/theme"
+)
+
+// Wait is the box that explains a wait. It is one box that changes in place.
+type Wait struct {
+	Fault    *models.Fault
+	Target   models.Target // who failed
+	Next     models.Target // who is asked next
+	Number   int           // of the next attempt
+	Of       int
+	From     time.Time // when the wait began
+	Until    time.Time // zero: the attempt is on its way
+	Now      time.Time
+	After    *models.Condition // the tier below, if there is one
+	Focused  bool
+	Details  bool
+	Tiers    []models.Condition
+	Failures int
+}
+
+// View gives the box.
+func (w Wait) View(th *theme.Theme, width int) []string {
+	inner := width - 6
+	lines := []string{w.progress(th, inner), w.keys(th, inner)}
+	if w.Details {
+		lines = append(lines, "")
+		for _, l := range Evidence(w.Fault) {
+			for _, part := range theme.Wrap(l, inner) {
+				lines = append(lines, th.Dim.Paint(part))
+			}
+		}
+	}
+	border := th.Warn
+	if !w.Focused {
+		border = th.Faint
+	}
+	box := th.Box(w.title(th, inner-2), lines, width-2, border)
+	for i := range box {
+		box[i] = " " + box[i]
+	}
+	return box
+}
+
+func (w Wait) title(th *theme.Theme, room int) string {
+	words := []string{theme.Kind(w.Fault), theme.Line(w.Target.Model)}
+	var evidence []string
+	if f := w.Fault; f != nil {
+		if f.Code != "" && !strings.EqualFold(f.Code, string(f.Kind)) {
+			evidence = append(evidence, theme.Line(f.Code))
+		}
+		if f.Phase != "" {
+			evidence = append(evidence, where(f.Phase))
+		}
+		if f.RequestID != "" {
+			evidence = append(evidence, "request "+theme.Line(f.RequestID))
+		}
+	}
+	for n := len(evidence); ; n-- {
+		s := strings.Join(append(words[:2:2], evidence[:n]...), " · ")
+		if theme.Width(s) <= room || n == 0 {
+			head := theme.Cut(words[0], room)
+			return th.Warn.Paint(head) + th.Dim.Paint(theme.Cut(strings.TrimPrefix(s, words[0]), room-theme.Width(head)))
+		}
+	}
+}
+
+func where(p models.Phase) string {
+	switch p {
+	case models.InText:
+		return "in the middle of text"
+	case models.InArguments:
+		return "in the middle of a tool call"
+	case models.InReasoning:
+		return "while thinking"
+	case models.BetweenItems:
+		return "between two items"
+	case models.AfterLastItem:
+		return "at the very end"
+	case models.BeforeEvent:
+		return "before the first word"
+	}
+	return string(p)
+}
+
+func (w Wait) progress(th *theme.Theme, room int) string {
+	attempt := fmt.Sprintf("attempt %d of %d", w.Number, w.Of)
+	if w.Of == 0 {
+		attempt = fmt.Sprintf("attempt %d", max(w.Number, 1))
+	}
+	next := theme.Line(w.Next.Model)
+	if w.Until.IsZero() || !w.Until.After(w.Now) {
+		s := th.Strong.Paint(attempt) + th.Dim.Paint(" is on its way")
+		if next != "" {
+			s += th.Dim.Paint(" to " + next)
+		}
+		return s
+	}
+	left := w.Until.Sub(w.Now)
+	share := 1.0
+	if total := w.Until.Sub(w.From); total > 0 {
+		share = 1 - float64(left)/float64(total)
+	}
+	full, rest := theme.Bar(share, 10)
+	s := th.Strong.Paint(attempt) + " in " + th.Strong.Paint(theme.Fit(theme.Elapsed(left), 5)) + " " + th.Warn.Paint(full) + th.Faint.Paint(rest)
+	if next != "" && w.Next != w.Target {
+		s += th.Dim.Paint("   at " + next)
+	}
+	if c := w.After; c != nil {
+		symbol, words, st := th.Condition(*c, w.Now)
+		then := th.Dim.Paint("   then "+string(c.Tier)+": "+theme.Line(c.Target.Model)+" ") + st.Paint(symbol) + th.Dim.Paint(" "+words)
+		if theme.Width(s)+theme.Width(then) <= room {
+			return s + then
+		}
+		then = th.Dim.Paint("   then "+string(c.Tier)+" ") + st.Paint(symbol)
+		if theme.Width(s)+theme.Width(then) <= room {
+			return s + then
+		}
+	}
+	return s
+}
+
+func (w Wait) keys(th *theme.Theme, room int) string {
+	pairs := []string{"F8", "now"}
+	for i, c := range w.Tiers {
+		if w.After == nil && i > 0 || c.Target == w.Next {
+			continue
+		}
+		pairs = append(pairs, fmt.Sprintf("F%d", i+2), string(c.Tier))
+	}
+	pairs = append(pairs, "F9", "park", "F10", "details", "esc", "stop")
+	if w.Focused {
+		pairs = []string{"r", "now", "2 3 4", "tier", "p", "park", "i", "details", "esc", "back"}
+	}
+	s := th.Keys(pairs...)
+	if theme.Width(s) > room {
+		s = strings.ReplaceAll(s, "   ", "  ")
+	}
+	return s
+}
+
+// Evidence is everything a fault knows, as lines "name: value", the server's
+// own words as they came.
+func Evidence(f *models.Fault) []string {
+	if f == nil {
+		return []string{"nothing more is known"}
+	}
+	var out []string
+	add := func(name, value string) {
+		if value = theme.Line(value); value != "" {
+			out = append(out, name+": "+value)
+		}
+	}
+	add("kind", string(f.Kind))
+	add("target", f.Target.String())
+	add("served by", f.Served)
+	if f.Status != 0 {
+		add("status", fmt.Sprint(f.Status))
+	}
+	add("code", f.Code)
+	add("type", f.Type)
+	add("message", f.Message)
+	add("request", f.RequestID)
+	add("phase", string(f.Phase))
+	if f.Delayed {
+		add("asked to wait", theme.Elapsed(f.RetryAfter))
+	}
+	if !f.ResetAt.IsZero() {
+		add("resets", f.ResetAt.Format("Mon 15:04"))
+	}
+	if f.Events > 0 {
+		add("received", fmt.Sprintf("%s, %sB in %s", theme.Plural(int(f.Events), "event"), theme.Count(f.Bytes), theme.Elapsed(f.Elapsed)))
+	}
+	add("hint", f.Hint)
+	const most = 600
+	raw := theme.Line(f.Raw)
+	if len(raw) > most {
+		raw = theme.Cut(raw, most)
+	}
+	add("raw", raw)
+	return out
+}

@@ -1,0 +1,148 @@
+package theme
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Sanitize makes foreign text (of models, tools, files, titles) safe to show:
+// escape sequences are removed, and so are control characters other than line
+// feed and tab, and characters that reorder or hide text. Carriage returns
+// become line feeds, so that nothing overwrites what stands before it.
+func Sanitize(s string) string {
+	if clean(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if strings.ContainsFunc(s, escapes) {
+		s = ansi.Strip(s)
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r', r == '\u2028', r == '\u2029':
+			return '\n'
+		case hostile(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Line is Sanitize for a place of one line: line feeds and tabs become spaces.
+func Line(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, Sanitize(s)))
+}
+
+// Plain is Sanitize with tabs opened to spaces, as a layout in cells needs it.
+func Plain(s string) string {
+	return strings.ReplaceAll(Sanitize(s), "\t", "    ")
+}
+
+// Visible shows what Sanitize would remove. What a person is asked to allow
+// must not have parts that only the computer sees.
+func Visible(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	if clean(s) {
+		return strings.ReplaceAll(s, "\t", "    ")
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\t':
+			b.WriteString("    ")
+		case r == '\n' || !hostile(r):
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteRune('\u2400' + r)
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+	}
+	return b.String()
+}
+
+// Rendered cleans the output of a Markdown renderer, which may have decoded
+// entities into control characters: colours and links stay, all else that is
+// not text goes.
+func Rendered(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	var state byte
+	p := ansi.GetParser()
+	defer ansi.PutParser(p)
+	for len(s) > 0 {
+		seq, _, n, next := ansi.DecodeSequence(s, state, p)
+		state = next
+		switch {
+		case ansi.HasCsiPrefix(seq):
+			if p.Command() == 'm' && strings.IndexFunc(seq[1:], hostile) < 0 {
+				b.WriteString(seq)
+			}
+		case ansi.HasOscPrefix(seq):
+			if p.Command() == 8 {
+				b.WriteString(seq)
+			}
+		case ansi.HasEscPrefix(seq), ansi.HasDcsPrefix(seq), ansi.HasApcPrefix(seq):
+		case seq == "\t":
+			b.WriteString("    ")
+		default:
+			b.WriteString(strings.Map(func(r rune) rune {
+				if hostile(r) && r != '\n' {
+					return -1
+				}
+				return r
+			}, seq))
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// clean reports whether s may pass as it is; most text does.
+func clean(s string) bool {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
+				return false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 || hostile(r) {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+func escapes(r rune) bool { return r == 0x1b || r >= 0x80 && r <= 0x9f }
+
+func hostile(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true // they reorder text
+	case r == 0x2028, r == 0x2029:
+		return true // they break lines where a layout does not expect it
+	case r >= 0xe0000 && r <= 0xe007f:
+		return true // they are seen by models only
+	}
+	return false
+}

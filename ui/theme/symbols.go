@@ -1,0 +1,116 @@
+package theme
+
+import (
+	"strings"
+	"time"
+
+	"belay/models"
+	"belay/session"
+)
+
+// Condition gives the symbol of a target's state and the words beside it.
+func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, words string, style Style) {
+	left := ""
+	if c.Until.After(now) {
+		left = " " + Clock(c.Until.Sub(now)+time.Second-1)
+	}
+	switch c.State {
+	case models.Trying:
+		words = "trying again"
+		if left != "" {
+			words += " in" + left
+		}
+		return "◐", words, t.Warn
+	case models.Resting:
+		return "○", "resting" + left, t.Warn
+	case models.HalfOpen:
+		return "◌", "untried", t.Dim
+	case models.Out:
+		return "✕", "out", t.Bad
+	case models.Aside:
+		return "⏸", "set aside", t.Dim
+	}
+	return "●", "has room", t.Good
+}
+
+// Status gives the symbol of a session's state, the words and their style.
+func (t *Theme) Status(s *session.Session, now time.Time) (symbol, words string, style Style) {
+	switch s.Status {
+	case session.Running:
+		return "▸", "running", t.Accent
+	case session.Asking:
+		return "?", "asks you", t.Warn
+	case session.Parked:
+		words = "parked"
+		if !s.Retry.IsZero() {
+			words += " until " + s.Retry.Format("15:04")
+		}
+		return "⏸", words, t.Warn
+	case session.Failed:
+		words = "failed"
+		if s.Fault != nil {
+			words += ": " + Kind(s.Fault)
+		}
+		return "✗", words, t.Bad
+	case session.Stopped:
+		return "■", "stopped", t.Dim
+	case session.NeedsPerson:
+		return "!", "needs you", t.Warn
+	case session.Interrupted:
+		return "≋", "interrupted", t.Warn
+	}
+	return "·", "done", t.Dim
+}
+
+// Kind says in plain words what a fault is.
+func Kind(f *models.Fault) string {
+	if f == nil {
+		return ""
+	}
+	switch f.Kind {
+	case models.KindCapacity:
+		return "no room at the model"
+	case models.KindRate:
+		return "your rate limit"
+	case models.KindUsage:
+		return "your usage limit"
+	case models.KindBilling:
+		return "billing"
+	case models.KindAuth:
+		return "key refused"
+	case models.KindModel:
+		return "unknown model"
+	case models.KindRequest:
+		return "request refused"
+	case models.KindSize:
+		return "too long for the model"
+	case models.KindServer:
+		return "broke at the provider"
+	case models.KindGateway:
+		return "something else answered"
+	case models.KindNetwork:
+		return "no connection"
+	case models.KindAbsent:
+		return "nothing runs there"
+	case models.KindStream:
+		return "the reply broke off"
+	case models.KindIncomplete:
+		return "the reply was cut short"
+	case models.KindCancelled:
+		return "stopped"
+	}
+	return string(f.Kind)
+}
+
+// Short is a target's name of a few letters: the last word of its model's
+// name if that is a word, else the whole name.
+func Short(target models.Target) string {
+	name := Line(target.Model)
+	if i := strings.LastIndexAny(name, "/:"); i >= 0 && i+1 < len(name) {
+		name = name[i+1:]
+	}
+	if i := strings.LastIndexByte(name, '-'); i >= 0 && len(name)-i > 2 && strings.Trim(name[i+1:], "abcdefghijklmnopqrstuvwxyz") == "" {
+		return name[i+1:]
+	}
+	return name
+}

@@ -1,0 +1,158 @@
+package theme
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Width is the number of cells that s takes, styles not counted.
+func Width(s string) int { return ansi.StringWidth(s) }
+
+// Fit makes s exactly width cells wide: cut with an ellipsis, or padded.
+func Fit(s string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	w := Width(s)
+	if w > width {
+		s = ansi.Truncate(s, width, "…")
+		w = Width(s)
+	}
+	if w < width {
+		s += strings.Repeat(" ", width-w)
+	}
+	return s
+}
+
+// Cut shortens s to at most width cells, with an ellipsis if anything is lost.
+func Cut(s string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	if Width(s) <= width {
+		return s
+	}
+	return ansi.Truncate(s, width, "…")
+}
+
+// CutLeft keeps the end of s, which tells paths apart better than their start.
+func CutLeft(s string, width int) string {
+	w := Width(s)
+	if w <= width {
+		return s
+	}
+	if width <= 1 {
+		return Cut(s, width)
+	}
+	return ansi.TruncateLeft(s, w-width+1, "…")
+}
+
+// Wrap breaks plain or styled text into lines of at most width cells.
+func Wrap(s string, width int) []string {
+	return strings.Split(ansi.Wrap(s, max(width, 1), " -/"), "\n")
+}
+
+// Hard breaks text at exactly width cells and keeps its spaces, as code needs.
+func Hard(s string, width int) []string {
+	return strings.Split(ansi.Hardwrap(s, max(width, 1), true), "\n")
+}
+
+// Sides puts left and right at the two ends of a line of width cells. Right
+// goes first when there is too little room for both.
+func Sides(left, right string, width int) string {
+	rw := Width(right)
+	if right == "" || rw+2 > width {
+		return Fit(left, width)
+	}
+	return Fit(left, width-rw) + right
+}
+
+// Elapsed writes a duration for people: 0.0s, 12s, 4:32, 1:02:03.
+func Elapsed(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	default:
+		return Clock(d)
+	}
+}
+
+// Clock writes a duration in whole seconds: 9s, 4:32, 1:02:03.
+func Clock(d time.Duration) string {
+	s := int64(max(d, 0).Seconds())
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	default:
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+}
+
+// Age writes how long ago t was, roughly: now, 4m, 3h, 12d.
+func Age(t, now time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case t.IsZero():
+		return ""
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}
+
+// Count writes a number of tokens or bytes in three or four characters: 850,
+// 4.1k, 41k, 1.2M.
+func Count(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 10_000:
+		return strings.Replace(fmt.Sprintf("%.1fk", float64(n)/1e3), ".0k", "k", 1)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	default:
+		return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
+	}
+}
+
+// Money writes US dollars; below a cent it says so instead of rounding to nothing.
+func Money(d float64) string {
+	switch {
+	case d <= 0:
+		return "$0"
+	case d < 0.005:
+		return "<1¢"
+	default:
+		return fmt.Sprintf("$%.2f", d)
+	}
+}
+
+// Bar draws a share of 0..1 as width cells that need no colour.
+func Bar(share float64, width int) (full, rest string) {
+	n := int(share*float64(width) + 0.5)
+	n = max(0, min(n, width))
+	if share > 0 && n == 0 {
+		n = 1
+	}
+	return strings.Repeat("▓", n), strings.Repeat("░", width-n)
+}
+
+// Plural gives "1 line", "3 lines".
+func Plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

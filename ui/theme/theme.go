@@ -1,0 +1,184 @@
+// Package theme decides how the screen looks: colours for dark, light and poor
+// terminals, symbols that carry the same meaning without colour, and how
+// foreign text is made safe and fitted into cells.
+package theme
+
+import (
+	"image/color"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Style paints a text. The zero value leaves it as it is.
+type Style struct{ on string }
+
+// Paint returns s in the style. Styles do not nest.
+func (st Style) Paint(s string) string {
+	if st.on == "" || s == "" {
+		return s
+	}
+	return st.on + s + "\x1b[m"
+}
+
+// Over paints a text that already has styles in it, keeping this one below.
+func (st Style) Over(s string) string {
+	if st.on == "" || s == "" {
+		return s
+	}
+	s = strings.ReplaceAll(s, "\x1b[m", "\x1b[m"+st.on)
+	s = strings.ReplaceAll(s, "\x1b[0m", "\x1b[0m"+st.on)
+	return st.on + s + "\x1b[m"
+}
+
+// Theme is one set of colours. Every style may be empty on a poor terminal, so
+// no meaning may rest on it alone.
+type Theme struct {
+	Dark bool
+	Rich bool // more than 16 colours
+
+	Text     Style // the terminal's own colour
+	Strong   Style
+	Dim      Style // secondary words
+	Faint    Style // rules, borders
+	Accent   Style // what is active, whose turn it is
+	Mark     Style // the accent, underlined: the active tier
+	Good     Style
+	Warn     Style
+	Bad      Style
+	User     Style // the band behind a person's words
+	Selected Style // the chosen row of a list
+	Found    Style // words that a search found
+	Key      Style // a key one can press
+	Added    Style // lines of a diff
+	Removed  Style
+	Think    Style // reasoning
+
+	AccentColor color.Color // for the cursor
+	DimColor    color.Color
+	Code        string // chroma style of code blocks
+	version     int
+}
+
+// Version tells themes apart in caches.
+func (t *Theme) Version() int { return t.version }
+
+type colours struct {
+	dim, faint, accent, good, warn, bad, key         string
+	band, selected, addedBg, removedBg, found, foundF string
+}
+
+var (
+	dark = colours{
+		dim: "#8d93a1", faint: "#4a505c", accent: "#6fd3b4", good: "#8fce7e", warn: "#e5b567", bad: "#f0787d", key: "#c3cad8",
+		band: "#23272f", selected: "#2c3340", addedBg: "#17301f", removedBg: "#3a1d22", found: "#e5b567", foundF: "#16181d",
+	}
+	light = colours{
+		dim: "#646b78", faint: "#bfc4cc", accent: "#0b7d63", good: "#2c7a1f", warn: "#96610a", bad: "#c0273a", key: "#31363f",
+		band: "#eef1f4", selected: "#dfe6ec", addedBg: "#e1f5e4", removedBg: "#fbe4e6", found: "#ffd873", foundF: "#1b1d21",
+	}
+)
+
+// New makes the theme for a terminal. The name is auto, dark or light; auto
+// follows what the terminal says of its background.
+func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme {
+	switch name {
+	case "dark":
+		darkBackground = true
+	case "light":
+		darkBackground = false
+	}
+	t := &Theme{Dark: darkBackground, Rich: profile > colorprofile.ANSI}
+	t.version = int(profile) * 2
+	if darkBackground {
+		t.version++
+	}
+	bold, under := ansi.NewStyle().Bold(), ansi.NewStyle().Bold().Underline(true)
+	switch {
+	case profile <= colorprofile.ASCII:
+		t.plain()
+	case !t.Rich:
+		t.sixteen()
+	default:
+		c := light
+		t.Code = "github"
+		if darkBackground {
+			c = dark
+			t.Code = "github-dark"
+		}
+		fg := func(hex string) Style { return Style{ansi.NewStyle().ForegroundColor(lipgloss.Color(hex)).String()} }
+		bg := func(hex string) Style { return Style{ansi.NewStyle().BackgroundColor(lipgloss.Color(hex)).String()} }
+		t.Dim, t.Faint, t.Good, t.Warn, t.Bad = fg(c.dim), fg(c.faint), fg(c.good), fg(c.warn), fg(c.bad)
+		t.Accent = Style{bold.ForegroundColor(lipgloss.Color(c.accent)).String()}
+		t.Mark = Style{under.ForegroundColor(lipgloss.Color(c.accent)).String()}
+		t.Key = Style{bold.ForegroundColor(lipgloss.Color(c.key)).String()}
+		t.User, t.Selected, t.Added, t.Removed = bg(c.band), bg(c.selected), bg(c.addedBg), bg(c.removedBg)
+		t.Found = Style{ansi.NewStyle().ForegroundColor(lipgloss.Color(c.foundF)).BackgroundColor(lipgloss.Color(c.found)).String()}
+		t.Think = Style{ansi.NewStyle().Italic(true).ForegroundColor(lipgloss.Color(c.dim)).String()}
+		t.AccentColor, t.DimColor = lipgloss.Color(c.accent), lipgloss.Color(c.dim)
+	}
+	t.Strong = Style{bold.String()}
+	return t
+}
+
+// plain is for terminals without colours, and for NO_COLOR: weight and
+// underline remain.
+func (t *Theme) plain() {
+	bold := Style{ansi.NewStyle().Bold().String()}
+	t.Accent, t.Key = bold, bold
+	t.Mark = Style{ansi.NewStyle().Bold().Underline(true).String()}
+	t.Selected = Style{ansi.NewStyle().Reverse(true).String()}
+	t.Found = t.Selected
+}
+
+// sixteen uses the terminal's own palette, whose colours only its user knows.
+func (t *Theme) sixteen() {
+	fg := func(c ansi.BasicColor) Style { return Style{ansi.NewStyle().ForegroundColor(c).String()} }
+	t.Dim, t.Faint, t.Good, t.Warn, t.Bad = fg(ansi.BrightBlack), fg(ansi.BrightBlack), fg(ansi.Green), fg(ansi.Yellow), fg(ansi.Red)
+	t.Accent = Style{ansi.NewStyle().Bold().ForegroundColor(ansi.Cyan).String()}
+	t.Mark = Style{ansi.NewStyle().Bold().Underline(true).ForegroundColor(ansi.Cyan).String()}
+	t.Key = Style{ansi.NewStyle().Bold().String()}
+	t.Selected = Style{ansi.NewStyle().Reverse(true).String()}
+	t.Found = t.Selected
+	t.Added, t.Removed = fg(ansi.Green), fg(ansi.Red)
+	t.Think = Style{ansi.NewStyle().Italic(true).ForegroundColor(ansi.BrightBlack).String()}
+	t.AccentColor, t.DimColor = ansi.Cyan, ansi.BrightBlack
+}
+
+// Rule draws a line of width cells with words near its right end.
+func (t *Theme) Rule(width int, words string) string {
+	w := Width(words)
+	if words == "" || w+6 > width {
+		return t.Faint.Paint(strings.Repeat("─", max(width, 0)))
+	}
+	return t.Faint.Paint(strings.Repeat("─", width-w-4)) + " " + words + " " + t.Faint.Paint("──")
+}
+
+// Box draws lines inside a border with a title, width cells in all. The border
+// takes the style given.
+func (t *Theme) Box(title string, lines []string, width int, border Style) []string {
+	inner := max(width-4, 1)
+	title = Cut(title, inner-2)
+	out := make([]string, 0, len(lines)+2)
+	out = append(out, border.Paint("╭ ")+title+" "+border.Paint(strings.Repeat("─", max(width-Width(title)-4, 0))+"╮"))
+	for _, l := range lines {
+		out = append(out, border.Paint("│")+" "+Fit(l, inner)+" "+border.Paint("│"))
+	}
+	return append(out, border.Paint("╰"+strings.Repeat("─", max(width-2, 0))+"╯"))
+}
+
+// Keys writes pairs of key and meaning: "F8 now   esc stop".
+func (t *Theme) Keys(pairs ...string) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if i > 0 {
+			b.WriteString("   ")
+		}
+		b.WriteString(t.Key.Paint(pairs[i]))
+		b.WriteString(" ")
+		b.WriteString(t.Dim.Paint(pairs[i+1]))
+	}
+	return b.String()
+}

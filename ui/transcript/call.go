@@ -1,0 +1,190 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"belay/ui/theme"
+)
+
+func (p *Pane) symbol(e *entry) (string, theme.Style) {
+	switch e.phase {
+	case waiting:
+		return "▸", p.theme.Warn
+	case running:
+		return "▸", p.theme.Accent
+	case done:
+		return "✓", p.theme.Good
+	case failed:
+		return "✗", p.theme.Bad
+	case denied:
+		return "⊘", p.theme.Warn
+	case unknown:
+		return "?", p.theme.Warn
+	}
+	return "·", p.theme.Dim
+}
+
+// drawCall is one line for a call; running ones show the end of their output,
+// failed ones the end of what they said, opened ones everything.
+func (p *Pane) drawCall(e *entry) []string {
+	symbol, st := p.symbol(e)
+	right := p.outcome(e)
+	title := theme.Line(e.title)
+	if title == "" {
+		title = theme.Line(e.args)
+	}
+	changes := ""
+	if e.plus+e.minus > 0 {
+		changes = fmt.Sprintf("  +%d −%d", e.plus, e.minus)
+	}
+	name := theme.Fit(theme.Line(e.tool), max(6, theme.Width(theme.Line(e.tool))))
+	room := p.width - len(margin) - 2 - theme.Width(name) - 1 - theme.Width(right) - theme.Width(changes) - 3
+	if strings.ContainsAny(title, " ") {
+		title = theme.Cut(title, room)
+	} else {
+		title = theme.CutLeft(title, room)
+	}
+	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint(name) + " " + title
+	if changes != "" {
+		left += "  " + p.theme.Good.Paint(fmt.Sprintf("+%d", e.plus)) + " " + p.theme.Bad.Paint(fmt.Sprintf("−%d", e.minus))
+	}
+	lines := []string{theme.Sides(left, right+" ", p.width)}
+	switch {
+	case e.open:
+		return append(lines, p.opened(e)...)
+	case e.phase == running:
+		return append(lines, p.tail(e.output, 5)...)
+	case e.phase == failed:
+		return append(lines, p.tail(e.output, 3)...)
+	}
+	return lines
+}
+
+// outcome is the right side of a call's line.
+func (p *Pane) outcome(e *entry) string {
+	took := theme.Fit("", 6)
+	if e.took > 0 || e.phase == done || e.phase == failed {
+		s := theme.Elapsed(e.took)
+		took = strings.Repeat(" ", max(0, 6-theme.Width(s))) + s
+	}
+	switch e.phase {
+	case waiting:
+		return p.theme.Warn.Paint("waiting for you")
+	case running:
+		return p.theme.Dim.Paint(theme.Clock(p.now().Sub(e.began)))
+	case denied:
+		return p.theme.Warn.Paint("refused")
+	case unknown:
+		return p.theme.Warn.Paint("interrupted: may or may not be done")
+	case failed:
+		return p.theme.Bad.Paint(theme.Cut(theme.Line(e.summary), p.width/3)) + p.theme.Dim.Paint(took)
+	case written:
+		if e.bytes > 0 {
+			return p.theme.Dim.Paint("writing " + theme.Count(int64(e.bytes)) + "B")
+		}
+		return ""
+	}
+	return p.theme.Dim.Paint(theme.Cut(theme.Line(e.summary), p.width/3) + took)
+}
+
+// tail gives the last n lines of an output.
+func (p *Pane) tail(output string, n int) []string {
+	output = strings.TrimRight(theme.Plain(output), "\n ")
+	if output == "" {
+		return nil
+	}
+	all := strings.Split(output, "\n")
+	all = all[max(0, len(all)-n):]
+	lines := make([]string, len(all))
+	for i, l := range all {
+		lines[i] = margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint(theme.Cut(l, p.inner()-2))
+	}
+	return lines
+}
+
+// opened is the whole of a call: arguments, change, output.
+func (p *Pane) opened(e *entry) []string {
+	bar := margin + p.theme.Faint.Paint("│ ")
+	width := max(p.inner()-2, 8)
+	var lines []string
+	add := func(st theme.Style, text string) {
+		for _, l := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+			for _, part := range theme.Hard(l, width) {
+				lines = append(lines, bar+st.Paint(part))
+			}
+		}
+	}
+	if args := pretty(e.args); args != "" && (e.diff == "" || e.phase != done) {
+		add(p.theme.Dim, theme.Visible(args))
+	}
+	if e.diff != "" {
+		for _, l := range Diff(p.theme, e.diff, width, p.width >= 140) {
+			lines = append(lines, bar+l)
+		}
+	} else if out := strings.TrimRight(theme.Plain(e.output), "\n"); out != "" {
+		if len(lines) > 0 {
+			lines = append(lines, bar)
+		}
+		add(theme.Style{}, out)
+	}
+	if e.file != "" {
+		add(p.theme.Dim, "the whole output is in "+theme.Line(e.file))
+	}
+	return append(lines, margin+p.theme.Faint.Paint("╵"))
+}
+
+// pretty writes JSON arguments as lines "name: value"; anything else as it is.
+func pretty(args string) string {
+	if strings.TrimSpace(args) == "" || strings.TrimSpace(args) == "{}" {
+		return ""
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(args)))
+	dec.UseNumber()
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return args
+	}
+	var b strings.Builder
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return args
+		}
+		var value any
+		if dec.Decode(&value) != nil {
+			return args
+		}
+		text, ok := value.(string)
+		if !ok {
+			raw, err := json.Marshal(value)
+			if err != nil {
+				return args
+			}
+			text = string(raw)
+		}
+		sep := " "
+		if strings.Contains(strings.TrimRight(text, "\n"), "\n") {
+			sep = "\n"
+		}
+		fmt.Fprintf(&b, "%s:%s%s\n", name, sep, strings.TrimRight(text, "\n"))
+	}
+	return b.String()
+}
+
+func (p *Pane) drawLocal(e *entry) []string {
+	symbol, st := p.symbol(e)
+	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint("!") + " " + theme.Cut(theme.Line(e.title), p.inner()-30)
+	lines := []string{theme.Sides(left, p.theme.Dim.Paint("yours; the model does not see it "), p.width)}
+	if e.open {
+		return append(lines, p.opened(e)...)
+	}
+	all := p.tail(e.output, 1000)
+	const most = 12
+	if len(all) > most {
+		more := margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint("… "+theme.Plural(len(all)-most, "line")+" more: ctrl+o")
+		all = append([]string{more}, all[len(all)-most:]...)
+	}
+	return append(lines, all...)
+}

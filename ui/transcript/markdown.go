@@ -1,0 +1,118 @@
+package transcript
+
+import (
+	"strings"
+
+	"charm.land/glamour/v2"
+	"charm.land/glamour/v2/ansi"
+	"charm.land/glamour/v2/styles"
+
+	"belay/ui/theme"
+)
+
+// markdown renders Markdown for one width and theme. It is made on first use:
+// nothing of glamour runs before the first frame.
+type markdown struct {
+	width   int
+	version int
+	term    *glamour.TermRenderer
+}
+
+// plainAbove is the size from which an open piece is shown as plain text until
+// it is closed, so that no single piece can make a frame late. Bytes.
+const plainAbove = 6 << 10
+
+func (m *markdown) render(th *theme.Theme, width int, source string) []string {
+	if m.term == nil || m.width != width || m.version != th.Version() {
+		term, err := glamour.NewTermRenderer(
+			glamour.WithStyles(style(th)),
+			glamour.WithWordWrap(width),
+			glamour.WithChromaFormatter(formatter(th)),
+		)
+		if err != nil {
+			return wrapped(source, width)
+		}
+		m.term, m.width, m.version = term, width, th.Version()
+	}
+	out, err := m.term.Render(source)
+	if err != nil {
+		return wrapped(source, width)
+	}
+	return tidy(theme.Rendered(out), width)
+}
+
+// tidy drops the renderer's outer blank lines and trailing padding, and breaks
+// what it left too long: code, which it never wraps.
+func tidy(out string, width int) []string {
+	var lines []string
+	for _, l := range strings.Split(strings.Trim(out, "\n"), "\n") {
+		l = strings.TrimRight(l, " ")
+		if theme.Width(l) > width {
+			lines = append(lines, theme.Hard(l, width)...)
+			continue
+		}
+		lines = append(lines, l)
+	}
+	for len(lines) > 0 && blank(lines[0]) {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && blank(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+func wrapped(source string, width int) []string {
+	return theme.Wrap(strings.ReplaceAll(strings.TrimRight(source, "\n"), "\t", "    "), width)
+}
+
+func formatter(th *theme.Theme) string {
+	if th.Rich {
+		return "terminal16m"
+	}
+	return "terminal16"
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// style is belay's own look of Markdown: the terminal's colour for prose, few
+// accents, no margins (the transcript has its own).
+func style(th *theme.Theme) ansi.StyleConfig {
+	s := styles.NoTTYStyleConfig
+	s.Document = ansi.StyleBlock{Margin: ptr(uint(0))}
+	s.BlockQuote = ansi.StyleBlock{Indent: ptr(uint(1)), IndentToken: ptr("│ ")}
+	s.Heading = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{BlockSuffix: "\n", Bold: ptr(true)}}
+	s.H1 = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: ptr(true)}}
+	s.H2, s.H3 = ansi.StyleBlock{}, ansi.StyleBlock{}
+	s.H4, s.H5, s.H6 = ansi.StyleBlock{}, ansi.StyleBlock{}, ansi.StyleBlock{}
+	s.Strong = ansi.StylePrimitive{Bold: ptr(true)}
+	s.Emph = ansi.StylePrimitive{Italic: ptr(true)}
+	s.Strikethrough = ansi.StylePrimitive{CrossedOut: ptr(true)}
+	s.List = ansi.StyleList{LevelIndent: 2}
+	s.Item = ansi.StylePrimitive{BlockPrefix: "• "}
+	s.Enumeration = ansi.StylePrimitive{BlockPrefix: ". "}
+	s.Task = ansi.StyleTask{Ticked: "✓ ", Unticked: "○ "}
+	s.HorizontalRule = ansi.StylePrimitive{Format: "\n────────\n"}
+	s.Link = ansi.StylePrimitive{Underline: ptr(true)}
+	s.LinkText = ansi.StylePrimitive{Bold: ptr(true)}
+	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: ptr(true)}}
+	s.CodeBlock = ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: ptr(uint(2))}}
+	s.Table = ansi.StyleTable{CenterSeparator: ptr("┼"), ColumnSeparator: ptr("│"), RowSeparator: ptr("─")}
+	if th.AccentColor == nil {
+		s.Code.Prefix, s.Code.Suffix = "`", "`"
+		return s
+	}
+	accent, code, quiet := "6", "6", "8"
+	if th.Rich {
+		accent, code, quiet = "#6fd3b4", "#e0b58a", "#8d93a1"
+		if !th.Dark {
+			accent, code, quiet = "#0b7d63", "#8a4b12", "#646b78"
+		}
+		s.CodeBlock.Theme = th.Code
+	}
+	s.Heading.Color = ptr(accent)
+	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: ptr(code)}}
+	s.HorizontalRule.Color, s.BlockQuote.Color = ptr(quiet), ptr(quiet)
+	s.Link.Color, s.LinkText.Color = ptr(quiet), ptr(accent)
+	return s
+}

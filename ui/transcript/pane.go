@@ -1,0 +1,418 @@
+// Package transcript decides how a session's events read on the screen: which
+// lines stand for them, which of those are in view, and what is laid out again
+// while a reply grows.
+package transcript
+
+import (
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/models"
+	"belay/ui/theme"
+)
+
+// Pane is the transcript of one session. It holds what was loaded and lays out
+// only what is in view.
+type Pane struct {
+	width, height int
+	theme         *theme.Theme
+	now           func() time.Time
+	markdown      markdown
+	names         map[models.Target]string
+
+	fold
+	unfold bool // all reasoning is open
+
+	// The place in view: the end, or a line of an entry at the top.
+	follow bool
+	top    int // index of the entry
+	off    int // lines of it that are above the view
+	seen   int // number of entries when the end was last in view
+
+	cursor int // index of the chosen entry, or -1
+	rows   []int
+	more   bool  // older records exist
+	oldest int64 // the first loaded one
+
+	query string
+	found int // index of the entry found last, or -1
+}
+
+// New makes an empty transcript.
+func New(th *theme.Theme, now func() time.Time) *Pane {
+	p := &Pane{theme: th, now: now, follow: true, cursor: -1, found: -1, width: 80, height: 10}
+	p.fold.reset()
+	return p
+}
+
+// SetSize gives the cells that View fills.
+func (p *Pane) SetSize(width, height int) {
+	p.width, p.height = max(width, 20), max(height, 1)
+}
+
+// SetTheme changes the colours.
+func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
+
+// SetNames gives targets the short names of the settings.
+func (p *Pane) SetNames(conditions []models.Condition) {
+	if p.names == nil {
+		p.names = map[models.Target]string{}
+	}
+	for _, c := range conditions {
+		if c.Short != "" {
+			p.names[c.Target] = theme.Line(c.Short)
+		}
+	}
+}
+
+func (p *Pane) short(t models.Target) string {
+	if s := p.names[t]; s != "" {
+		return s
+	}
+	return theme.Short(t)
+}
+
+// Empty reports whether there is nothing to show.
+func (p *Pane) Empty() bool { return len(p.entries) == 0 }
+
+// gap is the number of blank lines before entry i.
+func (p *Pane) gap(i int) int {
+	if i == 0 {
+		return 0
+	}
+	e, before := p.entries[i], p.entries[i-1]
+	switch e.kind {
+	case call, local:
+		if before.kind == call || before.kind == reasoning || before.kind == prose && before.head {
+			return 0
+		}
+	case quiet:
+		if before.kind == quiet || before.kind == call {
+			return 0
+		}
+	case ending:
+		if before.kind == call || before.kind == quiet || before.kind == notice {
+			return 0
+		}
+	}
+	return 1
+}
+
+func (p *Pane) size(i int) int { return p.gap(i) + len(p.layout(p.entries[i])) }
+
+// start gives the place at the top of the view when the end is in view.
+func (p *Pane) start() (top, off int) {
+	left := p.height
+	for i := len(p.entries) - 1; i >= 0; i-- {
+		n := p.size(i)
+		if n >= left {
+			return i, n - left
+		}
+		left -= n
+	}
+	return 0, 0
+}
+
+// View gives exactly as many lines as the pane is high.
+func (p *Pane) View() []string {
+	lines := make([]string, 0, p.height)
+	p.rows = p.rows[:0]
+	top, off := p.top, p.off
+	if p.follow {
+		top, off = p.start()
+		p.seen = len(p.entries)
+	}
+	for i := top; i < len(p.entries) && len(lines) < p.height; i++ {
+		part := p.layout(p.entries[i])
+		for n := range p.gap(i) + len(part) {
+			if i == top && n < off {
+				continue
+			}
+			if len(lines) == p.height {
+				break
+			}
+			l := ""
+			if k := n - p.gap(i); k >= 0 {
+				l = p.decorate(i, k, part[k])
+			}
+			lines = append(lines, l)
+			p.rows = append(p.rows, i)
+		}
+	}
+	for len(lines) < p.height {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// decorate marks the chosen entry and the words that a search looks for.
+func (p *Pane) decorate(i, line int, s string) string {
+	if i == p.cursor && line == 0 {
+		return p.theme.Selected.Over(theme.Fit(" "+p.theme.Accent.Paint("❯")+ansi.TruncateLeft(s, 2, ""), p.width))
+	}
+	if p.query == "" {
+		return s
+	}
+	plain := ansi.Strip(s)
+	at := strings.Index(strings.ToLower(plain), p.query)
+	if at < 0 || at+len(p.query) > len(plain) {
+		return s
+	}
+	return plain[:at] + p.theme.Found.Paint(plain[at:at+len(p.query)]) + plain[at+len(p.query):]
+}
+
+// hold leaves the end: the view stays where it is while more arrives.
+func (p *Pane) hold() {
+	if p.follow {
+		p.top, p.off = p.start()
+		p.follow = false
+	}
+}
+
+// Scroll moves the view by lines; negative is back.
+func (p *Pane) Scroll(n int) {
+	if len(p.entries) == 0 || n > 0 && p.follow {
+		return
+	}
+	p.hold()
+	p.off += n
+	for p.off < 0 && p.top > 0 {
+		p.top--
+		p.off += p.size(p.top)
+	}
+	p.off = max(p.off, 0)
+	for p.top < len(p.entries)-1 && p.off >= p.size(p.top) {
+		p.off -= p.size(p.top)
+		p.top++
+	}
+	if n > 0 {
+		p.settle()
+	}
+}
+
+// settle follows again when the end has come into view.
+func (p *Pane) settle() {
+	left := p.height + p.off
+	for i := p.top; i < len(p.entries); i++ {
+		if left -= p.size(i); left < 0 {
+			return
+		}
+	}
+	p.follow = true
+}
+
+// Page scrolls by a page less two lines; negative is back.
+func (p *Pane) Page(n int) { p.Scroll(n * max(p.height-2, 1)) }
+
+// Top goes to the first loaded line.
+func (p *Pane) Top() {
+	p.hold()
+	p.top, p.off = 0, 0
+	p.settle()
+}
+
+// Bottom goes to the end and follows it.
+func (p *Pane) Bottom() { p.follow, p.cursor = true, -1 }
+
+// Following reports whether the end is in view.
+func (p *Pane) Following() bool { return p.follow }
+
+// Unseen is how many entries came while the end was out of view.
+func (p *Pane) Unseen() int {
+	if p.follow {
+		return 0
+	}
+	return max(len(p.entries)-p.seen, 0)
+}
+
+// WantsOlder reports whether the view is near the beginning of what is loaded
+// and more exists, and before which record.
+func (p *Pane) WantsOlder() (before int64, ok bool) {
+	if !p.more || p.oldest <= 1 {
+		return 0, false
+	}
+	top := p.top
+	if p.follow {
+		top, _ = p.start()
+	}
+	return p.oldest, top == 0 || top < 3 && !p.follow
+}
+
+// Tick lays running calls out again, whose clocks have moved. It reports
+// whether there are any.
+func (p *Pane) Tick() bool {
+	any := false
+	for _, e := range p.calls {
+		if e.phase == running {
+			e.touch()
+			any = true
+		}
+	}
+	return any
+}
+
+// Cursor reports whether an entry is chosen.
+func (p *Pane) Cursor() bool { return p.cursor >= 0 }
+
+// Open unfolds or folds the chosen entry; if none is chosen it first takes the
+// last one in view.
+func (p *Pane) Open() bool {
+	if p.cursor < 0 {
+		p.cursor = p.nearest()
+	}
+	if p.cursor < 0 {
+		return false
+	}
+	p.toggle(p.cursor)
+	return true
+}
+
+// nearest is the last foldable entry in view, else the last of all.
+func (p *Pane) nearest() int {
+	for k := len(p.rows) - 1; k >= 0; k-- {
+		if i := p.rows[k]; i < len(p.entries) && p.entries[i].foldable() {
+			return i
+		}
+	}
+	for i := len(p.entries) - 1; i >= 0; i-- {
+		if p.entries[i].foldable() {
+			return i
+		}
+	}
+	return -1
+}
+
+func (p *Pane) toggle(i int) {
+	p.hold()
+	e := p.entries[i]
+	e.open = !e.open
+	e.touch()
+	p.reveal(i)
+}
+
+// reveal brings the head of entry i into view.
+func (p *Pane) reveal(i int) {
+	if i < p.top || i == p.top && p.off > p.gap(i) {
+		p.top, p.off = i, 0
+		return
+	}
+	room := p.height + p.off
+	for k := p.top; k <= i; k++ {
+		room -= p.size(k)
+	}
+	if room >= 0 {
+		return
+	}
+	if n := p.size(i); n < p.height {
+		p.Scroll(-room)
+	} else {
+		p.top, p.off = i, 0
+	}
+}
+
+// Move chooses the next (1) or previous (-1) foldable entry.
+func (p *Pane) Move(by int) {
+	for i := p.cursor + by; i >= 0 && i < len(p.entries); i += by {
+		if p.entries[i].foldable() {
+			p.hold()
+			p.cursor = i
+			p.reveal(i)
+			return
+		}
+	}
+}
+
+// Leave gives the choice up.
+func (p *Pane) Leave() {
+	p.cursor = -1
+	p.settle()
+}
+
+// Click unfolds the entry in a row of the view, if its head is there.
+func (p *Pane) Click(row int) {
+	if row < 0 || row >= len(p.rows) {
+		return
+	}
+	i := p.rows[row]
+	if i < len(p.entries) && p.entries[i].foldable() && (row == 0 || p.rows[row-1] != i || p.gap(i) > 0) {
+		p.toggle(i)
+		p.settle()
+	}
+}
+
+// Unfold opens or folds all reasoning.
+func (p *Pane) Unfold() {
+	p.unfold = !p.unfold
+	for _, e := range p.entries {
+		if e.kind == reasoning {
+			e.touch()
+		}
+	}
+}
+
+// Find looks for words, from the end backwards, and reports in how many
+// entries they stand. No words end the search.
+func (p *Pane) Find(words string) int {
+	p.query, p.found = strings.ToLower(words), -1
+	if p.query == "" {
+		return 0
+	}
+	n := 0
+	for i := len(p.entries) - 1; i >= 0; i-- {
+		if p.holds(i) {
+			if n == 0 {
+				p.show(i)
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// FindNext goes to the next place of the words; by is 1 or -1.
+func (p *Pane) FindNext(by int) {
+	if p.query == "" {
+		return
+	}
+	for i := p.found + by; i >= 0 && i < len(p.entries); i += by {
+		if p.holds(i) {
+			p.show(i)
+			return
+		}
+	}
+}
+
+func (p *Pane) holds(i int) bool {
+	e := p.entries[i]
+	for _, s := range []string{e.text, e.title, e.args, e.output, e.detail} {
+		if strings.Contains(strings.ToLower(s), p.query) {
+			return true
+		}
+	}
+	return false
+}
+
+// show puts the found words of entry i into view.
+func (p *Pane) show(i int) {
+	p.hold()
+	p.found = i
+	e := p.entries[i]
+	at := -1
+	for k, l := range p.layout(e) {
+		if strings.Contains(strings.ToLower(ansi.Strip(l)), p.query) {
+			at = k
+			break
+		}
+	}
+	if at < 0 && e.foldable() && !e.open {
+		e.open = true
+		e.touch()
+		p.show(i)
+		return
+	}
+	p.top, p.off = i, p.gap(i)+max(at, 0)
+	p.Scroll(-p.height / 3)
+	p.follow = false
+}
