@@ -52,7 +52,7 @@ func (s *Session) applyTurn(r Record) {
 	switch e := r.Event.(type) {
 	case TurnStarted:
 		s.unqueue(e.Prompt.ID)
-		s.Turn, s.Began = r.Turn, r.Time
+		s.Turn, s.Began, s.Prompt = r.Turn, r.Time, e.Prompt.ID
 		s.run()
 		s.Rung = 0
 		s.Plan = nil
@@ -74,7 +74,10 @@ func (s *Session) applyTurn(r Record) {
 	case ApprovalAnswered:
 		s.settle(e.Answer.CallID)
 	case TurnEnded:
-		s.Fault, s.Retry, s.Rung, s.Asked = e.Fault, e.Retry, e.Rung, nil
+		s.Fault, s.Retry, s.Rung = e.Fault, e.Retry, e.Rung
+		if e.Outcome != OutcomeNeedsPerson {
+			s.Asked = nil
+		}
 		switch e.Outcome {
 		case OutcomeDone:
 			s.Status = Idle

@@ -66,6 +66,7 @@ type Session struct {
 	Status  Status        `json:"status"`
 	Turn    int           `json:"turn"`              // the number of the last turn; the first is 1
 	Began   time.Time     `json:"began,omitzero"`    // when that turn began
+	Prompt  string        `json:"prompt,omitempty"`  // the id of the prompt that began that turn
 	Fault   *models.Fault `json:"fault,omitempty"`   // why it failed or is parked
 	Retry   time.Time     `json:"retry,omitzero"`    // parked: when it goes on by itself; zero: only when asked
 	Rung    int           `json:"rung,omitempty"`    // parked: how many times in a row

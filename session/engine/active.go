@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"belay/context/briefing"
+	"belay/context/window"
+	"belay/models"
+	"belay/models/route"
+	"belay/session"
+	"belay/session/agent"
+	"belay/session/permit"
+	"belay/session/store"
+	"belay/session/tools"
+)
+
+// active is a session that this engine may write to.
+type active struct {
+	e     *Engine
+	id    session.ID
+	lease *store.Lease
+	root  string // the workspace, links resolved
+	tools *tools.Set
+	lever *route.Lever
+	brief func() briefing.Briefing
+
+	mu      sync.Mutex // also orders the log: whoever appends holds it
+	head    session.Session
+	items   []models.Item
+	grants  []string
+	answers map[string]chan session.Answer
+	unknown map[string]session.Effect
+	cancel  context.CancelCauseFunc // of the running turn
+	done    chan struct{}           // closed when it has ended
+	timer   *time.Timer             // of a parked turn
+}
+
+func (a *active) session() session.Session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.head
+}
+
+func (a *active) lost() bool {
+	select {
+	case <-a.lease.Lost():
+		return true
+	default:
+		return false
+	}
+}
+
+// append stores and publishes events. a.mu is held.
+func (a *active) append(ctx context.Context, events ...session.Event) error {
+	turn := a.head.Turn
+	for _, e := range events {
+		if _, begins := e.(session.TurnStarted); begins {
+			turn++
+		}
+	}
+	records, head, err := a.e.o.Store.Append(ctx, a.id, turn, events...)
+	if err != nil {
+		if a.lost() && a.cancel != nil {
+			a.cancel(err)
+		}
+		return err
+	}
+	a.head = head
+	a.items = append(a.items, session.History(records)...)
+	a.e.feed.put(records...)
+	return nil
+}
+
+// Append stores events of the running turn.
+func (a *active) Append(ctx context.Context, events ...session.Event) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.append(ctx, events...)
+}
+
+// Publish shows an event that is not stored.
+func (a *active) Publish(e session.Event) {
+	a.mu.Lock()
+	turn := a.head.Turn
+	a.mu.Unlock()
+	a.e.feed.put(session.Record{Session: a.id, Turn: turn, Time: a.e.o.Now(), Event: e})
+}
+
+// SaveDraft stores what the model has said so far.
+func (a *active) SaveDraft(ctx context.Context, d session.Draft) error {
+	return a.e.o.Store.SaveDraft(ctx, a.id, d)
+}
+
+// Items is the conversation as the log holds it.
+func (a *active) Items() []models.Item {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clip(a.items)
+}
+
+// Judge decides about a call by the session's mode and the project's rules.
+func (a *active) Judge(c permit.Call) permit.Decision {
+	a.mu.Lock()
+	mode, grants := a.head.Mode, a.grants
+	a.mu.Unlock()
+	return permit.Judge(mode, c, grants)
+}
+
+// Grant remembers rules for the project.
+func (a *active) Grant(ctx context.Context, rules []string) error {
+	for _, rule := range rules {
+		if err := a.e.o.Store.Grant(ctx, a.head.Project, rule); err != nil {
+			return fmt.Errorf("remember what is allowed: %w", err)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.grants = append(slices.Clone(a.grants), rules...)
+	return nil
+}
+
+// Ask waits for a person's answer.
+func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, error) {
+	if a.e.o.Alone {
+		return session.Answer{}, agent.ErrNobody
+	}
+	answer := make(chan session.Answer, 1)
+	a.mu.Lock()
+	a.answers[ap.CallID] = answer
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		delete(a.answers, ap.CallID)
+		a.mu.Unlock()
+	}()
+	select {
+	case got := <-answer:
+		return got, nil
+	case <-ctx.Done():
+		return session.Answer{}, context.Cause(ctx)
+	}
+}
+
+// build makes the request for one target.
+func (a *active) build(m models.Model, items []models.Item) (models.Request, int, error) {
+	req, account, err := window.Fit(m, a.e.o.Limits, a.e.o.Counter, a.brief().Instructions, a.tools.Specs(), items)
+	req.CacheKey, req.Effort = string(a.id), a.e.o.Effort
+	return req, account.LeftOut + account.Masked, err
+}
+
+// begin starts or resumes a turn with an event that says so. a.mu is held.
+func (a *active) begin(ctx context.Context, event session.Event) error {
+	if a.cancel != nil {
+		return errors.New("begin turn: one is running")
+	}
+	if err := a.append(ctx, event); err != nil {
+		return err
+	}
+	a.launch()
+	return nil
+}
+
+// launch runs the turn that the log says is under way. a.mu is held.
+func (a *active) launch() {
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	a.cancel, a.done = cancel, make(chan struct{})
+	o := agent.Options{
+		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Model: a.e.o.Model, Root: a.root,
+		Turn: a.head.Turn, Unknown: a.unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
+	}
+	a.unknown = nil
+	done := a.done
+	a.e.work.Go(func() {
+		defer close(done)
+		end := agent.Run(ctx, o)
+		cancel(nil)
+		a.lever.Release()
+		a.ended(end)
+	})
+}
+
+// ended records how a turn ended and lets the next prompt go.
+func (a *active) ended(end session.TurnEnded) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancel = nil
+	if end.Interrupted && a.head.Status == session.Asking {
+		return // left as it is: the question is asked again when the session is opened
+	}
+	if end.Outcome == session.OutcomeParked {
+		end = a.climb(end)
+	}
+	ctx := context.Background()
+	if err := a.append(ctx, end); err != nil {
+		a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: session.Noted{Text: "this turn's end could not be saved: " + err.Error()}})
+		a.head.Apply(session.Record{Session: a.id, Seq: a.head.Events, Turn: a.head.Turn, Time: a.e.o.Now(), Event: end})
+		a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: end})
+		return
+	}
+	switch end.Outcome {
+	case session.OutcomeDone:
+		a.pump(ctx)
+	case session.OutcomeParked:
+		a.schedule()
+	}
+}
+
+// pump starts the turn of the first queued prompt. a.mu is held.
+func (a *active) pump(ctx context.Context) {
+	if len(a.head.Queue) == 0 || a.cancel != nil {
+		return
+	}
+	if err := a.begin(ctx, session.TurnStarted{Prompt: a.head.Queue[0]}); err != nil {
+		a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: session.Noted{Text: "the next message could not be sent: " + err.Error()}})
+	}
+}
+
+// idle waits until no turn runs and none is about to.
+func (a *active) idle(ctx context.Context) error {
+	for {
+		a.mu.Lock()
+		running, done := a.cancel != nil, a.done
+		a.mu.Unlock()
+		if !running {
+			return nil
+		}
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// close ends what runs, in a way that can be gone on from.
+func (a *active) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+	if a.cancel != nil {
+		a.cancel(agent.ErrClosing)
+	}
+}

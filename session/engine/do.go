@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"belay/session"
+	"belay/session/agent"
+)
+
+// Errors of Do that the caller may want to tell apart.
+var (
+	ErrNotOpen = errors.New("the session is not open")
+	ErrBusy    = errors.New("a turn is running")
+	ErrNothing = errors.New("there is nothing to go on with")
+)
+
+// Do carries a command out. What follows from it comes as events.
+func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error {
+	a := e.active(id)
+	if a == nil {
+		return fmt.Errorf("session %s: %w", id, ErrNotOpen)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.do(ctx, c); err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	return nil
+}
+
+// do carries a command out. a.mu is held.
+func (a *active) do(ctx context.Context, c session.Command) error {
+	switch c := c.(type) {
+	case session.Send:
+		return a.send(ctx, c.Prompt)
+	case session.Unqueue:
+		return a.append(ctx, session.PromptUnqueued{ID: c.ID})
+	case session.Stop:
+		return a.stop(ctx)
+	case session.Resume:
+		return a.resume(ctx, "by the user")
+	case session.Drop:
+		return a.drop(ctx)
+	case session.TryNow:
+		if a.cancel == nil && a.head.Status == session.Parked {
+			return a.resume(ctx, "by the user")
+		}
+		a.lever.Now()
+	case session.Park:
+		a.lever.Park()
+	case session.ChooseTier:
+		if c.Tier == a.head.Tier {
+			return nil
+		}
+		err := a.append(ctx, session.TierChosen{Tier: c.Tier})
+		if err == nil {
+			a.lever.Choose(c.Tier)
+		}
+		return err
+	case session.ChooseMode:
+		return a.append(ctx, session.ModeChosen{Mode: c.Mode})
+	case session.AnswerCall:
+		return a.answer(c.Answer)
+	case session.Rename:
+		return a.append(ctx, session.Renamed{Title: c.Title})
+	case session.File:
+		return a.append(ctx, session.Filed{Archived: c.Archived, Deleted: c.Deleted})
+	default:
+		return fmt.Errorf("unknown command %T", c)
+	}
+	return nil
+}
+
+// send starts a turn, or queues the prompt behind one that runs or is parked.
+// The same prompt sent twice counts once.
+func (a *active) send(ctx context.Context, p session.Prompt) error {
+	if p.ID == "" {
+		p.ID = a.e.o.NewID()
+	}
+	if a.sent(p.ID) {
+		return nil
+	}
+	if a.cancel != nil || a.head.Status == session.Parked {
+		return a.append(ctx, session.PromptQueued{Prompt: p})
+	}
+	return a.begin(ctx, session.TurnStarted{Prompt: p})
+}
+
+func (a *active) sent(id string) bool {
+	if a.head.Prompt == id {
+		return true
+	}
+	return slices.ContainsFunc(a.head.Queue, func(q session.Queued) bool { return q.ID == id })
+}
+
+func (a *active) stop(ctx context.Context) error {
+	if a.cancel != nil {
+		a.cancel(agent.ErrStopped)
+		return nil
+	}
+	if a.head.Status == session.Parked {
+		return a.halt(ctx)
+	}
+	return nil
+}
+
+// halt ends a parked turn: it no longer goes on by itself.
+func (a *active) halt(ctx context.Context) error {
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+	return a.append(ctx, session.TurnEnded{Outcome: session.OutcomeStopped, Fault: a.head.Fault, Reason: agent.ErrStopped.Error()})
+}
+
+// resume goes on with the last turn. a.mu is held.
+func (a *active) resume(ctx context.Context, why string) error {
+	if a.cancel != nil {
+		return ErrBusy
+	}
+	switch a.head.Status {
+	case session.Parked, session.Failed, session.Stopped, session.Interrupted, session.NeedsPerson:
+		return a.begin(ctx, session.TurnResumed{Why: why})
+	}
+	return ErrNothing
+}
+
+// drop gives a parked or failed turn up and moves the queue on.
+func (a *active) drop(ctx context.Context) error {
+	if a.cancel != nil {
+		return ErrBusy
+	}
+	if a.head.Status == session.Parked {
+		if err := a.halt(ctx); err != nil {
+			return err
+		}
+	}
+	a.pump(ctx)
+	return nil
+}
+
+func (a *active) answer(answer session.Answer) error {
+	waiting := a.answers[answer.CallID]
+	if waiting == nil {
+		return errors.New("this call no longer waits for an answer")
+	}
+	select {
+	case waiting <- answer:
+	default: // answered already
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+// Package engine decides what runs when in the sessions that are open: which
+// prompt starts a turn and which waits, what a stop, a tier key or an answer
+// reaches, when a parked turn goes on, and what a crash left behind.
+//
+// It knows no screen: whoever shows sessions calls Do and reads Next.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"belay/context/briefing"
+	"belay/context/window"
+	"belay/models"
+	"belay/models/route"
+	"belay/session"
+	"belay/session/agent"
+	"belay/session/store"
+	"belay/session/tools"
+)
+
+// Options are what an Engine works with. All but Ladder are needed.
+type Options struct {
+	Store    *store.Store
+	Router   *route.Router
+	Model    func(models.Target) models.Model
+	Counter  window.Counter
+	Limits   window.Limits
+	Tools    func(root string) (*tools.Set, error)
+	Briefing func(ctx context.Context, root string) briefing.Briefing
+
+	Tier   models.Tier  // of new sessions
+	Mode   session.Mode // of new sessions
+	What   string       // what others see of this program: "screen", "run"
+	Alone  bool         // nobody can answer: an approval ends the turn
+	Effort string       // reasoning effort for every request; empty: the provider's
+
+	Ladder []time.Duration // rests between the tries of a parked turn
+	// Network is how long a lost connection is waited out; 0: as long as it takes.
+	Network time.Duration
+
+	Now   func() time.Time
+	NewID func() string
+}
+
+// Engine runs sessions.
+type Engine struct {
+	o    Options
+	feed *feed
+
+	mu      sync.Mutex
+	open    map[session.ID]*active
+	closing bool
+	work    sync.WaitGroup // turns and timers
+}
+
+// New returns an engine. It does nothing until a session is started or opened.
+func New(o Options) *Engine {
+	return &Engine{o: o, feed: newFeed(), open: map[session.ID]*active{}}
+}
+
+// Start makes a session in a workspace and opens it.
+func (e *Engine) Start(ctx context.Context, project string) (session.Session, error) {
+	s, err := e.o.Store.Create(ctx, session.Created{Project: project, Tier: e.o.Tier, Mode: e.o.Mode})
+	if err != nil {
+		return session.Session{}, fmt.Errorf("start session: %w", err)
+	}
+	return e.Open(ctx, s.ID, false)
+}
+
+// Open makes this program the writer of a session and brings in order what an
+// earlier one left behind. A session that is open already is returned as it
+// is. If another living program has it, the error's chain has an
+// Owner() session.Owner; takeover takes it nevertheless.
+func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return session.Session{}, agent.ErrClosing
+	}
+	if a := e.open[id]; a != nil && !a.lost() {
+		return a.session(), nil
+	}
+	lease, err := e.o.Store.Acquire(ctx, id, e.o.What, takeover)
+	if err != nil {
+		return session.Session{}, fmt.Errorf("open session %s: %w", id, err)
+	}
+	a, err := e.load(ctx, id, lease)
+	if err != nil {
+		return session.Session{}, errors.Join(fmt.Errorf("open session %s: %w", id, err), lease.Release())
+	}
+	e.open[id] = a
+	a.settle()
+	return a.session(), nil
+}
+
+// load reads what the engine needs of a session.
+func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*active, error) {
+	head, err := e.o.Store.Load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	root, err := filepath.EvalSymlinks(head.Project)
+	if err != nil {
+		return nil, fmt.Errorf("find the workspace: %w", err)
+	}
+	set, err := e.o.Tools(head.Project)
+	if err != nil {
+		return nil, err
+	}
+	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier),
+		answers: map[string]chan session.Answer{}}
+	if a.grants, err = e.o.Store.Grants(ctx, head.Project); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	records, err := e.tail(ctx, id)
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	a.items = session.History(records)
+	a.brief = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
+	if err := a.recover(ctx); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	return a, nil
+}
+
+// The bounds of what is read of a log for the next request: more would not fit
+// into any window.
+const (
+	tailPage  = 500
+	tailBytes = 8 << 20
+)
+
+// tail reads the end of a session's log, whole turns as far as they are found.
+func (e *Engine) tail(ctx context.Context, id session.ID) ([]session.Record, error) {
+	var pages [][]session.Record
+	before, room := int64(0), tailBytes
+	for room > 0 {
+		page, err := e.o.Store.Records(ctx, id, before, tailPage, room)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		pages = append(pages, page)
+		for _, r := range page {
+			room -= weigh(r.Event)
+		}
+		if before = page[0].Seq; before <= 1 {
+			break
+		}
+	}
+	slices.Reverse(pages)
+	return slices.Concat(pages...), nil
+}
+
+// weigh is about how many bytes of a request an event becomes.
+func weigh(e session.Event) int {
+	const least = 64
+	switch e := e.(type) {
+	case session.ItemAdded:
+		return least + len(e.Item.Text) + len(e.Item.Arguments) + len(e.Item.Raw)
+	case session.ToolEnded:
+		return least + len(e.Output)
+	case session.TurnStarted:
+		return least + len(e.Prompt.Text)
+	}
+	return least
+}
+
+// Next waits for events and returns all that have come, of every open session,
+// in order; pieces of text that follow each other come as one. One caller at
+// a time.
+func (e *Engine) Next(ctx context.Context) ([]session.Record, error) { return e.feed.next(ctx) }
+
+// Tiers gives the state of the current target of each tier, heavy first.
+func (e *Engine) Tiers(session.ID) []models.Condition { return e.o.Router.Conditions() }
+
+// Session is the state of an open session.
+func (e *Engine) Session(id session.ID) (session.Session, bool) {
+	a := e.active(id)
+	if a == nil {
+		return session.Session{}, false
+	}
+	return a.session(), true
+}
+
+func (e *Engine) active(id session.ID) *active {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open[id]
+}
+
+// Wait returns when a session has no running turn, with the state it is in.
+func (e *Engine) Wait(ctx context.Context, id session.ID) (session.Session, error) {
+	a := e.active(id)
+	if a == nil {
+		return session.Session{}, fmt.Errorf("wait for session %s: it is not open", id)
+	}
+	if err := a.idle(ctx); err != nil {
+		return session.Session{}, err
+	}
+	return a.session(), nil
+}
+
+// Close stops every running turn in a way that it can go on from, and gives
+// the sessions back.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closing = true
+	open := e.open
+	e.open = map[session.ID]*active{}
+	e.mu.Unlock()
+	for _, a := range open {
+		a.close()
+	}
+	e.work.Wait()
+	var errs []error
+	for _, a := range open {
+		errs = append(errs, a.tools.Close(), a.lease.Release())
+	}
+	e.feed.close()
+	return errors.Join(errs...)
+}
