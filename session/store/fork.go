@@ -156,7 +156,7 @@ func (s *Store) tidy(ctx context.Context) error {
 		"INSERT INTO search (search) VALUES ('optimize')",
 		"PRAGMA incremental_vacuum",
 		"PRAGMA wal_checkpoint(truncate)",
-		"PRAGMA secure_delete = off",
+		"PRAGMA secure_delete = fast",
 	} {
 		rows, err := s.w.QueryContext(ctx, query)
 		if err != nil {

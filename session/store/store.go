@@ -87,7 +87,7 @@ func (s *Store) openForWriting(ctx context.Context, dir string) error {
 		return err
 	}
 	s.w, err = connect(s.path, "_txlock=immediate", pragmas(
-		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)"))
+		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "secure_delete(fast)"))
 	if err != nil {
 		return err
 	}
@@ -224,8 +224,13 @@ func undo(tx *sql.Tx) error {
 }
 
 func connect(path, mode, pragma string) (*sql.DB, error) {
-	at := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: mode + pragma}
-	return sql.Open("sqlite", at.String())
+	return sql.Open("sqlite", location(path, mode+pragma))
+}
+
+// location is a file's name as SQLite takes it, whatever signs are in it.
+func location(path, query string) string {
+	at := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query}
+	return at.String()
 }
 
 func pragmas(list ...string) string {

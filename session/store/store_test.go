@@ -116,7 +116,8 @@ func TestADraftGivesWayToWhatIsFinal(t *testing.T) {
 		{"assistant message", says("all"), false},
 		{"cut-off", session.CutOff{Text: "part"}, false},
 		{"end of the turn", session.TurnEnded{Outcome: session.OutcomeDone}, false},
-		{"a tool call does not touch it", session.ItemAdded{Item: models.Item{Kind: models.Call}}, true},
+		{"finished call", session.ItemAdded{Item: models.Item{Kind: models.Call}}, false},
+		{"a note does not touch it", session.Noted{Text: "n"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := open(t, t.TempDir())
