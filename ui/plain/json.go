@@ -1,0 +1,216 @@
+package plain
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"belay/models"
+	"belay/session"
+)
+
+// JSON writes one object a line for programs that read along. The set of types
+// and their fields is a contract: fields are added, never changed.
+type JSON struct {
+	w    io.Writer
+	err  error
+	args map[string]string // of calls, by id
+}
+
+// NewJSON returns a writer of JSON lines.
+func NewJSON(w io.Writer) *JSON { return &JSON{w: w, args: map[string]string{}} }
+
+// head begins every line.
+type head struct {
+	V       int        `json:"v"`
+	Time    time.Time  `json:"time"`
+	Session session.ID `json:"session"`
+	Turn    int        `json:"turn"`
+	Type    string     `json:"type"`
+}
+
+// fault is a models.Fault with its times in the units of the contract.
+type fault struct {
+	Kind         models.Kind  `json:"kind"`
+	Scope        models.Scope `json:"scope"`
+	Phase        models.Phase `json:"phase"`
+	Status       int          `json:"status"`
+	Code         string       `json:"code"`
+	Type         string       `json:"type"`
+	Message      string       `json:"message"`
+	RequestID    string       `json:"request_id"`
+	RetryAfterMS *int64       `json:"retry_after_ms"`
+	ResetAt      *time.Time   `json:"reset_at"`
+	Target       string       `json:"target"`
+	Served       string       `json:"served_model,omitempty"`
+	Hint         string       `json:"hint,omitempty"`
+}
+
+func faultOf(f *models.Fault) *fault {
+	if f == nil {
+		return nil
+	}
+	out := &fault{Kind: f.Kind, Scope: f.Scope, Phase: f.Phase, Status: f.Status, Code: f.Code, Type: f.Type, Message: f.Error(),
+		RequestID: f.RequestID, Target: f.Target.String(), Served: f.Served, Hint: f.Hint}
+	if f.Message != "" {
+		out.Message = f.Message
+	}
+	if f.Delayed {
+		ms := f.RetryAfter.Milliseconds()
+		out.RetryAfterMS = &ms
+	}
+	if !f.ResetAt.IsZero() {
+		out.ResetAt = &f.ResetAt
+	}
+	return out
+}
+
+// Record writes what a record says to programs; some say nothing to them.
+func (j *JSON) Record(r session.Record, t *Turn) {
+	switch e := r.Event.(type) {
+	case session.TurnStarted:
+		j.line(r, "turn.started", struct {
+			Prompt string `json:"prompt"`
+		}{e.Prompt.Text})
+	case session.TurnResumed:
+		j.line(r, "turn.started", struct {
+			Resumed string `json:"resumed"`
+		}{e.Why})
+	case session.ItemAdded:
+		j.item(r, e.Item)
+	case session.CutOff:
+		j.line(r, "text", struct {
+			Text   string `json:"text"`
+			CutOff bool   `json:"cut_off"`
+		}{e.Text, true})
+	case session.ToolStarted:
+		j.line(r, "tool.started", struct {
+			CallID string          `json:"call_id"`
+			Tool   string          `json:"tool"`
+			Title  string          `json:"title"`
+			Args   json.RawMessage `json:"arguments"`
+		}{e.Effect.CallID, e.Effect.Tool, e.Effect.Title, raw(e.Effect.Args)})
+	case session.ToolEnded:
+		j.line(r, "tool.ended", struct {
+			CallID  string `json:"call_id"`
+			Tool    string `json:"tool"`
+			Title   string `json:"title"`
+			Summary string `json:"summary"`
+			Output  string `json:"output"`
+			Diff    string `json:"diff,omitempty"`
+			Error   bool   `json:"error"`
+			Denied  bool   `json:"denied"`
+			Unknown bool   `json:"unknown"`
+			TookMS  int64  `json:"took_ms"`
+		}{e.CallID, e.Tool, e.Title, e.Summary, e.Output, e.Diff, e.Error, e.Denied, e.Unknown, e.Took.Milliseconds()})
+	case session.ApprovalAsked:
+		j.line(r, "asked", e.Approval)
+	case session.TurnEnded:
+		j.ended(r, e, t)
+	default:
+		j.attempt(r)
+	}
+}
+
+func (j *JSON) item(r session.Record, it models.Item) {
+	switch {
+	case it.Kind == models.Message && it.Role == models.Assistant:
+		j.line(r, "text", struct {
+			Text string `json:"text"`
+		}{it.Text})
+	case it.Kind == models.Reasoning && it.Text != "":
+		j.line(r, "reasoning", struct {
+			Text string `json:"text"`
+		}{it.Text})
+	}
+}
+
+func (j *JSON) attempt(r session.Record) {
+	switch e := r.Event.(type) {
+	case session.AttemptStarted:
+		j.line(r, "attempt.started", struct {
+			Attempt int         `json:"attempt"`
+			Of      int         `json:"of"`
+			Tier    models.Tier `json:"tier"`
+			Target  string      `json:"target"`
+		}{e.Number, e.Of, e.Tier, e.Target.String()})
+	case session.AttemptFailed:
+		j.line(r, "attempt.failed", struct {
+			Fault     *fault      `json:"fault"`
+			Attempt   int         `json:"attempt"`
+			Of        int         `json:"of"`
+			Tier      models.Tier `json:"tier"`
+			Target    string      `json:"target"`
+			Next      models.Next `json:"next"`
+			WillRetry bool        `json:"will_retry"`
+			DelayMS   int64       `json:"delay_ms"`
+		}{faultOf(e.Fault), e.Number, e.Of, e.Tier, e.Target.String(), e.Next, e.Next == models.NextRetry || e.Next == models.NextSwitch, e.Delay.Milliseconds()})
+	case session.Waiting:
+		j.line(r, "waiting", struct {
+			Attempt int       `json:"attempt"`
+			Of      int       `json:"of"`
+			Until   time.Time `json:"until"`
+			Target  string    `json:"target"`
+			Fault   *fault    `json:"fault"`
+		}{e.Number, e.Of, e.Until, e.Target.String(), faultOf(e.Fault)})
+	case session.Switched:
+		j.line(r, "switched", struct {
+			From     string      `json:"from"`
+			To       string      `json:"to"`
+			FromTier models.Tier `json:"from_tier"`
+			ToTier   models.Tier `json:"to_tier"`
+			Fault    *fault      `json:"fault"`
+		}{e.From.String(), e.To.String(), e.FromTier, e.ToTier, faultOf(e.Fault)})
+	}
+}
+
+func (j *JSON) ended(r session.Record, e session.TurnEnded, t *Turn) {
+	if e.Outcome == session.OutcomeParked {
+		j.line(r, "parked", struct {
+			Until time.Time `json:"until"`
+			Rung  int       `json:"rung"`
+			Fault *fault    `json:"fault"`
+		}{e.Retry, e.Rung, faultOf(e.Fault)})
+	}
+	j.line(r, "turn.ended", struct {
+		Outcome session.Outcome `json:"outcome"`
+		Reason  string          `json:"reason,omitempty"`
+		Fault   *fault          `json:"fault"`
+		Usage   models.Usage    `json:"usage"`
+		Cost    float64         `json:"cost"`
+		Text    string          `json:"text"`
+	}{e.Outcome, e.Reason, faultOf(e.Fault), t.Usage, t.Cost, t.Text})
+}
+
+// line writes one object: the head's fields, then the body's.
+func (j *JSON) line(r session.Record, kind string, body any) {
+	if j.err != nil {
+		return
+	}
+	front, err := json.Marshal(head{1, r.Time.UTC(), r.Session, r.Turn, kind})
+	if err != nil {
+		j.err = err
+		return
+	}
+	back, err := json.Marshal(body)
+	if err != nil {
+		j.err = err
+		return
+	}
+	front = front[:len(front)-1]
+	if len(back) > 2 {
+		front = append(append(front, ','), back[1:]...)
+	} else {
+		front = append(front, '}')
+	}
+	_, j.err = j.w.Write(append(front, '\n'))
+}
+
+// raw passes arguments on as JSON; what is not JSON goes as a string.
+func raw(args string) json.RawMessage {
+	if json.Valid([]byte(args)) {
+		return json.RawMessage(args)
+	}
+	quoted, _ := json.Marshal(args) // a string always can be
+	return quoted
+}

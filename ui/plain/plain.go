@@ -1,0 +1,75 @@
+// Package plain decides how a running session is told without a screen: the
+// answer and one line an event for people, or JSON lines for programs.
+package plain
+
+import (
+	"cmp"
+	"fmt"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// Writer tells of records.
+type Writer interface {
+	Record(r session.Record, t *Turn)
+	Tick()
+}
+
+// Turn is what is known of the turn so far. Feed it each record before it is
+// written.
+type Turn struct {
+	Text   string // the model's words since its last tool call
+	Before string // its words before the tool call that follows
+	Usage  models.Usage
+	Cost   float64
+	served string
+}
+
+// Add takes the next record.
+func (t *Turn) Add(r session.Record) {
+	switch e := r.Event.(type) {
+	case session.TurnStarted:
+		*t = Turn{served: t.served}
+	case session.ItemAdded:
+		switch {
+		case e.Item.Kind == models.Call:
+			t.Before, t.Text = t.Text, ""
+		case e.Item.Kind == models.Message && e.Item.Role == models.Assistant:
+			if t.Text != "" {
+				t.Text += "\n\n"
+			}
+			t.Text += e.Item.Text
+		}
+	case session.ReplyEnded:
+		t.Usage, t.Cost = t.Usage.Add(e.Usage), t.Cost+e.Cost
+	}
+}
+
+// Tick does nothing: programs do not need a countdown.
+func (j *JSON) Tick() {}
+
+// Describe says a fault in one line: plain words, the code, who and the
+// server's own text.
+func Describe(f *models.Fault) string {
+	if f == nil {
+		return "for an unknown reason"
+	}
+	s := theme.Kind(f)
+	if code := cmp.Or(f.Code, f.Type); code != "" {
+		s += " (" + theme.Line(code) + ")"
+	} else if f.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", f.Status)
+	}
+	if f.Target != (models.Target{}) {
+		s += " at " + f.Target.String()
+	}
+	if f.Message != "" {
+		s += ": " + theme.Line(f.Message)
+	}
+	if f.RequestID != "" {
+		s += " [request " + theme.Line(f.RequestID) + "]"
+	}
+	return s
+}

@@ -1,0 +1,166 @@
+package plain
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// Text writes for people: the answer to one writer, what happens to another.
+type Text struct {
+	answer io.Writer
+	events io.Writer
+	width  int  // of the terminal that shows the events; 0: it is a pipe
+	quiet  bool // a countdown stands on the last line
+	now    func() time.Time
+	wait   *session.Waiting
+	err    error
+}
+
+// NewText returns a writer for people. With a width the events go to a
+// terminal of so many columns, and waits count down.
+func NewText(answer, events io.Writer, width int, now func() time.Time) *Text {
+	return &Text{answer: answer, events: events, width: width, now: now}
+}
+
+// Record writes what a record says to people.
+func (p *Text) Record(r session.Record, t *Turn) {
+	switch e := r.Event.(type) {
+	case session.TurnResumed:
+		p.event("▸ going on with turn %d: %s", r.Turn, e.Why)
+	case session.ItemAdded:
+		if t.Before != "" && e.Item.Kind == models.Call {
+			p.event("%s", t.Before)
+			t.Before = ""
+		}
+	case session.CutOff:
+		words := "cut off; will be written again"
+		if e.Stopped {
+			words = "stopped"
+		}
+		p.event("  (%s: %s)", words, tail(theme.Line(e.Text+e.Reasoning), 60))
+	case session.ToolEnded:
+		p.tool(e)
+	case session.ApprovalAsked:
+		p.event("? %s %s: %s", e.Approval.Tool, theme.Line(e.Approval.Title), e.Approval.Reason)
+	case session.PlanChanged:
+		for _, task := range e.Tasks {
+			p.event("  %s %s", marks[task.Status], theme.Line(task.Text))
+		}
+	case session.ReplyOpened:
+		if e.Served != "" && !strings.HasPrefix(e.Served, e.Target.Model) && e.Served != t.served {
+			t.served = e.Served
+			p.event("· %s is served by %s", e.Target, theme.Line(e.Served))
+		}
+	case session.Noted:
+		p.event("! %s", theme.Line(e.Text))
+	case session.TurnEnded:
+		p.ended(e, t)
+	default:
+		p.attempt(r)
+	}
+}
+
+// marks are the signs of the tasks of a plan.
+var marks = map[string]string{"done": "✓", "active": "▶", "pending": "○"}
+
+func (p *Text) tool(e session.ToolEnded) {
+	mark := "✓"
+	switch {
+	case e.Denied, e.Unknown:
+		mark = "?"
+	case e.Error:
+		mark = "✗"
+	}
+	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, theme.Line(e.Title), theme.Line(e.Summary), e.Took.Seconds())
+}
+
+func (p *Text) attempt(r session.Record) {
+	switch e := r.Event.(type) {
+	case session.AttemptFailed:
+		if e.Fault.Kind != models.KindCancelled {
+			p.event("! %s, attempt %d of %d", Describe(e.Fault), e.Number, e.Of)
+		}
+	case session.Waiting:
+		p.wait = &e
+		if p.width == 0 {
+			p.event("  waiting %s, then attempt %d of %d at %s", theme.Elapsed(e.Until.Sub(p.now())), e.Number, e.Of, e.Target)
+		}
+		p.Tick()
+	case session.Switched:
+		if e.Fault == nil {
+			p.event("⇄ %s → %s: your choice", e.From, e.To)
+		} else {
+			p.event("⇄ %s → %s: %s", e.From, e.To, theme.Kind(e.Fault))
+		}
+	case session.AttemptStarted:
+		p.clear()
+		p.wait = nil
+	}
+}
+
+// Tick moves the countdown on; call it about once a second on a terminal.
+func (p *Text) Tick() {
+	if p.wait == nil || p.width == 0 || p.err != nil {
+		return
+	}
+	left := p.wait.Until.Sub(p.now())
+	if left < 0 {
+		return
+	}
+	line := fmt.Sprintf("  waiting %s, then attempt %d of %d at %s · ctrl+c leaves, the session stays", theme.Elapsed(left), p.wait.Number, p.wait.Of, p.wait.Target)
+	_, p.err = fmt.Fprint(p.events, "\r\x1b[K"+ansi.Truncate(line, p.width-1, "…"))
+	p.quiet = true
+}
+
+func (p *Text) clear() {
+	if p.quiet && p.err == nil {
+		_, p.err = fmt.Fprint(p.events, "\r\x1b[K")
+		p.quiet = false
+	}
+}
+
+func (p *Text) ended(e session.TurnEnded, t *Turn) {
+	p.wait = nil
+	switch e.Outcome {
+	case session.OutcomeDone:
+		p.clear()
+		if p.err == nil {
+			_, p.err = fmt.Fprintln(p.answer, strings.TrimRight(theme.Sanitize(t.Text), "\n"))
+		}
+	case session.OutcomeParked:
+		p.event("⏸ parked: %s", Describe(e.Fault))
+	case session.OutcomeNeedsPerson:
+		p.event("? a person is needed: %s", theme.Line(e.Reason))
+	case session.OutcomeStopped:
+		p.event("■ %s", theme.Line(e.Reason))
+	default:
+		p.event("✗ the turn failed: %s", cmp.Or(theme.Line(e.Reason), Describe(e.Fault)))
+	}
+	p.event("· %s tokens in, %s out, %s", theme.Count(t.Usage.Input), theme.Count(t.Usage.Output), theme.Money(t.Cost))
+}
+
+// Say writes a line of its own among the events.
+func (p *Text) Say(format string, args ...any) { p.event(format, args...) }
+
+func (p *Text) event(format string, args ...any) {
+	p.clear()
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.events, format+"\n", args...)
+	}
+}
+
+func tail(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return "…" + string(r[len(r)-n:])
+	}
+	return s
+}
