@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -160,6 +161,32 @@ func TestTwoProgramsAppendAtOnce(t *testing.T) {
 	if want := int64(1 + 2*2*each); err != nil || head.Events != want {
 		t.Errorf("Events = %d, %v; want %d", head.Events, err, want)
 	}
+}
+
+func TestRepairWaitsForNoOne(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	id := create(t, s, "/p").ID
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := child("append", "DIR="+dir, "ID="+string(id), "COUNT=1000000")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	bufio.NewScanner(out).Scan() // it has the database open
+	_, err = Repair(ctx, dir)
+	if !errors.Is(err, ErrLocked) && runtime.GOOS != "windows" {
+		t.Errorf("Repair() beside a running program = %v, want ErrLocked", err)
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // killed, as wanted
 }
 
 // TestAFolderThatCannotBeWrittenToIsRead needs a user for whom modes count.

@@ -30,7 +30,8 @@ type Report struct {
 
 // Repair saves what can be read of a damaged database into a fresh one, with
 // the states folded anew, and keeps the old file beside it. It needs the
-// database for itself: another running belay is ErrLocked.
+// database for itself: another running belay is ErrLocked, and no Store of this
+// program may be open on it.
 func Repair(ctx context.Context, dir string) (Report, error) {
 	const step = "repair sessions"
 	path := filepath.Join(dir, File)

@@ -69,7 +69,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		err = s.openForWriting(ctx, dir)
 	}
 	if err != nil {
-		return nil, errors.Join(s.fail("open sessions", err), s.Close())
+		err = s.fail("open sessions", err)
+		if closing := s.Close(); closing != nil {
+			return nil, errors.Join(err, closing)
+		}
+		return nil, err
 	}
 	return s, nil
 }

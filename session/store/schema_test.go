@@ -1,0 +1,115 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"belay/session"
+)
+
+func TestAnOlderSchemaIsBroughtUpToDate(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	id := create(t, s, "/p").ID
+	add(t, s, id, prompt("kept"))
+	next := append(steps[:len(steps):len(steps)], "CREATE TABLE later (x); INSERT INTO later VALUES (1)")
+	for range 2 { // the second time there is nothing to do
+		if err := migrate(ctx, s.w, next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var version, rows int
+	if err := s.w.QueryRow("SELECT user_version, (SELECT count(*) FROM later) FROM pragma_user_version").Scan(&version, &rows); err != nil || version != len(next) || rows != 1 {
+		t.Errorf("version = %d with %d rows, %v; want %d with 1", version, rows, err, len(next))
+	}
+	if head, err := s.Load(ctx, id); err != nil || head.Events != 2 {
+		t.Errorf("Load() = %+v, %v", head, err)
+	}
+	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, ErrNewer) || !strings.Contains(err.(interface{ Hint() string }).Hint(), "update belay") {
+		t.Errorf("Open() of a newer schema = %v, want ErrNewer with a hint", err)
+	}
+	if _, err := Open(ctx, dir, Options{ReadOnly: true}); !errors.Is(err, ErrNewer) {
+		t.Errorf("Open(ReadOnly) of a newer schema = %v, want ErrNewer", err)
+	}
+}
+
+func TestAFailedStepChangesNothing(t *testing.T) {
+	s := open(t, t.TempDir())
+	bad := append(steps[:len(steps):len(steps)], "CREATE TABLE later (x); SELECT nonsense")
+	if err := migrate(ctx, s.w, bad); err == nil {
+		t.Fatal("migrate() succeeded")
+	}
+	if v, err := schema(ctx, s.w); err != nil || v != len(steps) {
+		t.Errorf("version = %d, %v; want %d", v, err, len(steps))
+	}
+	if err := migrate(ctx, s.w, append(steps[:len(steps):len(steps)], "CREATE TABLE later (x)")); err != nil {
+		t.Errorf("the good step after the bad = %v", err)
+	}
+}
+
+func TestAFullDiskLosesNothingThatWasSaved(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	id := create(t, s, "/p").ID
+	if _, err := s.w.Exec("PRAGMA max_page_count = 60"); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	saved := int64(1)
+	for err == nil {
+		var head session.Session
+		if _, head, err = s.Append(ctx, id, 1, session.Noted{Text: strings.Repeat("x", 5000)}); err == nil {
+			saved = head.Events
+		}
+	}
+	var e *Error
+	if !errors.Is(err, ErrFull) || !errors.As(err, &e) || e.Hint() == "" {
+		t.Fatalf("Append() = %v, want ErrFull with a hint", err)
+	}
+	if _, err := s.w.Exec("PRAGMA max_page_count = 100000"); err != nil {
+		t.Fatal(err)
+	}
+	if head := add(t, s, id, prompt("room again")); head.Events != saved+1 {
+		t.Errorf("Events = %d, want %d", head.Events, saved+1)
+	}
+}
+
+func TestABusyDatabaseIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir), open(t, dir)
+	id := create(t, a, "/p").ID
+	tx, err := a.w.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // only to free it
+	if _, err := b.w.Exec("PRAGMA busy_timeout = 1"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = b.Append(ctx, id, 1, prompt("x"))
+	var e *Error
+	if !errors.Is(err, ErrLocked) || !errors.As(err, &e) || e.Hint() == "" {
+		t.Errorf("Append() = %v, want ErrLocked with a hint", err)
+	}
+	if _, err := b.Load(ctx, id); err != nil {
+		t.Errorf("Load() beside a writer = %v", err)
+	}
+}
+
+func TestWhatIsInTheWayIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	write(t, file, []byte("x"))
+	if _, err := Open(ctx, file, Options{}); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("Open(a file as folder) = %v, want ErrReadOnly", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, File), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(ctx, dir, Options{}); err == nil {
+		t.Error("Open(a folder as database) succeeded")
+	}
+}
