@@ -193,6 +193,9 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 	}
 	op.r.board.failed(op.target, f, next)
 	if !op.yield(failed, nil) {
+		if next == models.NextRetry {
+			op.need.Lever.owe(rest{op.target, op.r.o.Now().Add(delay), f})
+		}
 		return errLeft
 	}
 	switch next {
@@ -216,20 +219,20 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 		}
 		return nil
 	}
+	if !m.free {
+		op.waited += delay
+	}
+	return op.wait(ctx, f, delay)
+}
+
+// wait announces a wait and sits it out.
+func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Duration) error {
 	until := op.r.o.Now().Add(delay)
 	op.r.board.set(op.target, models.Condition{State: models.Trying, Until: until, Fault: f})
 	wait := models.Waiting{Number: op.attempts + 1, Of: op.r.o.Attempts, Until: until, Target: op.target, Fault: f}
 	if !op.yield(wait, nil) {
 		return errLeft
 	}
-	if !m.free {
-		op.waited += delay
-	}
-	return op.pause(ctx, f, delay)
-}
-
-// pause waits, and looks at the lever when it is over.
-func (op *operation) pause(ctx context.Context, f *models.Fault, delay time.Duration) error {
 	if err := op.need.Lever.wait(ctx, delay); err != nil {
 		op.r.board.set(op.target, models.Condition{State: models.Ready})
 		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Err: err}

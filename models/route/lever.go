@@ -20,6 +20,15 @@ type Lever struct {
 	cancel context.CancelCauseFunc
 	wake   chan struct{}
 	away   away
+	rest   rest
+}
+
+// rest is how long the next request must wait, because the one before was
+// left at a failure that asked for it.
+type rest struct {
+	target models.Target
+	until  time.Time
+	fault  *models.Fault
 }
 
 // away is where an automatic switch has taken the session.
@@ -55,7 +64,7 @@ func (l *Lever) Choose(tier models.Tier) {
 	if l.tier == tier {
 		return
 	}
-	l.tier, l.pinned, l.away = tier, l.busy, away{}
+	l.tier, l.pinned, l.away, l.rest = tier, l.busy, away{}, rest{}
 	l.signal(errTier)
 }
 
@@ -138,6 +147,21 @@ func (l *Lever) lent(now time.Time, after time.Duration) (models.Target, models.
 		return models.Target{}, "", false
 	}
 	return l.away.target, l.away.tier, true
+}
+
+// owe remembers a wait that the caller left; due gives it back once.
+func (l *Lever) owe(r rest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = r
+}
+
+func (l *Lever) due(t models.Target) (rest, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.rest
+	l.rest = rest{}
+	return r, r.target == t && !r.until.IsZero()
 }
 
 // attempt gives the context of one attempt, which the lever can end.

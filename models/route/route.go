@@ -127,42 +127,36 @@ var errLeft = errors.New("the caller left")
 
 func (op *operation) run(ctx context.Context) {
 	op.skip = map[models.Target]bool{}
-	if err := op.start(); err != nil {
-		op.yield(nil, err)
-		return
-	}
-	for {
+	err := op.start(ctx)
+	for err == nil {
 		if op.need.Lever.pin() && op.need.Lever.Tier() != op.tier {
-			if err := op.follow(); err != nil {
-				if !errors.Is(err, errLeft) {
-					op.yield(nil, err)
-				}
-				return
+			if err = op.follow(); err != nil {
+				break
 			}
 		}
 		fault := op.attempt(ctx)
 		if fault == nil {
 			return
 		}
-		err := op.after(ctx, fault)
-		if errors.Is(err, errLeft) {
-			return
-		}
-		if err != nil {
-			op.yield(nil, err)
-			return
-		}
+		err = op.after(ctx, fault)
+	}
+	if !errors.Is(err, errLeft) {
+		op.yield(nil, err)
 	}
 }
 
 // start takes the target that the last requests were moved to, as long as it
 // is too early to go back, and the lever's tier otherwise.
-func (op *operation) start() error {
+func (op *operation) start(ctx context.Context) error {
 	if t, tier, ok := op.need.Lever.lent(op.began, op.r.o.FailbackAfter); ok {
 		op.target, op.tier = t, tier
-		return nil
+	} else if err := op.choose(op.need.Lever.Tier()); err != nil {
+		return err
 	}
-	return op.choose(op.need.Lever.Tier())
+	if due, ok := op.need.Lever.due(op.target); ok && due.until.After(op.began) {
+		return op.wait(ctx, due.fault, due.until.Sub(op.began))
+	}
+	return nil
 }
 
 // choose takes the first target of a tier that can do what is needed.
