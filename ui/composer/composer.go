@@ -292,3 +292,6 @@ func (p *Pane) Cursor() (x, y int, ok bool) {
 	}
 	return c.X, c.Y + len(p.popupRows()), true
 }
+
+// Resized reports whether SetSize would change anything.
+func (p *Pane) Resized(width, rows int) bool { return p.width != width || p.rows != rows }

@@ -66,7 +66,7 @@ type Theme struct {
 func (t *Theme) Version() int { return t.version }
 
 type colours struct {
-	dim, faint, accent, good, warn, bad, key         string
+	dim, faint, accent, good, warn, bad, key          string
 	band, selected, addedBg, removedBg, found, foundF string
 }
 

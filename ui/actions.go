@@ -1,0 +1,461 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/composer"
+	"belay/ui/sessions"
+)
+
+const (
+	tailRecords = 200       // read when a session opens, and for each older page
+	tailBytes   = 256 << 10 //
+)
+
+func (m *Model) connect() tea.Cmd {
+	o, ctx := m.o, m.ctx
+	return func() tea.Msg {
+		if o.Connect == nil {
+			return connectedMsg{engine: o.Engine, library: o.Library, setup: o.Setup}
+		}
+		engine, library, ask, err := o.Connect(ctx)
+		return connectedMsg{engine, library, ask, err}
+	}
+}
+
+func (m *Model) connected(msg connectedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.layer, m.fault = broken, msg.err
+		return nil
+	}
+	if msg.setup != nil {
+		m.layer = setup
+		m.first = firstStart{ask: msg.setup, trust: msg.setup.Trust != ""}
+		return m.look()
+	}
+	if m.layer == setup {
+		m.layer = none
+	}
+	if msg.engine == nil {
+		return nil
+	}
+	m.engine, m.books = msg.engine, msg.library
+	m.ready <- msg.engine
+	m.refreshTiers()
+	cmds := []tea.Cmd{m.loadPrompts(), m.pump()}
+	switch {
+	case m.o.Open != "":
+		cmds = append(cmds, m.open(m.o.Open, false))
+	case m.o.Picker:
+		cmds = append(cmds, m.pick())
+	}
+	if len(m.after) > 0 && !m.starting && m.o.Open == "" {
+		cmds = append(cmds, m.start())
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) loadPrompts() tea.Cmd {
+	if m.o.Prompts == nil {
+		return nil
+	}
+	ctx, load := m.ctx, m.o.Prompts
+	return func() tea.Msg { return promptsMsg{load(ctx)} }
+}
+
+// open makes a session ours and reads the end of its log.
+func (m *Model) open(id session.ID, takeover bool) tea.Cmd {
+	if m.engine == nil || m.opening[id] {
+		return nil
+	}
+	if m.rooms[id] != nil {
+		m.enter(id)
+		return nil
+	}
+	m.opening[id] = true
+	engine, books, ctx := m.engine, m.books, m.ctx
+	return func() tea.Msg {
+		s, err := engine.Open(ctx, id, takeover)
+		if err != nil {
+			return openedMsg{id: id, err: err}
+		}
+		records, err := books.Records(ctx, s.ID, s.Events+1, tailRecords, tailBytes)
+		return openedMsg{id, s, records, err}
+	}
+}
+
+// reload reads a session again whose records did not all arrive.
+func (m *Model) reload(id session.ID) tea.Cmd {
+	books, ctx := m.books, m.ctx
+	return func() tea.Msg {
+		s, err := books.Load(ctx, id)
+		if err != nil {
+			return openedMsg{id: id, err: err}
+		}
+		records, err := books.Records(ctx, id, s.Events+1, tailRecords, tailBytes)
+		return openedMsg{id, s, records, err}
+	}
+}
+
+// start makes a new session; what is to be done in it waits in m.after.
+func (m *Model) start() tea.Cmd {
+	if m.engine == nil || m.starting {
+		return nil
+	}
+	m.starting = true
+	engine, ctx, project := m.engine, m.ctx, m.o.Project
+	return func() tea.Msg {
+		s, err := engine.Start(ctx, project)
+		return openedMsg{s: s, err: err}
+	}
+}
+
+func (m *Model) opened(msg openedMsg) tea.Cmd {
+	again := m.rooms[msg.id] != nil && msg.id != ""
+	delete(m.opening, msg.id)
+	if msg.id == "" {
+		m.starting = false
+	}
+	if msg.err != nil {
+		var o interface{ Owner() session.Owner }
+		if errors.As(msg.err, &o) {
+			m.layer, m.taken, m.takeID = owned, o.Owner(), msg.id
+			return nil
+		}
+		if msg.id == "" {
+			m.giveBack()
+		}
+		return m.complain(msg.err)
+	}
+	r := m.adopt(msg.s, msg.records)
+	m.early = slices.DeleteFunc(m.early, func(rec session.Record) bool {
+		if rec.Session == msg.s.ID {
+			r.apply([]session.Record{rec})
+			return true
+		}
+		return false
+	})
+	r.torn = false
+	if again {
+		m.ask()
+		return nil
+	}
+	m.layer = none
+	m.enter(msg.s.ID)
+	var cmds []tea.Cmd
+	if msg.id == "" {
+		for _, c := range m.after {
+			cmds = append(cmds, m.inOrder(msg.s.ID, c))
+		}
+		m.after = nil
+	}
+	return tea.Batch(cmds...)
+}
+
+// giveBack returns prompts that found no session to the composer.
+func (m *Model) giveBack() {
+	for _, c := range m.after {
+		if s, ok := c.(session.Send); ok && m.composer.Empty() {
+			m.composer.Set(s.Prompt.Text)
+		}
+	}
+	m.after = nil
+}
+
+// do carries a command out at once, ahead of anything that waits.
+func (m *Model) do(c session.Command) tea.Cmd {
+	if m.room() == nil {
+		m.after = append(m.after, c)
+		return m.start()
+	}
+	return m.doAt(m.current, c)
+}
+
+func (m *Model) doAt(id session.ID, c session.Command) tea.Cmd {
+	if m.engine == nil {
+		return nil
+	}
+	engine, ctx := m.engine, m.ctx
+	return func() tea.Msg { return didMsg{err: engine.Do(ctx, id, c)} }
+}
+
+// inOrder carries a command out after those before it.
+func (m *Model) inOrder(id session.ID, c session.Command) tea.Cmd {
+	engine := m.engine
+	m.serial = append(m.serial, func(ctx context.Context) tea.Msg {
+		return didMsg{err: engine.Do(ctx, id, c), serial: true}
+	})
+	return m.pump()
+}
+
+func (m *Model) pump() tea.Cmd {
+	if m.busy || len(m.serial) == 0 {
+		return nil
+	}
+	m.busy = true
+	next, ctx := m.serial[0], m.ctx
+	m.serial = m.serial[1:]
+	return func() tea.Msg { return next(ctx) }
+}
+
+// send sends the draft. The composer is empty at once, so that a second press
+// finds nothing to send.
+func (m *Model) send() tea.Cmd {
+	text := m.composer.Text()
+	if text == "" {
+		return nil
+	}
+	m.composer.Clear()
+	m.transcript().Bottom()
+	if command, ok := strings.CutPrefix(text, "!"); ok && m.o.RunShell != nil {
+		run, ctx := m.o.RunShell, m.ctx
+		command = strings.TrimSpace(command)
+		return func() tea.Msg {
+			out, err := run(ctx, command)
+			return shellMsg{command, out, err}
+		}
+	}
+	prompt := session.Prompt{ID: m.o.NewID(), Text: text}
+	pictures := composer.Pictures(text)
+	if m.o.ReadImage == nil || len(pictures) == 0 {
+		if m.room() == nil {
+			return m.do(session.Send{Prompt: prompt})
+		}
+		return m.inOrder(m.current, session.Send{Prompt: prompt})
+	}
+	id, read, engine := m.current, m.o.ReadImage, m.engine
+	if id == "" || engine == nil {
+		m.after = append(m.after, session.Send{Prompt: prompt})
+		return m.start()
+	}
+	m.serial = append(m.serial, func(ctx context.Context) tea.Msg {
+		for _, path := range pictures {
+			img, err := read(ctx, path)
+			if err != nil {
+				return didMsg{err: err, serial: true}
+			}
+			prompt.Images = append(prompt.Images, img)
+		}
+		return didMsg{err: engine.Do(ctx, id, session.Send{Prompt: prompt}), serial: true}
+	})
+	return m.pump()
+}
+
+// takeBack returns the last queued message to the composer.
+func (m *Model) takeBack() tea.Cmd {
+	r := m.room()
+	if r == nil || len(r.s.Queue) == 0 {
+		return nil
+	}
+	last := r.s.Queue[len(r.s.Queue)-1]
+	m.composer.Set(last.Text)
+	return m.inOrder(m.current, session.Unqueue{ID: last.ID})
+}
+
+// tier presses a tier's key. A parked turn is a wait as well: it goes on there.
+func (m *Model) tier(t models.Tier) tea.Cmd {
+	r := m.room()
+	if r != nil && r.s.Status == session.Parked {
+		return tea.Batch(m.inOrder(m.current, session.ChooseTier{Tier: t}), m.inOrder(m.current, session.Resume{}))
+	}
+	return m.do(session.ChooseTier{Tier: t})
+}
+
+func (m *Model) nextTier() tea.Cmd {
+	all := models.Tiers()
+	now := models.Heavy
+	if r := m.room(); r != nil {
+		now = r.s.Tier
+	}
+	return m.tier(all[(max(now.Rank(), 0)+1)%len(all)])
+}
+
+func (m *Model) nextMode() tea.Cmd {
+	all := session.Modes()
+	now := session.Edits
+	if r := m.room(); r != nil {
+		now = r.s.Mode
+	}
+	return m.do(session.ChooseMode{Mode: all[(slices.Index(all, now)+1)%len(all)]})
+}
+
+// tryNow ends a wait of any length.
+func (m *Model) tryNow() tea.Cmd {
+	r := m.room()
+	switch {
+	case r == nil:
+		return nil
+	case r.s.Live():
+		return m.do(session.TryNow{})
+	case r.stuck():
+		return m.do(session.Resume{})
+	}
+	return nil
+}
+
+func (m *Model) runEditor(path string) tea.Cmd {
+	editor := strings.Fields(m.o.Editor)
+	if len(editor) == 0 {
+		editor = []string{"vi"}
+		if runtime.GOOS == "windows" {
+			editor = []string{"notepad"}
+		}
+	}
+	read := m.o.ReadText
+	return tea.ExecProcess(exec.Command(editor[0], append(editor[1:], path)...), func(err error) tea.Msg {
+		if err != nil {
+			return editedMsg{err: err}
+		}
+		text, err := read(path)
+		return editedMsg{text, err}
+	})
+}
+
+func (m *Model) edit() tea.Cmd {
+	if m.o.EditText == nil || m.o.ReadText == nil {
+		return nil
+	}
+	write, ctx, text := m.o.EditText, m.ctx, m.composer.Text()
+	return func() tea.Msg {
+		path, err := write(ctx, text)
+		return draftMsg{path, err}
+	}
+}
+
+// older reads the page before the first loaded record, if the view is there.
+func (m *Model) older() tea.Cmd {
+	r := m.room()
+	if r == nil || r.paging || m.books == nil {
+		return nil
+	}
+	before, ok := r.pane.WantsOlder()
+	if !ok {
+		return nil
+	}
+	r.paging = true
+	books, ctx, id := m.books, m.ctx, m.current
+	return func() tea.Msg {
+		records, err := books.Records(ctx, id, before, tailRecords, tailBytes)
+		return pageMsg{id, records, err}
+	}
+}
+
+// pick opens the list of sessions.
+func (m *Model) pick() tea.Cmd {
+	if m.books == nil {
+		return nil
+	}
+	m.layer = picking
+	m.picker = sessions.New(m.theme, m.o.Now, m.o.Project)
+	return m.list()
+}
+
+func (m *Model) list() tea.Cmd {
+	books, ctx := m.books, m.ctx
+	f := session.Filter{Archived: m.picker.Shows() == sessions.Archived, Deleted: m.picker.Shows() == sessions.Deleted}
+	return func() tea.Msg {
+		list, err := books.List(ctx, f)
+		return listMsg{list, err}
+	}
+}
+
+// withLive puts the states known here in the place of stored ones.
+func (m *Model) withLive(list []session.Session) []session.Session {
+	for i, s := range list {
+		if r := m.rooms[s.ID]; r != nil {
+			list[i] = r.s
+		}
+	}
+	return list
+}
+
+func (m *Model) search() tea.Cmd {
+	q := m.picker.Words()
+	if len(strings.TrimSpace(q)) < 2 {
+		return nil
+	}
+	books, ctx := m.books, m.ctx
+	return func() tea.Msg {
+		hits, err := books.Search(ctx, q, session.Filter{Limit: 20})
+		if err != nil {
+			return nil // half a query may be no query: the titles still show
+		}
+		return hitsMsg{q, hits}
+	}
+}
+
+// file archives, deletes or takes back the session.
+func (m *Model) file(s session.Session, f session.File, toast string) tea.Cmd {
+	engine, ctx := m.engine, m.ctx
+	return tea.Sequence(func() tea.Msg { return didMsg{err: engine.Do(ctx, s.ID, f), toast: toast} }, m.list())
+}
+
+func (m *Model) remove(s session.Session) tea.Cmd {
+	if s.Live() {
+		m.picker.Note("it runs: stop it first")
+		return nil
+	}
+	m.picker.Removed(s)
+	if s.ID == m.current {
+		m.enter("")
+	}
+	return m.doAt(s.ID, session.File{Archived: s.Archived, Deleted: m.o.Now()})
+}
+
+func (m *Model) fork(s session.Session) tea.Cmd {
+	books, engine, ctx := m.books, m.engine, m.ctx
+	return func() tea.Msg {
+		made, err := books.Fork(ctx, s.ID, s.Events)
+		if err != nil {
+			return didMsg{err: err}
+		}
+		opened, err := engine.Open(ctx, made.ID, false)
+		if err != nil {
+			return openedMsg{id: made.ID, err: err}
+		}
+		records, err := books.Records(ctx, made.ID, opened.Events+1, tailRecords, tailBytes)
+		return openedMsg{made.ID, opened, records, err}
+	}
+}
+
+// leave ends the program; sessions that run are asked about first.
+func (m *Model) leave() tea.Cmd {
+	for _, id := range m.order {
+		if m.rooms[id].s.Live() {
+			m.layer = leaving
+			return nil
+		}
+	}
+	return tea.Quit
+}
+
+// leaveAll parks or stops what runs, and leaves.
+func (m *Model) leaveAll(c session.Command) tea.Cmd {
+	var ids []session.ID
+	for _, id := range m.order {
+		if m.rooms[id].s.Live() {
+			ids = append(ids, id)
+		}
+	}
+	engine := m.engine
+	return func() tea.Msg {
+		ctx, done := context.WithTimeout(context.Background(), 5*time.Second)
+		defer done()
+		for _, id := range ids {
+			// A session that cannot be parked is found interrupted by the
+			// next belay: nothing is lost by leaving.
+			_ = engine.Do(ctx, id, c)
+		}
+		return tea.QuitMsg{}
+	}
+}

@@ -1,0 +1,94 @@
+// Package ui decides what a person sees and what their keys do: the full
+// screen, its panes and how they share it. It knows engines and libraries only
+// by the interfaces below; all work is theirs.
+package ui
+
+import (
+	"context"
+	"time"
+
+	"belay/models"
+	"belay/session"
+)
+
+// Engine runs sessions. Do returns when the command is on disk, not when its
+// work is done; what follows arrives through Next.
+type Engine interface {
+	// Start makes a new session for a project's folder.
+	Start(ctx context.Context, project string) (session.Session, error)
+	// Open makes this belay the session's writer. When another one is, the
+	// error's chain has Owner() session.Owner, and takeover makes it give way.
+	Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error)
+	// Do carries a command out.
+	Do(ctx context.Context, id session.ID, c session.Command) error
+	// Next waits for records of any session of this belay, deltas joined.
+	Next(ctx context.Context) ([]session.Record, error)
+	// Tiers is each tier's current target, heavy first. It is cheap. The empty
+	// id asks for what a new session would get.
+	Tiers(id session.ID) []models.Condition
+}
+
+// Library reads what is stored.
+type Library interface {
+	Load(ctx context.Context, id session.ID) (session.Session, error)
+	List(ctx context.Context, f session.Filter) ([]session.Session, error)
+	// Records pages backwards: at most limit records and about maxBytes bytes
+	// of those before a sequence number, oldest first.
+	Records(ctx context.Context, id session.ID, before int64, limit, maxBytes int) ([]session.Record, error)
+	Search(ctx context.Context, query string, f session.Filter) ([]session.Hit, error)
+	Fork(ctx context.Context, id session.ID, at int64) (session.Session, error)
+}
+
+// Connect opens what the screen works with. It runs after the first frame, and
+// again after each step of a setup it asked for.
+type Connect func(ctx context.Context) (Engine, Library, *Setup, error)
+
+// Options is what the screen needs of the world. Functions may be nil; what
+// they serve is then not offered.
+type Options struct {
+	Project string // absolute path of the workspace
+	Branch  string // of its repository, with a mark for changes: "main*"
+
+	Engine  Engine // or Connect
+	Library Library
+	Connect Connect
+	Setup   *Setup // when Engine is given: what to ask first
+
+	Open   session.ID // shown first; empty: a new one
+	Picker bool       // begin with the list of sessions
+
+	Banner  string // such as "rehearsal: replies are scripted"
+	Version string
+	Theme   string // auto, dark or light
+	Quiet   bool   // no notifications
+	Editor  string // command line of the user's editor
+
+	Now   func() time.Time
+	NewID func() string
+
+	ListFiles func(ctx context.Context) ([]string, error)                   // to mention with @
+	ReadImage func(ctx context.Context, path string) (models.Image, error)  // of a mentioned picture
+	RunShell  func(ctx context.Context, command string) (string, error)     // for !
+	Prompts   func(ctx context.Context) []string                            // earlier ones, oldest first
+	EditText  func(ctx context.Context, text string) (path string, e error) // writes a draft to a file for the editor
+	ReadText  func(path string) (string, error)                             // reads it back and removes it
+}
+
+// Setup is what must be asked before the first session.
+type Setup struct {
+	Trust    string                                                // a folder seen for the first time; empty: known
+	Answer   func(ctx context.Context, trusted bool) error         // to the question of trust
+	Key      bool                                                  // no key and no endpoint are known
+	KeyFor   string                                                // whose key is asked for: "OpenAI"
+	SaveKey  func(ctx context.Context, key string) (string, error) // gives where it is kept
+	Local    func(ctx context.Context) ([]Local, error)            // endpoints found on this computer
+	Use      func(ctx context.Context, l Local) error
+	Rehearse func(ctx context.Context) error
+}
+
+// Local is an endpoint found on this computer.
+type Local struct {
+	Name   string // "ollama"
+	URL    string
+	Models []string
+}

@@ -1,0 +1,82 @@
+package palette
+
+import (
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+// Help is the keys table as a page that scrolls.
+type Help struct{ offset int }
+
+// Key scrolls the page; it reports whether the key closes it.
+func (h *Help) Key(name string) (closes bool) {
+	switch name {
+	case "down", "j":
+		h.offset++
+	case "up", "k":
+		h.offset--
+	case "pgdown", "space":
+		h.offset += 10
+	case "pgup":
+		h.offset -= 10
+	case "home":
+		h.offset = 0
+	case "end":
+		h.offset = 1 << 20
+	default:
+		return true
+	}
+	return false
+}
+
+// View gives a box of width cells and at most height rows. Wide screens get
+// two columns.
+func (h *Help) View(th *theme.Theme, width, height int) []string {
+	inner := width - 4
+	var rows []string
+	columns := 1
+	if inner >= 120 {
+		columns = 2
+	}
+	cell := (inner - 3*(columns-1)) / columns
+	var cells []string
+	place := keys.Where("")
+	for _, b := range keys.Table {
+		if b.Show == "" {
+			continue
+		}
+		if b.Where != place && (b.Where == keys.Asked || b.Where == keys.Waiting) && columns == 1 {
+			cells = append(cells, "", th.Dim.Paint(heading(b.Where)))
+		}
+		place = b.Where
+		cells = append(cells, th.Key.Paint(theme.Fit(b.Show, 18))+" "+theme.Cut(b.Does, cell-20))
+	}
+	per := (len(cells) + columns - 1) / columns
+	for i := range per {
+		l := theme.Fit(cells[i], cell)
+		if k := i + per; columns == 2 && k < len(cells) {
+			l += "   " + theme.Fit(cells[k], cell)
+		}
+		rows = append(rows, l)
+	}
+	room := max(height-2, 1)
+	h.offset = max(0, min(h.offset, len(rows)-room))
+	more := len(rows) > room
+	if more {
+		rows = rows[h.offset : h.offset+room]
+	}
+	title := th.Strong.Paint("keys")
+	if more {
+		title += th.Dim.Paint("  ↑ ↓ scroll   esc close")
+	} else {
+		title += th.Dim.Paint("  esc close")
+	}
+	return th.Box(title, rows, width, th.Faint)
+}
+
+func heading(w keys.Where) string {
+	if w == keys.Asked {
+		return "when a call asks"
+	}
+	return "while waiting for a model"
+}

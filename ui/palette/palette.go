@@ -1,0 +1,141 @@
+// Package palette decides how a person finds a command, an earlier prompt or a
+// key without knowing where it is.
+package palette
+
+import (
+	"strings"
+
+	"github.com/sahilm/fuzzy"
+
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+// Item is a row one can choose.
+type Item struct {
+	ID    string
+	Text  string
+	Right string // the key that does the same
+}
+
+// Pane is a list with a filter above it.
+type Pane struct {
+	Title string
+	theme *theme.Theme
+	all   []Item
+	shown []Item
+	query string
+	at    int
+	top   int
+}
+
+// New makes a list.
+func New(th *theme.Theme, title string, items []Item) *Pane {
+	return &Pane{theme: th, Title: title, all: items, shown: items}
+}
+
+// Commands makes the list of all commands.
+func Commands(th *theme.Theme) *Pane {
+	var items []Item
+	for _, b := range keys.Commands() {
+		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Show})
+	}
+	return New(th, "commands", items)
+}
+
+// Prompts makes the list of earlier prompts, newest first.
+func Prompts(th *theme.Theme, prompts []string) *Pane {
+	var items []Item
+	known := map[string]bool{}
+	for i := len(prompts) - 1; i >= 0; i-- {
+		if s := prompts[i]; !known[s] {
+			known[s] = true
+			items = append(items, Item{ID: s, Text: theme.Line(s)})
+		}
+	}
+	return New(th, "earlier prompts", items)
+}
+
+// Chosen is the row under the cursor.
+func (p *Pane) Chosen() (Item, bool) {
+	if p.at >= len(p.shown) {
+		return Item{}, false
+	}
+	return p.shown[p.at], true
+}
+
+// Key moves, filters or edits the filter. It reports whether enter chose.
+func (p *Pane) Key(name, text string) (chose bool) {
+	switch {
+	case name == "enter":
+		_, ok := p.Chosen()
+		return ok
+	case name == "up" || name == "ctrl+p":
+		p.at = max(p.at-1, 0)
+	case name == "down" || name == "ctrl+n":
+		p.at = min(p.at+1, max(len(p.shown)-1, 0))
+	case name == "pgup":
+		p.at = max(p.at-10, 0)
+	case name == "pgdown":
+		p.at = min(p.at+10, max(len(p.shown)-1, 0))
+	case name == "backspace":
+		if r := []rune(p.query); len(r) > 0 {
+			p.filter(string(r[:len(r)-1]))
+		}
+	case name == "ctrl+u":
+		p.filter("")
+	case text != "":
+		p.filter(p.query + theme.Sanitize(text))
+	}
+	return false
+}
+
+func (p *Pane) filter(q string) {
+	p.query, p.at, p.top = q, 0, 0
+	if strings.TrimSpace(q) == "" {
+		p.shown = p.all
+		return
+	}
+	texts := make([]string, len(p.all))
+	for i, it := range p.all {
+		texts[i] = it.Text
+	}
+	p.shown = nil
+	for _, m := range fuzzy.Find(q, texts) {
+		p.shown = append(p.shown, p.all[m.Index])
+	}
+}
+
+// View gives a box of width cells and at most height rows; x and y are where
+// the cursor stands in it.
+func (p *Pane) View(width, height int) (lines []string, x, y int) {
+	th := p.theme
+	inner := max(width-4, 10)
+	room := max(min(height-4, len(p.all)), 1)
+	if p.at < p.top {
+		p.top = p.at
+	}
+	if p.at >= p.top+room {
+		p.top = p.at - room + 1
+	}
+	rows := []string{th.Accent.Paint("› ") + theme.Cut(p.query, inner-3), ""}
+	for i := range room {
+		k := p.top + i
+		if k >= len(p.shown) {
+			if k == 0 {
+				rows = append(rows, th.Dim.Paint("nothing like that"))
+				continue
+			}
+			rows = append(rows, "")
+			continue
+		}
+		it := p.shown[k]
+		l := theme.Sides("  "+theme.Cut(it.Text, inner-theme.Width(it.Right)-5), th.Dim.Paint(it.Right)+" ", inner)
+		if k == p.at {
+			l = th.Selected.Over(theme.Sides(th.Accent.Paint("❯ ")+theme.Cut(it.Text, inner-theme.Width(it.Right)-5), th.Dim.Paint(it.Right)+" ", inner))
+		}
+		rows = append(rows, l)
+	}
+	box := th.Box(th.Strong.Paint(p.Title), rows, width, th.Faint)
+	return box, 4 + theme.Width(theme.Cut(p.query, inner-3)), 1
+}

@@ -1,0 +1,296 @@
+// Package sessions decides how many sessions are found and told apart: those
+// that need a person first, with what each one is doing.
+package sessions
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sahilm/fuzzy"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// View is which sessions are listed.
+type View int
+
+// The lists.
+const (
+	Current View = iota
+	Archived
+	Deleted
+)
+
+// Verdict is what a key asks for.
+type Verdict int
+
+// The verdicts.
+const (
+	Nothing Verdict = iota
+	Open            // the chosen session
+	Close           //
+	Query           // the filter changed: search texts again
+	Reload          // another list is wanted
+	Rename          // to Name
+	Fork            //
+	Archive         // or take out of the archive
+	Delete          // or take back
+	Undo            // the last deletion
+	Fresh           // a new session
+)
+
+// Pane is the picker.
+type Pane struct {
+	theme   *theme.Theme
+	now     func() time.Time
+	project string
+	view    View
+	all     []session.Session
+	hits    []session.Hit
+	shown   []row
+	query   string
+	at, top int
+	naming  bool
+	name    string
+	undo    *session.Session
+	loading bool
+	note    string
+}
+
+type row struct {
+	s       session.Session
+	snippet string
+}
+
+// New makes the picker; the project is the one belay was started in.
+func New(th *theme.Theme, now func() time.Time, project string) *Pane {
+	return &Pane{theme: th, now: now, project: project, loading: true}
+}
+
+// SetTheme changes the colours.
+func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
+
+// Set gives the sessions of the list.
+func (p *Pane) Set(list []session.Session) {
+	p.all, p.loading = list, false
+	p.arrange()
+}
+
+// Live replaces the state of sessions that this belay runs.
+func (p *Pane) Live(s session.Session) {
+	for i := range p.all {
+		if p.all[i].ID == s.ID {
+			p.all[i] = s
+			p.arrange()
+			return
+		}
+	}
+}
+
+// Found gives the places where a search of all texts found the query.
+func (p *Pane) Found(query string, hits []session.Hit) {
+	if query == p.query {
+		p.hits = hits
+		p.arrange()
+	}
+}
+
+// Note shows words under the list until the next key.
+func (p *Pane) Note(s string) { p.note = s }
+
+// Shows is the list in view, and the words searched for.
+func (p *Pane) Shows() View { return p.view }
+
+// Words is the filter.
+func (p *Pane) Words() string { return p.query }
+
+// Name is the new title after the verdict Rename.
+func (p *Pane) Name() string { return strings.TrimSpace(p.name) }
+
+// Chosen is the session under the cursor.
+func (p *Pane) Chosen() (session.Session, bool) {
+	if p.at >= len(p.shown) {
+		return session.Session{}, false
+	}
+	return p.shown[p.at].s, true
+}
+
+// Removed remembers a deleted session so that it can be taken back, and drops
+// it from the list.
+func (p *Pane) Removed(s session.Session) {
+	p.undo = &s
+	p.all = slices.DeleteFunc(p.all, func(x session.Session) bool { return x.ID == s.ID })
+	p.note = "deleted “" + theme.Cut(title(s), 30) + "”; ctrl+z takes it back"
+	p.arrange()
+}
+
+// Undone is the deleted session to take back.
+func (p *Pane) Undone() (session.Session, bool) {
+	if p.undo == nil {
+		return session.Session{}, false
+	}
+	s := *p.undo
+	p.undo = nil
+	return s, true
+}
+
+func weight(s session.Session) int {
+	switch {
+	case s.NeedsYou():
+		return 0
+	case s.Live():
+		return 1
+	case s.Status == session.Parked, s.Status == session.Interrupted:
+		return 2
+	}
+	return 3
+}
+
+func (p *Pane) arrange() {
+	var keep session.ID
+	if s, ok := p.Chosen(); ok {
+		keep = s.ID
+	}
+	p.shown = p.shown[:0]
+	list := slices.Clone(p.all)
+	slices.SortStableFunc(list, func(a, b session.Session) int {
+		if d := weight(a) - weight(b); d != 0 {
+			return d
+		}
+		return b.Updated.Compare(a.Updated)
+	})
+	if q := strings.TrimSpace(p.query); q != "" {
+		texts := make([]string, len(list))
+		for i, s := range list {
+			texts[i] = s.Title + " " + s.Project + " " + s.LastLine + " " + string(s.ID)
+		}
+		seen := map[session.ID]bool{}
+		for _, m := range fuzzy.Find(q, texts) {
+			if m.Score >= 0 {
+				p.shown = append(p.shown, row{s: list[m.Index]})
+				seen[list[m.Index].ID] = true
+			}
+		}
+		for _, h := range p.hits {
+			if !seen[h.Session.ID] {
+				p.shown = append(p.shown, row{h.Session, h.Snippet})
+				seen[h.Session.ID] = true
+			}
+		}
+	} else {
+		for _, s := range list {
+			p.shown = append(p.shown, row{s: s})
+		}
+	}
+	p.at = max(0, min(p.at, len(p.shown)-1))
+	for i, r := range p.shown {
+		if r.s.ID == keep {
+			p.at = i
+		}
+	}
+}
+
+// Key handles a key.
+func (p *Pane) Key(name, text string) Verdict {
+	if p.naming {
+		return p.nameKey(name, text)
+	}
+	p.note = ""
+	_, any := p.Chosen()
+	switch name {
+	case "up", "ctrl+p":
+		p.at = max(p.at-1, 0)
+	case "down":
+		p.at = min(p.at+1, max(len(p.shown)-1, 0))
+	case "pgup":
+		p.at = max(p.at-8, 0)
+	case "pgdown":
+		p.at = min(p.at+8, max(len(p.shown)-1, 0))
+	case "esc", "ctrl+s":
+		if p.query != "" && name == "esc" {
+			p.query = ""
+			p.arrange()
+			return Nothing
+		}
+		return Close
+	case "tab":
+		p.view = (p.view + 1) % 3
+		p.all, p.hits, p.loading = nil, nil, true
+		p.arrange()
+		return Reload
+	case "ctrl+z":
+		return Undo
+	case "ctrl+n":
+		return Fresh
+	case "backspace":
+		if r := []rune(p.query); len(r) > 0 {
+			return p.filter(string(r[:len(r)-1]))
+		}
+	case "ctrl+u":
+		return p.filter("")
+	default:
+		if v := act(name); v != Nothing && any {
+			if v == Rename {
+				s, _ := p.Chosen()
+				p.naming, p.name = true, title(s)
+				return Nothing
+			}
+			return v
+		}
+		if text != "" {
+			return p.filter(p.query + strings.ReplaceAll(theme.Sanitize(text), "\n", " "))
+		}
+	}
+	return Nothing
+}
+
+func act(name string) Verdict {
+	switch name {
+	case "enter":
+		return Open
+	case "ctrl+r":
+		return Rename
+	case "ctrl+f":
+		return Fork
+	case "ctrl+a":
+		return Archive
+	case "ctrl+d", "delete":
+		return Delete
+	}
+	return Nothing
+}
+
+func (p *Pane) filter(q string) Verdict {
+	p.query, p.hits, p.at, p.top = q, nil, 0, 0
+	p.shown = nil
+	p.arrange()
+	return Query
+}
+
+func (p *Pane) nameKey(name, text string) Verdict {
+	switch {
+	case name == "enter":
+		p.naming = false
+		return Rename
+	case name == "esc":
+		p.naming = false
+	case name == "ctrl+u":
+		p.name = ""
+	case name == "backspace":
+		if r := []rune(p.name); len(r) > 0 {
+			p.name = string(r[:len(r)-1])
+		}
+	case text != "":
+		p.name += strings.ReplaceAll(theme.Sanitize(text), "\n", " ")
+	}
+	return Nothing
+}
+
+func title(s session.Session) string {
+	if t := theme.Line(s.Title); t != "" {
+		return t
+	}
+	return "(nothing said yet)"
+}

@@ -1,0 +1,153 @@
+package sessions
+
+import (
+	"path/filepath"
+	"strings"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// View gives a box of width cells and height rows; x and y are where the
+// cursor stands in it.
+func (p *Pane) View(width, height int) (lines []string, x, y int) {
+	th := p.theme
+	inner := max(width-4, 20)
+	each := 1
+	if height >= 20 {
+		each = 2
+	}
+	room := max((height-5)/each, 1)
+	if p.at < p.top {
+		p.top = p.at
+	}
+	if p.at >= p.top+room {
+		p.top = p.at - room + 1
+	}
+	rows := []string{th.Accent.Paint("› ") + theme.Cut(p.query, inner-4)}
+	if p.query == "" {
+		rows[0] += th.Dim.Paint("type to find, in titles and in everything said")
+	}
+	if p.naming {
+		rows[0] = th.Accent.Paint("rename › ") + theme.Cut(p.name, inner-10)
+	}
+	rows = append(rows, "")
+	for i := range room {
+		k := p.top + i
+		switch {
+		case k < len(p.shown):
+			rows = append(rows, p.row(p.shown[k], k == p.at, inner, each)...)
+		case k == 0 && p.loading:
+			rows = append(rows, th.Dim.Paint("  looking …"))
+		case k == 0 && p.query != "":
+			rows = append(rows, th.Dim.Paint("  no session holds these words"))
+		case k == 0:
+			rows = append(rows, th.Dim.Paint("  none here yet"))
+		}
+	}
+	for len(rows) < height-3 {
+		rows = append(rows, "")
+	}
+	rows = append(rows[:height-3], p.footer(inner))
+	name := map[View]string{Current: "sessions", Archived: "archived sessions", Deleted: "deleted sessions"}[p.view]
+	box := th.Box(th.Strong.Paint(name)+th.Dim.Paint("  "+theme.Count(int64(len(p.shown)))), rows, width, th.Faint)
+	if p.naming {
+		return box, 11 + theme.Width(theme.Cut(p.name, inner-10)), 1
+	}
+	return box, 4 + theme.Width(theme.Cut(p.query, inner-4)), 1
+}
+
+func (p *Pane) footer(width int) string {
+	if p.note != "" {
+		return p.theme.Accent.Paint(theme.Cut(p.note, width))
+	}
+	del, arc := "delete", "archive"
+	switch p.view {
+	case Archived:
+		arc = "take out"
+	case Deleted:
+		del = "take back"
+	}
+	all := []string{"enter", "open", "tab", "archived, deleted", "ctrl+r", "rename", "ctrl+d", del, "ctrl+a", arc, "ctrl+f", "fork"}
+	for n := len(all); n > 2; n -= 2 {
+		if s := p.theme.Keys(all[:n]...); theme.Width(s) <= width {
+			if s, ok := p.Chosen(); ok && n == len(all) {
+				hint := p.theme.Dim.Paint("belay sessions export " + string(s.ID))
+				return theme.Sides(p.theme.Keys(all...), hint, width)
+			}
+			return s
+		}
+	}
+	return p.theme.Keys(all[:2]...)
+}
+
+// row draws a session in one line, or two where there is room.
+func (p *Pane) row(r row, chosen bool, width, each int) []string {
+	th, s := p.theme, r.s
+	symbol, words, st := th.Status(&s, p.now())
+	lead := "  "
+	if chosen {
+		lead = th.Accent.Paint("❯ ")
+	}
+	place := filepath.Base(s.Project)
+	if s.Project == p.project {
+		place = ""
+	}
+	right := ""
+	for _, part := range []string{theme.Line(place), cost(s), theme.Age(s.Updated, p.now())} {
+		if part != "" {
+			right += th.Dim.Paint(part) + "  "
+		}
+	}
+	state := st.Paint(symbol) + " " + st.Paint(theme.Fit(words, min(22, max(12, width/5)))) + " "
+	room := width - theme.Width(state) - theme.Width(right) - 4
+	name := theme.Cut(title(s), room)
+	first := theme.Sides(lead+state+name, right, width)
+	if chosen {
+		first = th.Selected.Over(theme.Fit(first, width))
+	}
+	if each == 1 {
+		return []string{first}
+	}
+	below := theme.Line(s.LastLine)
+	if r.snippet != "" {
+		below = ""
+	}
+	pad := strings.Repeat(" ", 2+theme.Width(state))
+	second := pad + th.Dim.Paint(theme.Cut(below, width-len(pad)-1))
+	if r.snippet != "" {
+		second = pad + p.snippet(r.snippet, width-len(pad)-1)
+	}
+	return []string{first, second}
+}
+
+func cost(s session.Session) string {
+	if s.Cost <= 0 {
+		return ""
+	}
+	return theme.Money(s.Cost)
+}
+
+// snippet paints the words that a search found; they stand between 0x02 and
+// 0x03.
+func (p *Pane) snippet(s string, width int) string {
+	var b strings.Builder
+	left := width
+	put := func(st theme.Style, text string) {
+		text = strings.ReplaceAll(theme.Plain(text), "\n", " ")
+		text = theme.Cut(text, left)
+		left -= theme.Width(text)
+		b.WriteString(st.Paint(text))
+	}
+	for s != "" && left > 0 {
+		before, rest, found := strings.Cut(s, "\x02")
+		put(p.theme.Dim, before)
+		if !found {
+			break
+		}
+		hit, after, _ := strings.Cut(rest, "\x03")
+		put(p.theme.Found, hit)
+		s = after
+	}
+	return b.String()
+}

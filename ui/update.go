@@ -1,0 +1,293 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// What commands bring back.
+type (
+	connectedMsg struct {
+		engine  Engine
+		library Library
+		setup   *Setup
+		err     error
+	}
+	openedMsg struct {
+		id      session.ID // what was asked for; empty: a new one
+		s       session.Session
+		records []session.Record
+		err     error
+	}
+	pageMsg struct {
+		id      session.ID
+		records []session.Record
+		err     error
+	}
+	didMsg struct {
+		err    error
+		serial bool
+		toast  string
+	}
+	listMsg struct {
+		list []session.Session
+		err  error
+	}
+	hitsMsg struct {
+		query string
+		hits  []session.Hit
+	}
+	filesMsg   struct{ files []string }
+	promptsMsg struct{ prompts []string }
+	draftMsg   struct {
+		path string
+		err  error
+	}
+	editedMsg struct {
+		text string
+		err  error
+	}
+	shellMsg struct {
+		command, output string
+		err             error
+	}
+	tickMsg  struct{}
+	toastOff struct{ text string }
+)
+
+// Update routes a message; what it means is decided in the methods it calls.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.dirty = true
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return m, m.then(m.key(msg))
+	case tea.PasteMsg:
+		return m, m.then(m.paste(msg.Content))
+	case feedMsg:
+		return m, m.then(m.records(msg.records))
+	case tickMsg:
+		return m, m.tick()
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.MouseWheelMsg:
+		return m, m.then(m.wheel(msg))
+	case tea.MouseClickMsg:
+		if m.layer == none && msg.Button == tea.MouseLeft {
+			m.transcript().Click(msg.Y - 2)
+		}
+	case tea.FocusMsg:
+		m.blurred = false
+	case tea.BlurMsg:
+		m.blurred = true
+	case tea.BackgroundColorMsg:
+		m.dark = msg.IsDark()
+		m.setTheme()
+	case tea.ColorProfileMsg:
+		m.profile = msg.Profile
+		m.setTheme()
+	default:
+		return m, m.then(m.result(msg))
+	}
+	return m, nil
+}
+
+// then adds the clock, if anything on the screen moves by itself.
+func (m *Model) then(cmd tea.Cmd) tea.Cmd { return tea.Batch(cmd, m.clock()) }
+
+// result takes in what a command brought back.
+func (m *Model) result(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case connectedMsg:
+		return m.connected(msg)
+	case openedMsg:
+		return m.opened(msg)
+	case pageMsg:
+		if r := m.rooms[msg.id]; r != nil {
+			r.paging = false
+			if msg.err != nil {
+				return m.say("older messages: " + msg.err.Error())
+			}
+			r.pane.Prepend(msg.records, len(msg.records) > 0 && msg.records[0].Seq > 1)
+		}
+	case didMsg:
+		return m.did(msg)
+	case listMsg:
+		if msg.err != nil {
+			return m.say("sessions: " + msg.err.Error())
+		}
+		if m.picker != nil {
+			m.picker.Set(m.withLive(msg.list))
+		}
+	case hitsMsg:
+		if m.picker != nil {
+			m.picker.Found(msg.query, msg.hits)
+		}
+	case filesMsg:
+		m.composer.SetFiles(msg.files)
+	case promptsMsg:
+		m.composer.SetHistory(msg.prompts)
+	case draftMsg:
+		if msg.err != nil {
+			return m.say("editor: " + msg.err.Error())
+		}
+		return m.runEditor(msg.path)
+	case editedMsg:
+		if msg.err != nil {
+			return m.say("editor: " + msg.err.Error())
+		}
+		m.composer.Set(msg.text)
+	case shellMsg:
+		out := msg.output
+		if msg.err != nil {
+			out += "\n" + msg.err.Error()
+		}
+		m.transcript().Ran(msg.command, out, msg.err != nil)
+	case setupMsg:
+		return m.setupStep(msg)
+	case localMsg:
+		m.first.found, m.first.looking = msg.found, false
+		if msg.err != nil {
+			m.first.problem = msg.err.Error()
+		}
+	case toastOff:
+		if m.toast == msg.text {
+			m.toast = ""
+		}
+	case feedLost:
+		m.layer, m.fault = broken, fmt.Errorf("the engine stopped: %w", msg.err)
+	}
+	return nil
+}
+
+// records takes in what the engine published.
+func (m *Model) records(records []session.Record) tea.Cmd {
+	var cmds []tea.Cmd
+	for len(records) > 0 {
+		id, n := records[0].Session, 1
+		for n < len(records) && records[n].Session == id {
+			n++
+		}
+		part := records[:n]
+		records = records[n:]
+		r := m.rooms[id]
+		if r == nil || r.loading {
+			if m.starting || m.opening[id] || r != nil {
+				m.early = append(m.early, part...)
+			}
+			continue
+		}
+		needed := r.s.NeedsYou()
+		r.apply(part)
+		if r.torn {
+			r.loading = true
+			cmds = append(cmds, m.reload(id))
+			continue
+		}
+		if m.engine != nil {
+			r.tiers = m.engine.Tiers(id)
+			r.pane.SetNames(r.tiers)
+		}
+		if !needed && r.s.NeedsYou() {
+			cmds = append(cmds, m.notify(&r.s))
+		}
+		if m.picker != nil {
+			m.picker.Live(r.s)
+		}
+	}
+	m.ask()
+	if m.focus == boxed && (m.room() == nil || m.room().wait == nil) {
+		m.release()
+	}
+	return tea.Batch(cmds...)
+}
+
+// notify calls a person who is looking elsewhere.
+func (m *Model) notify(s *session.Session) tea.Cmd {
+	if !m.blurred || m.o.Quiet {
+		return nil
+	}
+	words := theme.Line(s.Title)
+	if words == "" {
+		words = "a session"
+	}
+	return tea.Raw(ansi.Notify("belay: "+theme.Cut(words, 60)+" needs you") + "\a")
+}
+
+// clock starts the ticking if something on the screen moves by itself.
+func (m *Model) clock() tea.Cmd {
+	if m.ticking {
+		return nil
+	}
+	d := m.pace()
+	if d == 0 {
+		return nil
+	}
+	m.ticking = true
+	return tea.Tick(d, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+func (m *Model) pace() time.Duration {
+	if r := m.room(); r != nil {
+		return r.ticks(m.o.Now())
+	}
+	for _, c := range m.tiers {
+		if c.Until.After(m.o.Now()) {
+			return time.Second
+		}
+	}
+	return 0
+}
+
+func (m *Model) tick() tea.Cmd {
+	m.ticking = false
+	m.transcript().Tick()
+	m.refreshTiers()
+	return m.clock()
+}
+
+// say shows passing words; the next key or a few seconds take them away.
+func (m *Model) say(words string) tea.Cmd {
+	words = theme.Line(words)
+	m.toast = words
+	return tea.Tick(6*time.Second, func(time.Time) tea.Msg { return toastOff{words} })
+}
+
+func (m *Model) did(msg didMsg) tea.Cmd {
+	var next tea.Cmd
+	if msg.serial {
+		m.busy = false
+		next = m.pump()
+	}
+	if msg.err != nil {
+		return tea.Batch(next, m.complain(msg.err))
+	}
+	if msg.toast != "" {
+		return tea.Batch(next, m.say(msg.toast))
+	}
+	return next
+}
+
+// complain shows an error and the way out of it that it knows.
+func (m *Model) complain(err error) tea.Cmd {
+	words := err.Error()
+	if h := hint(err); h != "" {
+		words += " — " + h
+	}
+	m.transcript().Note(theme.Sanitize(words))
+	return m.say(err.Error())
+}
+
+func hint(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}

@@ -1,0 +1,397 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/status"
+	"belay/ui/theme"
+)
+
+const (
+	leastWidth  = 60
+	leastHeight = 16
+)
+
+// View draws the screen. It is called after every message, so it gives the
+// last frame again while nothing has changed.
+func (m *Model) View() tea.View {
+	if !m.dirty {
+		return m.cached
+	}
+	m.dirty = false
+	v := tea.View{
+		AltScreen: true, ReportFocus: true, MouseMode: tea.MouseModeCellMotion,
+		WindowTitle: m.title(), ProgramStatus: m.programStatus(),
+	}
+	if m.width < leastWidth || m.height < leastHeight {
+		v.SetContent(tooSmall(m.width, m.height))
+		m.cached = v
+		return v
+	}
+	lines, cursor := m.screen()
+	v.SetContent(strings.Join(lines, "\n"))
+	v.Cursor = cursor
+	m.cached = v
+	return v
+}
+
+func tooSmall(width, height int) string {
+	return theme.Cut("too small: belay needs 60×16", width) + strings.Repeat("\n", max(height-1, 0))
+}
+
+// screen lays the parts out: the bar, the transcript with what lies under it,
+// the composer, the status line.
+func (m *Model) screen() ([]string, *tea.Cursor) {
+	w, h := m.width, m.height
+	m.composer.SetHint(m.hintWords())
+	if m.composerWidth() {
+		m.composer.SetSize(w, max(min(h/3, 12), 1))
+	}
+	write := m.writeRows()
+	under := m.under(h - 5 - len(write))
+	room := max(h-4-len(write)-len(under), 1)
+
+	lines := make([]string, 0, h)
+	lines = append(lines, m.top(), m.theme.Rule(w, m.theme.Warn.Paint(theme.Line(m.o.Banner))))
+	lines = append(lines, m.body(room)...)
+	lines = append(lines, under...)
+	lines = append(lines, m.theme.Rule(w, m.newWords()))
+	at := len(lines)
+	lines = append(lines, write...)
+	lines = append(lines, m.bottom())
+	if len(lines) > h {
+		lines = lines[:h]
+	}
+	cursor := m.cursor(at)
+	if m.layer != none {
+		lines, cursor = m.over(lines)
+	}
+	for i, l := range lines {
+		if theme.Width(l) > w {
+			lines[i] = ansi.Truncate(l, w, "")
+		}
+	}
+	return lines, cursor
+}
+
+// composerWidth reports whether the composer does not fit the screen any more.
+func (m *Model) composerWidth() bool {
+	return m.composer.Resized(m.width, max(min(m.height/3, 12), 1))
+}
+
+func (m *Model) writeRows() []string {
+	if m.focus == finding {
+		places := theme.Plural(m.finds, "place")
+		if m.find == "" {
+			places = "type what to find"
+		}
+		left := m.theme.Accent.Paint(" find › ") + theme.Cut(m.find, m.width-40)
+		return []string{theme.Sides(left, m.theme.Dim.Paint(places+"   ")+m.theme.Keys("↑ ↓", "next", "esc", "close")+" ", m.width)}
+	}
+	return m.composer.View()
+}
+
+func (m *Model) cursor(at int) *tea.Cursor {
+	if m.focus == finding {
+		return tea.NewCursor(8+theme.Width(theme.Cut(m.find, m.width-40)), at)
+	}
+	x, y, ok := m.composer.Cursor()
+	if !ok {
+		return nil
+	}
+	c := tea.NewCursor(x, at+y)
+	c.Shape, c.Blink, c.Color = tea.CursorBar, true, m.theme.AccentColor
+	return c
+}
+
+func (m *Model) hintWords() string {
+	r := m.room()
+	switch {
+	case m.focus == asked:
+		return "tab to write a message instead"
+	case r != nil && r.s.Live():
+		return "write ahead: it is sent when this turn is done"
+	case r != nil && r.s.Status == session.Parked:
+		return "what you write is held behind the parked turn"
+	}
+	return "what is to be done?   @ file   ! command   / everything"
+}
+
+// newWords stands in the rule over the composer.
+func (m *Model) newWords() string {
+	switch n := m.transcript().Unseen(); {
+	case m.focus == editing:
+		return m.theme.Warn.Paint("editing the call") + m.theme.Dim.Paint(": enter runs it, esc goes back")
+	case m.focus == naming:
+		return m.theme.Warn.Paint("a new title") + m.theme.Dim.Paint(": enter, or esc")
+	case n > 0:
+		return m.theme.Accent.Paint("↓ "+theme.Count(int64(n))+" new") + m.theme.Dim.Paint("  end")
+	case !m.transcript().Following() && m.layer == none:
+		return m.theme.Dim.Paint("↓ end")
+	}
+	return ""
+}
+
+func (m *Model) body(height int) []string {
+	t := m.transcript()
+	if t.Empty() {
+		return m.welcome(height)
+	}
+	t.SetSize(m.width, height)
+	return t.View()
+}
+
+func (m *Model) welcome(height int) []string {
+	th := m.theme
+	name := "belay"
+	if m.o.Version != "" {
+		name += " " + m.o.Version
+	}
+	lines := []string{"", "   " + th.Accent.Paint(name), "   " + th.Dim.Paint("What was done is kept, whatever the model does."), ""}
+	for _, k := range [][2]string{{"enter", "send"}, {"@", "mention a file"}, {"!", "run a command yourself"}, {"F2 F3 F4", "heavy, medium, light model"}, {"ctrl+s", "sessions"}, {"?", "all keys"}} {
+		lines = append(lines, "   "+th.Key.Paint(theme.Fit(k[0], 10))+th.Dim.Paint(k[1]))
+	}
+	for len(lines) < height {
+		lines = append(lines, "")
+	}
+	return lines[:height]
+}
+
+// under is what lies between the transcript and the composer: the wait, the
+// queue, the question.
+func (m *Model) under(most int) []string {
+	r := m.room()
+	if r == nil {
+		return nil
+	}
+	var lines []string
+	if r.wait != nil {
+		w := *r.wait
+		w.Now, w.Tiers, w.After, w.Focused = m.o.Now(), r.tiers, r.below(), m.focus == boxed
+		box := w.View(m.theme, m.width)
+		lines = append(lines, box[:min(len(box), max(most-3, 4))]...)
+	}
+	lines = append(lines, m.queue(r)...)
+	if m.question.Active() && m.focus != editing {
+		room := min(max(most-len(lines)-2, 6), 4+max(most*2/3-4, 3))
+		lines = append(lines, m.question.View(m.width, room)...)
+	}
+	return lines
+}
+
+// queue lists what waits behind the turn, at most three lines of it.
+func (m *Model) queue(r *room) []string {
+	th := m.theme
+	word, st := "queued", th.Dim
+	if r.stuck() {
+		word, st = "held  ", th.Warn
+	}
+	var lines []string
+	for i, q := range r.s.Queue {
+		if i == 3 {
+			lines = append(lines, "   "+th.Dim.Paint("… "+theme.Plural(len(r.s.Queue)-3, "message")+" more"))
+			break
+		}
+		lines = append(lines, "   "+st.Paint(word)+"  "+theme.Cut(theme.Line(q.Text), m.width-14))
+	}
+	switch {
+	case r.s.Status == session.Parked || r.stuck() && len(r.s.Queue) > 0:
+		pairs := []string{"F8", "go on now", "F2 F3 F4", "on another tier"}
+		if len(r.s.Queue) > 0 {
+			pairs = append(pairs, "ctrl+x", "drop the turn, send this")
+		}
+		lines = append(lines, "   "+th.Keys(pairs...))
+	}
+	if len(lines) > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	return lines
+}
+
+func (m *Model) top() string {
+	t := status.Top{Project: m.project(), Branch: m.o.Branch, Tiers: m.conditions(), Now: m.o.Now(), Active: models.Heavy}
+	if r := m.room(); r != nil {
+		t.Title, t.Active = r.s.Title, r.s.Tier
+		if r.s.Project != m.o.Project {
+			t.Branch = ""
+		}
+	}
+	for _, id := range m.order {
+		s := &m.rooms[id].s
+		if id == m.current {
+			continue
+		}
+		if s.NeedsYou() {
+			t.Need++
+		} else if s.Live() {
+			t.Running++
+		}
+	}
+	return t.View(m.theme, m.width)
+}
+
+func (m *Model) bottom() string {
+	b := status.Bottom{Mode: session.Edits, Now: m.o.Now(), Toast: m.toast}
+	b.Keys = []string{"?", "keys", "ctrl+p", "commands"}
+	if r := m.room(); r != nil {
+		b.Session, b.Mode = &r.s, r.s.Mode
+		b.Doing, b.Since = r.doing, r.s.Began
+		if r.s.Live() {
+			b.Keys = []string{"esc", "stop", "?", "keys", "ctrl+p", "commands"}
+			if r.wait == nil && r.s.Status == session.Running && !strings.HasPrefix(r.doing, "running") && !r.heard.IsZero() {
+				b.Quiet = max(m.o.Now().Sub(r.heard), 0).Truncate(time.Second)
+			}
+		}
+	}
+	if m.focus == choosing {
+		b.Keys = []string{"↑ ↓", "choose", "enter", "open", "esc", "back"}
+	}
+	return b.View(m.theme, m.width)
+}
+
+// over puts what is open over the screen.
+func (m *Model) over(lines []string) ([]string, *tea.Cursor) {
+	w, h := m.width, m.height
+	var box []string
+	x, y := -1, 0
+	left, row := 0, 1
+	switch m.layer {
+	case commands, prompts:
+		width := min(w-4, 84)
+		left, row = (w-width)/2, 2
+		box, x, y = m.palette.View(width, min(h-5, 20))
+	case help:
+		box = m.help.View(m.theme, w, h-2)
+	case picking:
+		box, x, y = m.picker.View(w, h-2)
+	case setup:
+		return m.page(m.first.view(m.theme, w)), nil
+	case broken:
+		return m.page(m.brokenWords()), nil
+	case leaving, owned:
+		width := min(w-4, 76)
+		left, row = (w-width)/2, max(h/4, 2)
+		box = m.theme.Box(m.theme.Warn.Paint(m.dialogTitle()), m.dialog(width-4), width, m.theme.Warn)
+	}
+	for i, l := range box {
+		if row+i >= h {
+			break
+		}
+		under := lines[row+i]
+		before := theme.Fit(ansi.Truncate(under, left, ""), left)
+		after := ansi.TruncateLeft(under, left+theme.Width(l), "")
+		lines[row+i] = before + "\x1b[m" + l + after
+	}
+	if x < 0 {
+		return lines, nil
+	}
+	c := tea.NewCursor(left+x, row+y)
+	c.Shape, c.Blink, c.Color = tea.CursorBar, true, m.theme.AccentColor
+	return lines, c
+}
+
+// page is a screen of its own, with the words in its middle.
+func (m *Model) page(words []string) []string {
+	lines := make([]string, m.height)
+	widest := 0
+	for _, l := range words {
+		widest = max(widest, theme.Width(l))
+	}
+	left := strings.Repeat(" ", max((m.width-widest)/2, 2))
+	start := max((m.height-len(words))/3, 2)
+	lines[0] = " " + m.theme.Accent.Paint("belay") + m.theme.Dim.Paint(" "+m.o.Version)
+	for i, l := range words {
+		if start+i < m.height {
+			lines[start+i] = left + l
+		}
+	}
+	return lines
+}
+
+func (m *Model) brokenWords() []string {
+	room := min(m.width-8, 76)
+	lines := []string{m.theme.Bad.Paint("belay cannot go on"), ""}
+	if m.fault != nil {
+		lines = append(lines, theme.Wrap(theme.Plain(m.fault.Error()), room)...)
+		if h := hint(m.fault); h != "" {
+			lines = append(lines, "")
+			for _, l := range theme.Wrap(theme.Plain(h), room) {
+				lines = append(lines, m.theme.Dim.Paint(l))
+			}
+		}
+	}
+	return append(lines, "", m.theme.Keys("q", "leave"))
+}
+
+func (m *Model) dialogTitle() string {
+	if m.layer == owned {
+		return "this session is open elsewhere"
+	}
+	return "these sessions are at work"
+}
+
+func (m *Model) dialog(width int) []string {
+	th := m.theme
+	if m.layer == owned {
+		o := m.taken
+		what := "a belay (" + theme.Line(o.What) + ", process " + theme.Count(int64(o.PID)) + " on " + theme.Line(o.Host) + ") has written to it since " + o.Since.Format("15:04") + "."
+		lines := theme.Wrap(what, width)
+		lines = append(lines, theme.Wrap("If you take it over, that one stops writing; nothing that is saved gets lost.", width)...)
+		return append(lines, "", th.Keys("t", "take over", "esc", "leave it"))
+	}
+	var lines []string
+	for _, id := range m.order {
+		s := &m.rooms[id].s
+		if s.Live() {
+			symbol, words, st := th.Status(s, m.o.Now())
+			lines = append(lines, st.Paint(symbol+" "+theme.Fit(words, 10))+" "+theme.Cut(theme.Line(s.Title), width-14))
+		}
+	}
+	return append(lines, "", th.Keys("p", "park all and leave", "s", "stop all and leave", "esc", "stay"))
+}
+
+func (m *Model) title() string {
+	needs := 0
+	for _, id := range m.order {
+		if m.rooms[id].s.NeedsYou() {
+			needs++
+		}
+	}
+	s := "belay · " + theme.Line(m.project())
+	if r := m.room(); r != nil && r.s.Title != "" {
+		s += " · " + theme.Cut(theme.Line(r.s.Title), 50)
+	}
+	if needs > 0 {
+		s = "(" + theme.Count(int64(needs)) + ") " + s
+	}
+	return s
+}
+
+func (m *Model) programStatus() *tea.ProgramStatus {
+	ps := &tea.ProgramStatus{App: "belay", State: tea.ProgramStateIdle}
+	r := m.room()
+	if r == nil {
+		return ps
+	}
+	switch r.s.Status {
+	case session.Running:
+		ps.State = tea.ProgramStateWorking
+	case session.Asking:
+		ps.State, ps.Kind = tea.ProgramStateBlocked, tea.ProgramStatusKindPermission
+	case session.NeedsPerson:
+		ps.State, ps.Kind = tea.ProgramStateBlocked, tea.ProgramStatusKindQuestion
+	case session.Failed:
+		ps.State = tea.ProgramStateError
+	case session.Idle:
+		if r.s.Turn > 0 {
+			ps.State = tea.ProgramStateDone
+		}
+	}
+	return ps
+}
