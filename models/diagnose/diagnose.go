@@ -16,7 +16,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -67,7 +66,7 @@ func Fault(ev Evidence) *models.Fault {
 		f.Err = &quiet{ev.Err, redact(ev.Err.Error(), ev.Key)}
 	}
 	source := ev.Event
-	if len(source) == 0 && (ev.Status < 200 || ev.Status > 299 || !isStream(ev.Header)) {
+	if len(source) == 0 {
 		source = ev.Body
 	}
 	w := read(source)
@@ -135,7 +134,7 @@ func kind(ev Evidence, w words, source []byte) models.Kind {
 	if ev.Status == 0 {
 		return unanswered(ev)
 	}
-	if len(source) > 0 && !isStream(ev.Header) && !errors.Is(ev.Err, ErrUnended) && !errors.Is(ev.Err, ErrSilent) {
+	if len(source) > 0 {
 		return models.KindGateway // a page, or something else that no model sends
 	}
 	return models.KindStream
@@ -148,6 +147,8 @@ func unanswered(ev Evidence) models.Kind {
 		return models.KindStream
 	case ev.Local && errors.Is(ev.Err, syscall.ECONNREFUSED):
 		return models.KindAbsent
+	case !isNetwork(ev.Err):
+		return models.KindRequest // it never left this program
 	}
 	return models.KindNetwork
 }
@@ -188,11 +189,6 @@ func scope(k models.Kind, ev Evidence) models.Scope {
 		return models.ScopeNetwork
 	}
 	return models.ScopeModel // of a stream: silent, unended, malformed
-}
-
-func isStream(h http.Header) bool {
-	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && media == "text/event-stream"
 }
 
 func isHTML(b []byte) bool {

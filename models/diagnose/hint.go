@@ -35,6 +35,9 @@ func hint(f *models.Fault, ev Evidence, w words) string {
 	case models.KindModel:
 		return fmt.Sprintf("%s does not know %q for this account. Names are compared letter by letter, with case and spaces; `belay models` lists them.", host, ev.Target.Model)
 	case models.KindRequest:
+		if f.Status == 0 && ev.Err != nil {
+			return "The request could not be made. Check base_url in the settings."
+		}
 		if f.Status == 404 {
 			return "Nothing answers at that path. Check base_url: it usually ends in /v1."
 		}

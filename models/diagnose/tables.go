@@ -13,7 +13,7 @@ import (
 var codes = table(map[models.Kind]string{
 	models.KindCapacity: `server_is_overloaded server_overloaded slow_down no_capacity overloaded_error model_overloaded overloaded
 		engine_overloaded engine_overloaded_error capacity_exceeded insufficient_capacity model_at_capacity no_available_capacity
-		service_tier_capacity_exceeded unavailable unavailable_error modelnotreadyexception queue_full`,
+		service_tier_capacity_exceeded insufficient_system_resource unavailable unavailable_error modelnotreadyexception queue_full`,
 	models.KindRate:  `rate_limit_exceeded rate_limited rate_limit_reached throttlingexception concurrency_limit_exceeded resource_exhausted`,
 	models.KindUsage: `usage_limit_reached usage_limit_exceeded daily_limit_exceeded quota_exceeded monthly_limit_exceeded`,
 	models.KindBilling: `insufficient_quota usage_not_included billing_hard_limit_reached billing_not_active payment_required

@@ -78,7 +78,8 @@ type Exchange struct {
 	Model     string
 	API       string // "responses", "chat" or "" for anything else
 	Stream    bool
-	Operation string // the X-Client-Request-Id header
+	Trace     string // the X-Client-Request-Id header, new for every attempt
+	Operation string // the X-Belay-Operation header, the same for all attempts at one request
 	UserAgent string
 	Body      json.RawMessage
 	Reply     string // the name or number of the reply used

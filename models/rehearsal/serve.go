@@ -28,7 +28,7 @@ func (s *Server) answer(r *http.Request) (*plan, *Exchange, error) {
 	}
 	e := &Exchange{
 		Time: s.now(), Method: r.Method, Path: r.URL.Path, Body: body, Outcome: "open",
-		Operation: r.Header.Get("X-Client-Request-Id"), UserAgent: r.UserAgent(),
+		Trace: r.Header.Get("X-Client-Request-Id"), Operation: r.Header.Get("X-Belay-Operation"), UserAgent: r.UserAgent(),
 	}
 	p := s.decide(r, body, e)
 	e.Status = p.status

@@ -1,0 +1,216 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"belay/models"
+	"belay/models/diagnose"
+)
+
+var (
+	errLeft   = errors.New("the caller left") // yield returned false
+	errSilent = errors.New("silent")          // the cause with which the watch cancels
+)
+
+// told is an error that the endpoint itself reported.
+type told struct {
+	event []byte // inside a stream or a reply with a good status
+	body  []byte // of a reply with a bad status, or that is no reply at all
+	short string // the reason of an incomplete reply
+}
+
+func (t *told) Error() string { return "the endpoint reported an error" }
+
+// attempt is one request and the reading of its reply.
+type attempt struct {
+	c        *Client
+	ctx      context.Context // ends with the attempt
+	parent   context.Context
+	cancel   context.CancelCauseFunc
+	provider models.Provider
+	target   models.Target
+	origin   models.Origin
+	tools    map[string]bool // the names offered
+	trace    string
+	yield    func(models.Chunk, error) bool
+
+	begin  time.Time
+	watch  *time.Timer
+	limit  time.Duration // in force, for the message
+	phase  models.Phase
+	res    *http.Response
+	status int
+	header http.Header
+	bytes  int64
+	events int64
+	items  int // finished
+
+	opened                        bool
+	served, requestID, responseID string
+}
+
+func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *models.Fault) {
+	p, fault := c.provider(target)
+	if fault != nil {
+		return nil, fault
+	}
+	api := p.API
+	if api == "" {
+		api = models.Responses
+	}
+	a := &attempt{
+		c: c, parent: ctx, provider: p, target: target, phase: models.BeforeHeaders, begin: c.now(), trace: c.id(),
+		origin: models.Origin{Provider: p.Name, API: api, Model: target.Model},
+	}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	a.watch = time.AfterFunc(time.Hour, func() { a.cancel(errSilent) })
+	a.watch.Stop()
+	return a, nil
+}
+
+// close ends the attempt and frees the connection.
+func (a *attempt) close() {
+	a.watch.Stop()
+	a.cancel(nil)
+	if a.res != nil && a.res.Body != nil {
+		_ = a.res.Body.Close()
+	}
+}
+
+// run sends the request and reads the reply.
+func (a *attempt) run(req models.Request) error {
+	a.tools = map[string]bool{}
+	for _, t := range req.Tools {
+		a.tools[t.Name] = true
+	}
+	body, err := a.body(req)
+	if err != nil {
+		return fmt.Errorf("build request: %w", err)
+	}
+	a.wait()
+	a.res, err = a.send(body, req)
+	a.rest()
+	if err != nil {
+		return err
+	}
+	a.phase, a.status, a.header = models.BeforeEvent, a.res.StatusCode, a.res.Header
+	a.requestID = a.header.Get("X-Request-Id")
+	in, form, err := a.sniff()
+	if err != nil {
+		return err
+	}
+	switch form {
+	case formStream:
+		if a.origin.API == models.Chat {
+			return a.readChat(in)
+		}
+		return a.readResponses(in)
+	case formJSON:
+		return a.readWhole(in)
+	}
+	return a.readForeign(in)
+}
+
+// wait starts the clock on the endpoint's silence, rest stops it: the time that
+// the caller takes for a chunk is not the endpoint's.
+func (a *attempt) wait() {
+	l := a.c.limits
+	switch a.phase {
+	case models.BeforeHeaders, models.BeforeEvent:
+		a.limit = l.First
+		if a.provider.Local {
+			a.limit = max(l.First, l.Local)
+		}
+	case models.InReasoning:
+		a.limit = l.Reasoning
+	case models.AfterLastItem:
+		a.limit = min(l.Text, afterEnd)
+	default:
+		a.limit = l.Text
+	}
+	a.watch.Reset(a.limit)
+}
+
+func (a *attempt) rest() { a.watch.Stop() }
+
+// afterEnd is how long a Chat reply that is over may take to state its usage.
+const afterEnd = 10 * time.Second
+
+// emit hands a chunk over.
+func (a *attempt) emit(c models.Chunk) error {
+	if !a.yield(c, nil) {
+		return errLeft
+	}
+	return nil
+}
+
+// open says once that the reply begins.
+func (a *attempt) open() error {
+	if a.opened {
+		return nil
+	}
+	a.opened = true
+	return a.emit(models.Opened{Served: a.served, RequestID: a.requestID, ResponseID: a.responseID})
+}
+
+// done hands a finished item over.
+func (a *attempt) done(it models.Item) error {
+	a.items++
+	it.Origin = a.origin
+	return a.emit(models.ItemDone{Item: it})
+}
+
+func (a *attempt) finish(u models.Usage) error {
+	if err := a.open(); err != nil {
+		return err
+	}
+	return a.emit(models.Finished{Usage: u, Served: a.served, RequestID: a.requestID, ResponseID: a.responseID})
+}
+
+// fault turns what ended the attempt into a Fault.
+func (a *attempt) fault(err error) *models.Fault {
+	ev := diagnose.Evidence{
+		Target: a.target, Host: a.host(), Local: a.provider.Local, Key: a.provider.Key, KeyEnv: a.provider.KeyEnv,
+		Status: a.status, Header: a.header, Phase: a.phase, Served: a.served,
+		Bytes: a.bytes, Events: a.events, Now: a.c.now(),
+	}
+	ev.Elapsed = ev.Now.Sub(a.begin)
+	var t *told
+	switch {
+	case a.parent.Err() != nil:
+		ev.Cancel = context.Cause(a.parent)
+	case errors.As(err, &t):
+		ev.Event, ev.Body, ev.Short = t.event, t.body, t.short
+	case errors.Is(context.Cause(a.ctx), errSilent):
+		ev.Err = fmt.Errorf("%w: nothing for %v", diagnose.ErrSilent, a.limit)
+	default:
+		ev.Err = err
+	}
+	return diagnose.Fault(ev)
+}
+
+func (a *attempt) host() string {
+	u, err := url.Parse(a.provider.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// counted counts the bytes that pass.
+type counted struct {
+	r io.Reader
+	n *int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	*c.n += int64(n)
+	return n, err
+}

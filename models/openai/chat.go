@@ -1,0 +1,367 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"belay/models"
+	"belay/models/diagnose"
+)
+
+// chunk is what is read of a piece of a Chat Completions reply, or of a whole one.
+type chunk struct {
+	ID      words           `json:"id"`
+	Type    words           `json:"type"`
+	Model   words           `json:"model"`
+	Error   json.RawMessage `json:"error"`
+	Detail  json.RawMessage `json:"detail"`
+	Choices []struct {
+		Index   int   `json:"index"`
+		Delta   said  `json:"delta"`
+		Message said  `json:"message"`
+		Finish  words `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *chatUsage `json:"usage"`
+}
+
+// said is the content of a chunk.
+type said struct {
+	Content          words           `json:"content"`
+	Refusal          words           `json:"refusal"`
+	ReasoningContent words           `json:"reasoning_content"`
+	Reasoning        words           `json:"reasoning"`
+	Details          json.RawMessage `json:"reasoning_details"`
+	Calls            []saidCall      `json:"tool_calls"`
+}
+
+type saidCall struct {
+	Index    *int  `json:"index"`
+	ID       words `json:"id"`
+	Function struct {
+		Name      words `json:"name"`
+		Arguments words `json:"arguments"`
+	} `json:"function"`
+}
+
+type chatUsage struct {
+	Prompt        int64 `json:"prompt_tokens"`
+	Completion    int64 `json:"completion_tokens"`
+	Total         int64 `json:"total_tokens"`
+	PromptDetails struct {
+		Cached int64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	CacheHit int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+}
+
+func (u *chatUsage) usage() models.Usage {
+	if u == nil {
+		return models.Usage{}
+	}
+	out := models.Usage{
+		Input: u.Prompt, Cached: cmp.Or(u.PromptDetails.Cached, u.CacheHit), Output: u.Completion, Reasoning: u.CompletionDetails.Reasoning,
+	}
+	if out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+out.Reasoning {
+		out.Output += out.Reasoning // xAI counts reasoning beside the completion
+	}
+	return out
+}
+
+// calling is a tool call that is still being written.
+type calling struct {
+	index     int
+	id, name  string
+	arguments strings.Builder
+	over      bool
+}
+
+// talk is a Chat Completions reply being read. The protocol has no items; they
+// are made here: reasoning, message, calls.
+type talk struct {
+	*attempt
+	thought  strings.Builder
+	field    string // the name under which the reasoning came
+	details  []json.RawMessage
+	text     strings.Builder
+	calls    []*calling
+	usage    *chatUsage
+	finished bool
+}
+
+func (a *attempt) readChat(in io.Reader) error {
+	t := &talk{attempt: a}
+	s := a.stream(in)
+	for {
+		data, err := s.next()
+		if err != nil || strings.HasPrefix(string(data), "[DONE]") {
+			if t.finished && a.parent.Err() == nil {
+				return t.complete() // what breaks after the end changes nothing
+			}
+			if err == nil || errors.Is(err, io.EOF) {
+				return diagnose.ErrUnended
+			}
+			return err
+		}
+		var c chunk
+		if err := decode(data, &c); err != nil {
+			if t.finished {
+				return t.complete()
+			}
+			return s.broken(err)
+		}
+		if given(c.Error) || c.Type == "error" || given(c.Detail) && len(c.Choices) == 0 {
+			return &told{event: data}
+		}
+		if err := t.chunk(&c); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *talk) chunk(c *chunk) error {
+	t.served = cmp.Or(string(c.Model), t.served)
+	t.responseID = cmp.Or(string(c.ID), t.responseID)
+	if c.Usage != nil {
+		t.usage = c.Usage
+	}
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		if t.served != "" || choice.Finish != "" {
+			if err := t.open(); err != nil {
+				return err
+			}
+		}
+		if err := t.said(&choice.Delta); err != nil {
+			return err
+		}
+		if choice.Finish != "" && !t.finished {
+			if err := t.end(string(choice.Finish)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// said takes the content of a chunk: at most one of its parts, as a rule.
+func (t *talk) said(s *said) error {
+	if t.finished {
+		return nil
+	}
+	if piece := cmp.Or(s.ReasoningContent, s.Reasoning); piece != "" {
+		t.field = "reasoning"
+		if s.ReasoningContent != "" {
+			t.field = "reasoning_content"
+		}
+		if err := t.think(string(piece)); err != nil {
+			return err
+		}
+	}
+	if given(s.Details) {
+		var list []json.RawMessage
+		if json.Unmarshal(s.Details, &list) == nil {
+			t.details = append(t.details, list...)
+		}
+	}
+	if piece := s.Content + s.Refusal; piece != "" {
+		if err := t.speak(string(piece)); err != nil {
+			return err
+		}
+	}
+	for i := range s.Calls {
+		if err := t.ask(&s.Calls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *talk) think(piece string) error {
+	if err := t.open(); err != nil {
+		return err
+	}
+	if err := t.endText(); err != nil {
+		return err
+	}
+	t.phase = models.InReasoning
+	t.thought.WriteString(piece)
+	return t.emit(models.ReasoningDelta{Text: piece})
+}
+
+func (t *talk) speak(piece string) error {
+	if err := t.open(); err != nil {
+		return err
+	}
+	if err := t.endThought(); err != nil {
+		return err
+	}
+	t.phase = models.InText
+	t.text.WriteString(piece)
+	return t.emit(models.TextDelta{Text: piece})
+}
+
+// ask takes a piece of a tool call.
+func (t *talk) ask(s *saidCall) error {
+	if err := t.open(); err != nil {
+		return err
+	}
+	if err := t.endThought(); err != nil {
+		return err
+	}
+	if err := t.endText(); err != nil {
+		return err
+	}
+	before := len(t.calls)
+	c := t.calling(s)
+	if c == nil {
+		return nil
+	}
+	if before < len(t.calls) {
+		if err := t.endCalls(c); err != nil {
+			return err
+		}
+	}
+	t.phase = models.InArguments
+	c.arguments.WriteString(string(s.Function.Arguments))
+	if t.isWrapper(c.name) {
+		return nil
+	}
+	return t.emit(models.CallDelta{CallID: c.id, Name: c.name, Arguments: string(s.Function.Arguments)})
+}
+
+// calling finds the call that a piece belongs to, or begins one. Some
+// endpoints leave out the index, and some give every call the index 0.
+func (t *talk) calling(s *saidCall) *calling {
+	var c *calling
+	for _, known := range t.calls {
+		if s.Index != nil && known.index == *s.Index || s.Index == nil && s.ID != "" && known.id == string(s.ID) {
+			c = known
+		}
+	}
+	if s.Index == nil && s.ID == "" && len(t.calls) > 0 && s.Function.Name == "" {
+		c = t.calls[len(t.calls)-1]
+	}
+	if c != nil && s.ID != "" && c.id != string(s.ID) && c.name != "" && s.Function.Name != "" {
+		c = nil // another call under the same index
+	}
+	if c == nil {
+		if s.Function.Name == "" && s.ID == "" && s.Function.Arguments == "" {
+			return nil
+		}
+		c = &calling{index: len(t.calls), id: string(s.ID)}
+		if s.Index != nil {
+			c.index = *s.Index
+		}
+		if c.id == "" {
+			c.id = "call_" + t.c.id()
+		}
+		t.calls = append(t.calls, c)
+	}
+	c.name = cmp.Or(c.name, string(s.Function.Name))
+	if c.over {
+		return nil
+	}
+	return c
+}
+
+// endThought makes the reasoning so far an item.
+func (t *talk) endThought() error {
+	if t.thought.Len() == 0 && len(t.details) == 0 {
+		return nil
+	}
+	raw := map[string]any{}
+	if t.thought.Len() > 0 {
+		raw[t.field] = t.thought.String()
+	}
+	if len(t.details) > 0 {
+		raw["reasoning_details"] = t.details
+	}
+	b, err := json.Marshal(raw)
+	if err != nil {
+		return fmt.Errorf("%w: reasoning details: %w", diagnose.ErrMalformed, err)
+	}
+	it := models.Item{Kind: models.Reasoning, Text: t.thought.String(), Raw: b}
+	t.thought.Reset()
+	t.details = nil
+	t.phase = models.BetweenItems
+	return t.done(it)
+}
+
+// endText makes the words so far an item.
+func (t *talk) endText() error {
+	text := t.text.String()
+	t.text.Reset()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	t.phase = models.BetweenItems
+	return t.done(models.Item{Kind: models.Message, Role: models.Assistant, Text: text})
+}
+
+// endCalls hands finished calls over. While the reply goes on, with a call
+// being written, the others are finished if their arguments are a whole object:
+// no such text can be continued. With nil the reply is over, and so are they.
+func (t *talk) endCalls(open *calling) error {
+	for _, c := range t.calls {
+		if c == open || c.over || c.name == "" {
+			continue
+		}
+		args := c.arguments.String()
+		if open != nil && (!strings.HasPrefix(strings.TrimSpace(args), "{") || !json.Valid([]byte(args))) {
+			continue
+		}
+		c.over = true
+		if err := t.call(models.Item{Kind: models.Call, CallID: c.id, Name: c.name, Arguments: args}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end takes the reason for which the reply is over.
+func (t *talk) end(reason string) error {
+	switch reason {
+	case "length", "max_tokens":
+		return &told{short: "max_output_tokens"}
+	case "content_filter":
+		return &told{short: reason}
+	case "error", "insufficient_system_resource":
+		return &told{event: []byte(`{"error":{"code":"` + reason + `","message":"finish_reason: ` + reason + `"}}`)}
+	}
+	if err := t.endThought(); err != nil {
+		return err
+	}
+	if err := t.endText(); err != nil {
+		return err
+	}
+	if err := t.endCalls(nil); err != nil {
+		return err
+	}
+	t.finished, t.phase = true, models.AfterLastItem
+	return nil
+}
+
+func (t *talk) complete() error { return t.finish(t.usage.usage()) }
+
+// wholeChat takes a reply in one piece.
+func (a *attempt) wholeChat(c *chunk) error {
+	t := &talk{attempt: a}
+	for i := range c.Choices {
+		c.Choices[i].Delta = c.Choices[i].Message
+	}
+	if err := t.chunk(c); err != nil {
+		return err
+	}
+	if !t.finished {
+		return diagnose.ErrUnended
+	}
+	return t.complete()
+}

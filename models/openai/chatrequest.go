@@ -1,0 +1,222 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"belay/models"
+)
+
+type chatMessage struct {
+	Role    string     `json:"role"`
+	Content any        `json:"content"` // a string, parts, or null beside calls
+	Calls   []chatCall `json:"tool_calls,omitempty"`
+	CallID  string     `json:"tool_call_id,omitempty"`
+
+	// What the same target thought before its calls. Some of them refuse the
+	// calls without it.
+	Thought  *string         `json:"reasoning_content,omitempty"`
+	Thinking *string         `json:"reasoning,omitempty"`
+	Details  json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+type chatCall struct {
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function chatFunc `json:"function"`
+}
+
+type chatFunc struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type chatTool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+func (a *attempt) chatBody(req models.Request) ([]byte, error) {
+	var o object
+	o.set("model", a.target.Model)
+	messages, err := a.messages(req)
+	if err != nil {
+		return nil, err
+	}
+	o.set("messages", messages)
+	if len(req.Tools) > 0 {
+		tools := make([]chatTool, len(req.Tools))
+		for i, t := range req.Tools {
+			tools[i].Type = "function"
+			f := &tools[i].Function
+			f.Name, f.Description, f.Parameters = t.Name, t.Description, schema(t)
+		}
+		o.set("tools", tools)
+	}
+	// Endpoints other than OpenAI's know only the old name of the limit, and
+	// some refuse fields that they do not know.
+	theirs := a.isOpenAI()
+	if req.MaxOutput > 0 {
+		name := "max_tokens"
+		if theirs {
+			name = "max_completion_tokens"
+		}
+		o.set(name, req.MaxOutput)
+	}
+	if req.Effort != "" {
+		o.set("reasoning_effort", req.Effort)
+	}
+	if req.CacheKey != "" && theirs {
+		o.set("prompt_cache_key", req.CacheKey)
+	}
+	if !req.Whole {
+		o.set("stream", true)
+		o.set("stream_options", map[string]bool{"include_usage": true})
+	}
+	return o.bytes()
+}
+
+func (a *attempt) isOpenAI() bool {
+	u, err := url.Parse(a.provider.BaseURL)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
+}
+
+// dialogue turns items into messages: an assistant's words and calls become
+// one message, and nothing may stand between calls and their outputs.
+type dialogue struct {
+	a       *attempt
+	out     []*chatMessage
+	current *chatMessage // the assistant message still being built
+	thought []models.Item
+	waiting int // calls without an output so far
+	later   []*chatMessage
+}
+
+func (a *attempt) messages(req models.Request) ([]*chatMessage, error) {
+	d := &dialogue{a: a}
+	if req.Instructions != "" {
+		d.out = append(d.out, &chatMessage{Role: "system", Content: req.Instructions})
+	}
+	for i := range req.Items {
+		if err := d.add(&req.Items[i]); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i+1, err)
+		}
+	}
+	d.out = append(d.out, d.later...)
+	return d.out, nil
+}
+
+func (d *dialogue) add(it *models.Item) error {
+	switch it.Kind {
+	case models.Reasoning:
+		if it.Origin == d.a.origin {
+			d.thought = append(d.thought, *it)
+		}
+	case models.Message:
+		d.message(it)
+	case models.Call:
+		d.call(it)
+	case models.Output:
+		d.output(it)
+	default:
+		return fmt.Errorf("unknown kind %q", it.Kind)
+	}
+	return nil
+}
+
+func (d *dialogue) message(it *models.Item) {
+	m := &chatMessage{Content: it.Text}
+	switch it.Role {
+	case models.Assistant:
+		m.Role = "assistant"
+	case models.Developer:
+		m.Role = "system"
+	default:
+		m.Role = "user"
+		d.thought = nil
+	}
+	if len(it.Images) > 0 && it.Role != models.Assistant {
+		m.Content = chatParts(it.Text, it.Images)
+	}
+	if d.waiting > 0 {
+		d.later = append(d.later, m)
+		return
+	}
+	d.out = append(d.out, m)
+	d.current = nil
+	if it.Role == models.Assistant {
+		d.current = m
+	}
+}
+
+func (d *dialogue) call(it *models.Item) {
+	if d.current == nil {
+		d.current = &chatMessage{Role: "assistant"}
+		d.out = append(d.out, d.current)
+	}
+	args := it.Arguments
+	if !json.Valid([]byte(args)) {
+		// Several servers parse the arguments of the whole history and fail.
+		b, err := json.Marshal(map[string]string{"invalid_arguments": args})
+		if err != nil {
+			b = []byte("{}")
+		}
+		args = string(b)
+	}
+	d.current.Calls = append(d.current.Calls, chatCall{ID: it.CallID, Type: "function", Function: chatFunc{it.Name, args}})
+	if d.current.Content == "" {
+		d.current.Content = nil
+	}
+	for _, t := range d.thought {
+		d.current.think(t.Raw)
+	}
+	d.thought = nil
+	d.waiting++
+}
+
+// think puts the fields of a reasoning item back where they came from.
+func (m *chatMessage) think(raw json.RawMessage) {
+	var t struct {
+		Content   *string         `json:"reasoning_content"`
+		Reasoning *string         `json:"reasoning"`
+		Details   json.RawMessage `json:"reasoning_details"`
+	}
+	if json.Unmarshal(raw, &t) == nil {
+		m.Thought, m.Thinking, m.Details = t.Content, t.Reasoning, t.Details
+	}
+}
+
+func (d *dialogue) output(it *models.Item) {
+	d.out = append(d.out, &chatMessage{Role: "tool", CallID: it.CallID, Content: it.Text})
+	d.current = nil
+	if len(it.Images) > 0 {
+		// A tool's message holds only text here; the pictures follow.
+		d.later = append(d.later, &chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)})
+	}
+	if d.waiting--; d.waiting <= 0 {
+		d.waiting = 0
+		d.out = append(d.out, d.later...)
+		d.later = nil
+	}
+}
+
+func chatParts(text string, images []models.Image) []wirePart {
+	var out []wirePart
+	if text != "" {
+		out = append(out, wirePart{Type: "text", Text: &text})
+	}
+	for _, img := range images {
+		out = append(out, wirePart{Type: "image_url", ImageURL: wireURL{dataURL(img)}})
+	}
+	return out
+}

@@ -1,0 +1,236 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/openai/openai-go/v3/responses"
+
+	"belay/models"
+	"belay/models/diagnose"
+)
+
+// Bounds on what is read at once, in bytes.
+const (
+	maxPage  = 1 << 20  // of a reply that is no reply
+	maxWhole = 64 << 20 // of a reply in one piece
+)
+
+// errTaken keeps the SDK from looking at a response that we read ourselves.
+var errTaken = errors.New("taken")
+
+// send makes the HTTP request and returns at the headers.
+func (a *attempt) send(body []byte, req models.Request) (*http.Response, error) {
+	if a.origin.API == models.Chat {
+		return a.sendChat(body, req)
+	}
+	var res *http.Response
+	opts := []option.RequestOption{
+		option.WithBaseURL(a.provider.BaseURL),
+		option.WithHTTPClient(a.c.http),
+		option.WithMaxRetries(0),
+		option.WithRequestBody("application/json", body),
+		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			a.headers(r.Header, req)
+			var err error
+			// The SDK would lose bodies that are not JSON, statuses whose error
+			// is a string, and everything about a stream that just ends.
+			if res, err = next(r); err != nil {
+				return nil, err
+			}
+			return nil, errTaken
+		}),
+	}
+	if a.provider.Key != "" {
+		opts = append(opts, option.WithAPIKey(a.provider.Key))
+	}
+	if u, err := url.Parse(a.provider.BaseURL); err == nil {
+		for k, vs := range u.Query() {
+			for _, v := range vs {
+				opts = append(opts, option.WithQueryAdd(k, v))
+			}
+		}
+	}
+	service := responses.NewResponseService(opts...)
+	_, err := service.New(a.ctx, responses.ResponseNewParams{})
+	if res != nil {
+		return res, nil
+	}
+	return nil, err
+}
+
+// sendChat is send for Chat Completions, which live in the SDK's root package;
+// importing that would cost minutes of building.
+func (a *attempt) sendChat(body []byte, req models.Request) (*http.Response, error) {
+	r, err := a.request(http.MethodPost, "chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	a.headers(r.Header, req)
+	return a.c.http.Do(r)
+}
+
+func (a *attempt) request(method, path string, body io.Reader) (*http.Request, error) {
+	u, err := url.Parse(a.provider.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse base_url: %w", err)
+	}
+	r, err := http.NewRequestWithContext(a.ctx, method, u.JoinPath(path).String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	if a.provider.Key != "" {
+		r.Header.Set("Authorization", "Bearer "+a.provider.Key)
+	}
+	return r, nil
+}
+
+// headers says honestly who asks.
+func (a *attempt) headers(h http.Header, req models.Request) {
+	for k := range h {
+		if strings.HasPrefix(k, "X-Stainless-") {
+			delete(h, k)
+		}
+	}
+	h.Set("User-Agent", a.c.agent)
+	h.Set("Accept", "text/event-stream")
+	if req.Whole {
+		h.Set("Accept", "application/json")
+	}
+	h.Set("X-Client-Request-Id", a.trace)
+	if req.Operation != "" {
+		h.Set("X-Belay-Operation", req.Operation)
+	}
+	for k, v := range a.provider.Headers {
+		h.Set(k, v)
+	}
+}
+
+type form int
+
+const (
+	formStream  form = iota
+	formJSON         // a reply, or an error, in one piece
+	formForeign      // a page, or nothing that a model sends
+)
+
+// sniff looks at the first bytes, because content types lie: streams come
+// without one, errors come as text, and pages come with status 200.
+func (a *attempt) sniff() (*bufio.Reader, form, error) {
+	in := bufio.NewReaderSize(counted{a.res.Body, &a.bytes}, 32<<10)
+	if a.status < 200 || a.status > 299 {
+		return in, formForeign, nil
+	}
+	a.wait()
+	defer a.rest()
+	for {
+		b, err := in.Peek(1)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return in, formStream, nil // empty: the reader of streams says so
+			}
+			return in, formForeign, err
+		}
+		if strings.IndexByte(" \t\r\n\xef\xbb\xbf", b[0]) < 0 {
+			break
+		}
+		_, _ = in.Discard(1)
+	}
+	first, _ := in.Peek(5)
+	for _, field := range []string{":", "data:", "event", "id:", "retry"} {
+		if bytes.HasPrefix(first, []byte(field)) {
+			return in, formStream, nil
+		}
+	}
+	if first[0] == '{' || first[0] == '[' {
+		return in, formJSON, nil
+	}
+	return in, formForeign, nil
+}
+
+// readForeign reads a reply that no model sent, or one with a bad status.
+func (a *attempt) readForeign(in io.Reader) error {
+	a.wait()
+	defer a.rest()
+	body, err := io.ReadAll(io.LimitReader(in, maxPage))
+	if err != nil && len(body) == 0 && (a.parent.Err() != nil || a.status < 300) {
+		return err
+	}
+	return &told{body: body}
+}
+
+// stream reads events until the first that is over.
+type stream struct {
+	a    *attempt
+	dec  ssestream.Decoder
+	tail *ender
+}
+
+func (a *attempt) stream(in io.Reader) *stream {
+	tail := &ender{r: in}
+	return &stream{a: a, tail: tail, dec: ssestream.NewDecoder(&http.Response{Body: io.NopCloser(tail)})}
+}
+
+// next gives the data of the next event, or io.EOF.
+func (s *stream) next() ([]byte, error) {
+	s.a.wait()
+	ok := s.dec.Next()
+	s.a.rest()
+	if ok {
+		s.a.events++
+		return s.dec.Event().Data, nil
+	}
+	err := s.dec.Err()
+	switch {
+	case err == nil:
+		return nil, io.EOF
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%w: a line of more than 32 MiB", diagnose.ErrMalformed)
+	}
+	return nil, err
+}
+
+// broken names an event that cannot be read: a torn one at the very end is a
+// reply that ended early.
+func (s *stream) broken(err error) error {
+	if s.tail.over {
+		return fmt.Errorf("%w: in the midst of an event", diagnose.ErrUnended)
+	}
+	return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
+}
+
+// ender adds an empty line to the end of a stream, so that a last event whose
+// empty line is missing is seen.
+type ender struct {
+	r    io.Reader
+	over bool
+	sent int
+}
+
+func (e *ender) Read(p []byte) (int, error) {
+	if !e.over {
+		n, err := e.r.Read(p)
+		if !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		e.over = true
+		if n > 0 {
+			return n, nil
+		}
+	}
+	n := copy(p, "\n\n"[e.sent:])
+	e.sent += n
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}

@@ -1,0 +1,146 @@
+// Package openai decides how a request goes over the wire to an
+// OpenAI-compatible endpoint, and what of the reply can be relied on.
+//
+// It makes exactly one attempt: it never retries, waits for room or switches.
+// A reply counts only when its terminal event has come. Until then its words
+// are shown as deltas, and an item is handed over as done only when the
+// endpoint has finished it.
+//
+// The phase of a fault is "before first event" until the reply's contents
+// begin: the events that merely acknowledge a request do not count.
+package openai
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"net/http"
+	"time"
+
+	"belay/models"
+	"belay/models/diagnose"
+)
+
+// Limits on silence. Each runs from one decoded event to the next; comments
+// and unfinished lines do not extend it. A field of 0 takes the default.
+type Limits struct {
+	First     time.Duration // until the headers, and from there until the first event; 300 s
+	Reasoning time.Duration // while the model reasons; 300 s
+	Text      time.Duration // between any other events; 120 s
+	Local     time.Duration // the least First of a local endpoint, which may have to load the model; 120 s
+}
+
+// Options for New. Only Providers is needed.
+type Options struct {
+	Providers []models.Provider
+	HTTP      *http.Client     // nil: one without a total time limit, for streams may last
+	ID        func() string    // makes trace ids and missing call ids; nil: random UUIDs
+	Now       func() time.Time // nil: time.Now
+	Version   string           // of belay, for the User-Agent
+	Limits    Limits
+}
+
+// Client makes single attempts. It may be used by many goroutines.
+type Client struct {
+	providers map[string]models.Provider
+	names     []string
+	http      *http.Client
+	id        func() string
+	now       func() time.Time
+	agent     string
+	limits    Limits
+}
+
+var _ models.Client = (*Client)(nil)
+
+// New makes a client for the given providers. It opens no connection.
+func New(o Options) *Client {
+	c := &Client{
+		providers: map[string]models.Provider{}, id: o.ID, now: o.Now, agent: "belay/" + o.Version,
+		limits: Limits{First: 300 * time.Second, Reasoning: 300 * time.Second, Text: 120 * time.Second, Local: 120 * time.Second},
+	}
+	for _, p := range o.Providers {
+		c.providers[p.Name] = p
+		c.names = append(c.names, p.Name)
+	}
+	if c.id == nil {
+		c.id = uuid
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if o.Version == "" {
+		c.agent = "belay"
+	}
+	for _, l := range []struct {
+		to   *time.Duration
+		from time.Duration
+	}{{&c.limits.First, o.Limits.First}, {&c.limits.Reasoning, o.Limits.Reasoning}, {&c.limits.Text, o.Limits.Text}, {&c.limits.Local, o.Limits.Local}} {
+		if l.from > 0 {
+			*l.to = l.from
+		}
+	}
+	c.http = &http.Client{Transport: transport()}
+	if o.HTTP != nil {
+		own := *o.HTTP
+		c.http = &own
+	}
+	if c.http.CheckRedirect == nil {
+		// A redirected model endpoint is a mistake or a sign-in page; the key
+		// does not go there.
+		c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	return c
+}
+
+func transport() http.RoundTripper {
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        20,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 15 * time.Second,
+	}
+}
+
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails, says crypto/rand
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// Stream makes one attempt; see [models.Client]. The error of the last pair is
+// always a *models.Fault.
+func (c *Client) Stream(ctx context.Context, target models.Target, req models.Request) iter.Seq2[models.Chunk, error] {
+	return func(yield func(models.Chunk, error) bool) {
+		a, fault := c.attempt(ctx, target)
+		if fault != nil {
+			yield(nil, fault)
+			return
+		}
+		defer a.close()
+		a.yield = yield
+		if err := a.run(req); err != nil && !errors.Is(err, errLeft) {
+			yield(nil, a.fault(err))
+		}
+	}
+}
+
+// provider finds the target's provider or says what is wrong with it.
+func (c *Client) provider(target models.Target) (models.Provider, *models.Fault) {
+	p, ok := c.providers[target.Provider]
+	if ok {
+		return p, nil
+	}
+	return p, &models.Fault{
+		Kind: models.KindModel, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target,
+		Code: "unknown_provider", Message: fmt.Sprintf("there is no provider %q in the settings", target.Provider),
+		Hint:    fmt.Sprintf("Add [providers.%s] to the settings, or correct the name before the slash.", target.Provider),
+		Nearest: diagnose.Nearest(target.Provider, c.names),
+	}
+}

@@ -1,0 +1,98 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"belay/models"
+)
+
+// words is a string field that may also hold null, or something else that is
+// then ignored.
+type words string
+
+func (w *words) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, (*string)(w))
+	}
+	return nil
+}
+
+// decode reads an event. Fields of the wrong type are left empty: endpoints
+// differ in what they think of as a number.
+func decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return nil
+	}
+	return err
+}
+
+// given says whether a JSON field is there and not null.
+func given(raw json.RawMessage) bool {
+	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
+}
+
+// isWrapper says whether a call is one that wraps several. Some models write
+// it, although no such tool was offered.
+func (a *attempt) isWrapper(name string) bool {
+	switch name {
+	case "parallel", "multi_tool_use.parallel", "multi_tool_use_parallel":
+		return !a.tools[name]
+	}
+	return false
+}
+
+// unwrap turns such a call into the calls that it stands for, if all of them
+// are for tools that were offered.
+func (a *attempt) unwrap(call models.Item) []models.Item {
+	if !a.isWrapper(call.Name) {
+		return nil
+	}
+	var args struct {
+		Uses []struct {
+			Name       string          `json:"recipient_name"`
+			Parameters json.RawMessage `json:"parameters"`
+		} `json:"tool_uses"`
+	}
+	if json.Unmarshal([]byte(call.Arguments), &args) != nil {
+		return nil
+	}
+	var calls []models.Item
+	for i, use := range args.Uses {
+		name := strings.TrimPrefix(use.Name, "functions.")
+		if !a.tools[name] {
+			return nil
+		}
+		var compact bytes.Buffer
+		if json.Compact(&compact, use.Parameters) != nil || !given(compact.Bytes()) {
+			compact.Reset()
+			compact.WriteString("{}")
+		}
+		calls = append(calls, models.Item{
+			Kind: models.Call, CallID: fmt.Sprintf("%s_%d", call.CallID, i+1), Name: name, Arguments: compact.String(),
+		})
+	}
+	return calls
+}
+
+// call hands a finished call over, unwrapped if it wraps several.
+func (a *attempt) call(it models.Item) error {
+	if several := a.unwrap(it); len(several) > 0 {
+		for _, one := range several {
+			if err := a.done(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if it.CallID == "" {
+		it.CallID = "call_" + a.c.id()
+		it.Raw = nil // it lacks the id that its output will name
+	}
+	return a.done(it)
+}
