@@ -18,6 +18,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -156,6 +157,10 @@ func unanswered(ev Evidence) models.Kind {
 // isNetwork says whether err comes from the connection rather than from what
 // was said over it.
 func isNetwork(err error) bool {
+	var address *url.Error
+	if errors.As(err, &address) && address.Op == "parse" {
+		return false // net/url and net/http share this type
+	}
 	var op net.Error
 	var record tls.RecordHeaderError
 	var verify *tls.CertificateVerificationError

@@ -37,6 +37,7 @@ type attempt struct {
 	target   models.Target
 	origin   models.Origin
 	tools    map[string]bool // the names offered
+	calls    map[string]bool // ids of calls, those in the history included
 	trace    string
 	yield    func(models.Chunk, error) bool
 
@@ -85,9 +86,14 @@ func (a *attempt) close() {
 
 // run sends the request and reads the reply.
 func (a *attempt) run(req models.Request) error {
-	a.tools = map[string]bool{}
+	a.tools, a.calls = map[string]bool{}, map[string]bool{}
 	for _, t := range req.Tools {
 		a.tools[t.Name] = true
+	}
+	for i := range req.Items {
+		if req.Items[i].Kind == models.Call {
+			a.calls[req.Items[i].CallID] = true
+		}
 	}
 	body, err := a.body(req)
 	if err != nil {

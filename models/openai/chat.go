@@ -30,12 +30,37 @@ type chunk struct {
 
 // said is the content of a chunk.
 type said struct {
-	Content          words           `json:"content"`
+	Content          content         `json:"content"`
 	Refusal          words           `json:"refusal"`
 	ReasoningContent words           `json:"reasoning_content"`
 	Reasoning        words           `json:"reasoning"`
 	Details          json.RawMessage `json:"reasoning_details"`
 	Calls            []saidCall      `json:"tool_calls"`
+}
+
+// content is a string, or a list of parts of which some are thoughts (Mistral).
+type content struct{ text, thought string }
+
+func (c *content) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		return json.Unmarshal(b, &c.text)
+	}
+	var parts []struct {
+		Text     words `json:"text"`
+		Thinking []struct {
+			Text words `json:"text"`
+		} `json:"thinking"`
+	}
+	if err := decode(b, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		c.text += string(p.Text)
+		for _, t := range p.Thinking {
+			c.thought += string(t.Text)
+		}
+	}
+	return nil
 }
 
 type saidCall struct {
@@ -156,7 +181,7 @@ func (t *talk) said(s *said) error {
 	if t.finished {
 		return nil
 	}
-	if piece := cmp.Or(s.ReasoningContent, s.Reasoning); piece != "" {
+	if piece := cmp.Or(s.ReasoningContent, s.Reasoning, words(s.Content.thought)); piece != "" {
 		t.field = "reasoning"
 		if s.ReasoningContent != "" {
 			t.field = "reasoning_content"
@@ -171,8 +196,8 @@ func (t *talk) said(s *said) error {
 			t.details = append(t.details, list...)
 		}
 	}
-	if piece := s.Content + s.Refusal; piece != "" {
-		if err := t.speak(string(piece)); err != nil {
+	if piece := s.Content.text + string(s.Refusal); piece != "" {
+		if err := t.speak(piece); err != nil {
 			return err
 		}
 	}

@@ -84,15 +84,19 @@ func (a *attempt) unwrap(call models.Item) []models.Item {
 func (a *attempt) call(it models.Item) error {
 	if several := a.unwrap(it); len(several) > 0 {
 		for _, one := range several {
+			a.calls[one.CallID] = true
 			if err := a.done(one); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if it.CallID == "" {
+	if it.CallID == "" || a.calls[it.CallID] {
+		// Some servers give none, some begin to count anew in every reply; the
+		// outputs must be told apart all the same.
 		it.CallID = "call_" + a.c.id()
 		it.Raw = nil // it lacks the id that its output will name
 	}
+	a.calls[it.CallID] = true
 	return a.done(it)
 }
