@@ -5,6 +5,7 @@ package plain
 import (
 	"cmp"
 	"fmt"
+	"io"
 
 	"belay/models"
 	"belay/session"
@@ -72,4 +73,17 @@ func Describe(f *models.Fault) string {
 		s += " [request " + theme.Line(f.RequestID) + "]"
 	}
 	return s
+}
+
+// Clean returns a writer that passes text on as theme.Sanitize leaves it.
+// Each Write must hold whole characters.
+func Clean(w io.Writer) io.Writer { return cleaner{w} }
+
+type cleaner struct{ w io.Writer }
+
+func (c cleaner) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.w, theme.Sanitize(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

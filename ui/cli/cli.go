@@ -1,0 +1,265 @@
+// Package cli decides what the command line means: which command runs, what it
+// prints, and with which code belay ends.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"belay/models"
+	"belay/session"
+	"belay/session/engine"
+	"belay/session/store"
+)
+
+// Deps are what the commands work with. Main gives them.
+type Deps struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Dir      string // the working folder
+	Version  string
+	Now      func() time.Time
+	NewID    func() string
+	// Width is the number of columns if a stream is a terminal, else 0.
+	Width func(stream any) int
+	Env   func(string) (string, bool)
+
+	// Connect opens the data, the models and the engine.
+	Connect func(ctx context.Context, c Choice) (*House, error)
+	// Data opens the data alone, for commands that only look at or file sessions.
+	Data func(ctx context.Context, readOnly bool) (*store.Store, error)
+	// DataDir is the folder of the data.
+	DataDir func() (string, error)
+	// Screen opens the full screen.
+	Screen func(ctx context.Context, c Choice, s Screen) error
+	// Settings are the texts that belay config prints.
+	Settings Settings
+}
+
+// Choice is what the command line says about models and permissions; empty
+// fields leave it to the settings.
+type Choice struct {
+	Project   string
+	Tier      string
+	Approve   string
+	Rehearsal string // a script; its models take the place of the real ones
+	What      string // the kind of program, for others that want the same session
+	Alone     bool   // nobody can answer questions
+	Trust     bool   // the project's settings and AGENTS.md may be read
+	Data      string // another data folder; for the demo
+}
+
+// Screen is what the full screen opens with.
+type Screen struct {
+	Session session.ID
+	Picker  bool
+	Prompt  string // sent at once
+	Banner  string
+}
+
+// House is what Connect opens.
+type House struct {
+	Store  *store.Store
+	Engine *engine.Engine
+	Ladder []time.Duration
+	Close  func() error
+}
+
+// Settings are the answers of belay config.
+type Settings interface {
+	// Paths lists the settings files in the order they are read, with whether
+	// each exists.
+	Paths(project string) (string, error)
+	// Show lists every setting, its value and where it comes from.
+	Show(ctx context.Context, project string) (string, error)
+	// Example is a settings file with every key explained.
+	Example() string
+	// Check reads the settings and reports all faults at once.
+	Check(ctx context.Context, project string) (string, error)
+}
+
+// Run carries out a command line and returns the exit code.
+func Run(ctx context.Context, d Deps, args []string) int {
+	root := d.root()
+	root.SetArgs(args)
+	root.SetIn(d.In)
+	root.SetOut(d.Out)
+	root.SetErr(d.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	code := exitOf(err)
+	var told *toldError
+	if !errors.As(err, &told) {
+		fmt.Fprintln(d.Err, "belay: "+message(err))
+	}
+	return code
+}
+
+// global are the flags of every command that works in a project.
+type global struct {
+	dir, tier, approve string
+	rehearsal          string
+	trust              bool
+}
+
+func (d Deps) root() *cobra.Command {
+	var g global
+	var last bool
+	var resume string
+	root := &cobra.Command{
+		Use:   "belay",
+		Short: "A terminal coding agent that keeps the work when the model gives way",
+		Long: `belay drives coding sessions against OpenAI-compatible models. When a model is
+at capacity it waits, switches or parks in the open, and goes on from the last
+thing that was really done.
+
+Without a command it opens the full screen.`,
+		Example: `  belay                      a new session in this folder
+  belay -c                   go on with the last session of this folder
+  belay -r                   pick a session
+  belay run "fix the test"   without a screen
+  belay --rehearsal          everything, with a scripted model and no account`,
+		Args:          cobra.NoArgs,
+		Version:       d.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.screen(cmd.Context(), g, last, resume, cmd.Flags().Changed("resume"))
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetVersionTemplate("belay {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{err: err, help: cmd.CommandPath() + " --help"}
+	})
+	p := root.PersistentFlags()
+	p.StringVarP(&g.dir, "dir", "C", "", "work in this folder instead of the current one")
+	root.Flags().BoolVarP(&last, "continue", "c", false, "go on with the last session of this folder")
+	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an id, pick one")
+	root.Flags().Lookup("resume").NoOptDefVal = pick
+	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model, your own script or the built-in one")
+	root.Flags().Lookup("rehearsal").NoOptDefVal = builtIn
+	d.modelFlags(root, &g)
+	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.config(&g), d.demo(), d.rehearse(), d.reaper())
+	for _, c := range append(root.Commands(), root) {
+		checkArgs(c)
+	}
+	return root
+}
+
+// Values of flags that may stand without one.
+const (
+	pick    = "\x00pick"
+	builtIn = "\x00built-in"
+)
+
+func (d Deps) modelFlags(c *cobra.Command, g *global) {
+	c.Flags().StringVar(&g.tier, "tier", "", "heavy, medium or light")
+	c.Flags().StringVar(&g.approve, "approve", "", "what runs without asking: ask (reading), edits (and file changes), all")
+	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml and AGENTS.md")
+}
+
+// choice turns the global flags into a Choice.
+func (d Deps) choice(g global, what string) (Choice, error) {
+	if g.tier != "" {
+		if _, err := models.ParseTier(g.tier); err != nil {
+			return Choice{}, &usageError{err: err}
+		}
+	}
+	switch session.Mode(g.approve) {
+	case "", session.Ask, session.Edits, session.All:
+	default:
+		return Choice{}, &usageError{err: fmt.Errorf("unknown approval mode %q: use ask, edits or all", g.approve)}
+	}
+	dir, err := d.project(g)
+	if err != nil {
+		return Choice{}, err
+	}
+	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Rehearsal: g.rehearsal, Trust: g.trust, What: what}, nil
+}
+
+// screen opens the full screen on a new session, the last one, or a chosen one.
+func (d Deps) screen(ctx context.Context, g global, last bool, resume string, asked bool) error {
+	c, err := d.choice(g, "screen")
+	if err != nil {
+		return err
+	}
+	if last && asked {
+		return &usageError{err: errors.New("-c and -r exclude each other")}
+	}
+	if d.Width(d.In) == 0 || d.Width(d.Out) == 0 {
+		return &usageError{err: errors.New("the full screen needs a terminal; without one use `belay run`")}
+	}
+	var s Screen
+	switch {
+	case last:
+		s.Session, err = d.last(ctx, c.Project)
+	case asked && resume == pick:
+		s.Picker = true
+	case asked:
+		var found session.Session
+		if found, err = d.find(ctx, resume); err == nil {
+			s.Session, c.Project = found.ID, found.Project
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if c.Rehearsal != "" {
+		s.Banner = "rehearsal: replies are scripted"
+	}
+	return d.Screen(ctx, c, s)
+}
+
+// last finds the session that -c means. No session is an error: silently
+// beginning a new one would hide that the old one is gone.
+func (d Deps) last(ctx context.Context, project string) (session.ID, error) {
+	st, err := d.Data(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	defer st.Close()
+	s, ok, err := st.Last(ctx, project)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", &usageError{err: fmt.Errorf("there is no session of %s to go on with", project), help: "belay, for a new one, or belay -r, to pick one of another folder"}
+	}
+	return s.ID, nil
+}
+
+func (d Deps) find(ctx context.Context, prefix string) (session.Session, error) {
+	st, err := d.Data(ctx, true)
+	if err != nil {
+		return session.Session{}, err
+	}
+	defer st.Close()
+	return st.Find(ctx, prefix)
+}
+
+// checkArgs turns wrong arguments into usage errors, for the exit code.
+func checkArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				words := strings.Split(err.Error(), "\n")
+				return &usageError{err: errors.New(words[0]), help: cmd.CommandPath() + " --help"}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		if c.HasParent() {
+			checkArgs(sub)
+		}
+	}
+}
