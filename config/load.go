@@ -1,0 +1,270 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Sources are where settings come from. Every field may be empty.
+type Sources struct {
+	UserFile    string // see File; one that does not exist is no fault
+	Named       bool   // the user named UserFile, so that it must exist
+	ProjectFile string // .belay.toml in the workspace
+	Trusted     bool   // the project's file is only read when the user trusts the folder
+
+	ReadFile func(name string) ([]byte, error)         // nil: os.ReadFile
+	Env      func(name string) (value string, ok bool) // nil: no environment
+	Flags    map[string]string                         // key such as "tiers.default" -> value as typed
+
+	// Providers names what the catalogue knows, for telling a slip in a tier.
+	// It is called only when a tier names one that the settings do not. Nil:
+	// any name is taken.
+	Providers func() []string
+}
+
+// ProjectFile is the name of a project's own settings in its root.
+const ProjectFile = ".belay.toml"
+
+// variables are the environment's word on settings.
+var variables = []struct{ name, key string }{
+	{"OPENAI_BASE_URL", "providers.openai.base_url"},
+}
+
+// Load merges all sources. Its error is a Faults with every fault there is; the
+// settings are then of no use.
+func Load(from Sources) (Settings, error) {
+	l := loader{settings: Defaults(), from: from}
+	if from.ReadFile == nil {
+		l.from.ReadFile = os.ReadFile
+	}
+	if from.UserFile != "" {
+		l.file(Origin{Source: "user file", Name: from.UserFile}, from.Named)
+	}
+	if from.ProjectFile != "" && from.Trusted {
+		l.file(Origin{Source: "project file", Name: from.ProjectFile}, false)
+	}
+	if from.Env != nil {
+		for _, v := range variables {
+			if text, ok := from.Env(v.name); ok && text != "" {
+				l.text(Origin{Source: "environment", Name: v.name}, v.key, text)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(from.Flags)) {
+		l.text(Origin{Source: "flag", Name: key}, key, from.Flags[key])
+	}
+	l.across()
+	if len(l.faults) > 0 {
+		slices.SortStableFunc(l.faults, func(a, b Fault) int {
+			return cmp.Or(cmp.Compare(rank(a.Origin.Source), rank(b.Origin.Source)), cmp.Compare(a.Origin.Line, b.Origin.Line))
+		})
+		return Settings{}, l.faults
+	}
+	return l.settings, nil
+}
+
+func rank(source string) int {
+	return slices.Index([]string{"default", "user file", "project file", "environment", "flag"}, source)
+}
+
+type loader struct {
+	settings Settings
+	from     Sources
+	faults   Faults
+}
+
+// source is what is being read.
+type source struct {
+	Origin
+	lines map[string]int // of each key, by its path; nil outside files
+	typed bool           // values are text, to be read as what the key wants
+}
+
+func (s source) at(path []string) Origin {
+	o := s.Origin
+	for n := len(path); n > 0 && o.Line == 0; n-- {
+		o.Line = s.lines[name(path[:n])]
+	}
+	return o
+}
+
+func (l *loader) fault(o Origin, key, problem, hint string) {
+	l.faults = append(l.faults, Fault{Origin: o, Key: key, Problem: problem, Hint: hint})
+}
+
+func (l *loader) file(o Origin, mustExist bool) {
+	data, err := l.from.ReadFile(o.Name)
+	if errors.Is(err, fs.ErrNotExist) && !mustExist {
+		return
+	}
+	if err != nil {
+		l.fault(o, "", "cannot be read: "+cause(err), "check the name and who may read the file")
+		return
+	}
+	tree, lines, fault := parse(data)
+	if fault != nil {
+		o.Line = fault.Origin.Line
+		l.fault(o, "", fault.Problem, fault.Hint)
+		return
+	}
+	l.apply(source{Origin: o, lines: lines}, nil, tree, reflect.ValueOf(&l.settings).Elem())
+}
+
+// cause leaves out the file's name, which the fault tells already.
+func cause(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// text sets one key from the environment or the command line.
+func (l *loader) text(o Origin, key, value string) {
+	path, err := split(key)
+	if err != nil {
+		l.fault(o, key, err.Error(), "write it like tiers.default")
+		return
+	}
+	var tree any = value
+	for _, part := range slices.Backward(path) {
+		tree = map[string]any{part: tree}
+	}
+	l.apply(source{Origin: o, typed: true}, nil, tree, reflect.ValueOf(&l.settings).Elem())
+}
+
+// apply sets dst from a parsed value and goes down into tables.
+func (l *loader) apply(from source, path []string, v any, dst reflect.Value) {
+	if setter, ok := dst.Addr().Interface().(interface{ set(any, bool) error }); ok {
+		l.leaf(from, path, func() error { return setter.set(v, from.typed) }, dst)
+		return
+	}
+	switch dst.Kind() {
+	case reflect.Struct:
+		if table, ok := l.table(from, path, v); ok {
+			l.applyStruct(from, path, table, dst)
+		}
+	case reflect.Map:
+		if table, ok := l.table(from, path, v); ok {
+			l.applyMap(from, path, table, dst)
+		}
+	default:
+		l.leaf(from, path, func() error { return assign(v, dst, from.typed) }, dst)
+	}
+}
+
+func (l *loader) table(from source, path []string, v any) (map[string]any, bool) {
+	table, ok := v.(map[string]any)
+	if !ok {
+		l.fault(from.at(path), name(path), "is a table, not "+describe(v), "write ["+name(path)+"] on a line of its own and its keys below")
+	}
+	return table, ok
+}
+
+func (l *loader) applyStruct(from source, path []string, table map[string]any, dst reflect.Value) {
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		below := append(path[:len(path):len(path)], key)
+		field, ok := fieldOf(dst, key)
+		if !ok {
+			l.fault(from.at(below), name(below), "unknown key", suggest(path, key, dst.Type()))
+			continue
+		}
+		l.apply(from, below, table[key], field)
+	}
+}
+
+func (l *loader) applyMap(from source, path []string, table map[string]any, dst reflect.Value) {
+	merged := reflect.MakeMap(dst.Type())
+	for _, key := range dst.MapKeys() {
+		merged.SetMapIndex(key, dst.MapIndex(key))
+	}
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		below := append(path[:len(path):len(path)], key)
+		if problem, hint := checkName(below); problem != "" {
+			l.fault(from.at(below), name(below), problem, hint)
+			continue
+		}
+		k := reflect.ValueOf(key)
+		element := reflect.New(dst.Type().Elem()).Elem()
+		if old := dst.MapIndex(k); old.IsValid() {
+			element.Set(old)
+		}
+		l.apply(from, below, table[key], element)
+		merged.SetMapIndex(k, element)
+	}
+	dst.Set(merged)
+}
+
+// leaf sets a value, checks it and remembers who said so. What a source may
+// not say is not set.
+func (l *loader) leaf(from source, path []string, set func() error, dst reflect.Value) {
+	at, key := from.at(path), name(path)
+	old := reflect.New(dst.Type()).Elem()
+	old.Set(dst)
+	if err := set(); err != nil {
+		l.fault(at, key, err.Error(), wanted(dst.Type()))
+		return
+	}
+	problem, hint := check(path, dst)
+	if problem == "" && from.Source == "project file" {
+		problem, hint = forProject(path, old, dst)
+	}
+	if problem != "" {
+		dst.Set(old)
+		l.fault(at, key, problem, hint)
+		return
+	}
+	l.settings.origins[key] = at
+}
+
+// fieldOf finds the field of a struct by its name in files.
+func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
+	for i := range v.NumField() {
+		if tag := v.Type().Field(i).Tag.Get("toml"); tag == key {
+			return v.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+// keysOf lists the names that a table of a type may hold.
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for i := range t.NumField() {
+		if tag := t.Field(i).Tag.Get("toml"); tag != "" {
+			keys = append(keys, tag)
+		}
+	}
+	return keys
+}
+
+// suggest names the known key that is nearest, in this table or in another.
+func suggest(path []string, key string, t reflect.Type) string {
+	if near := nearest(key, keysOf(t)); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	root := reflect.TypeFor[Settings]()
+	for i := range root.NumField() {
+		f := root.Field(i)
+		in := f.Type
+		table := f.Tag.Get("toml")
+		if in.Kind() == reflect.Map {
+			in, table = in.Elem(), table+".NAME"
+		}
+		if in.Kind() == reflect.Struct && in != t && slices.Contains(keysOf(in), key) {
+			return fmt.Sprintf("it belongs into [%s]", table)
+		}
+	}
+	where := "here"
+	if len(path) > 0 {
+		where = "in [" + name(path) + "]"
+	}
+	return "known " + where + ": " + strings.Join(keysOf(t), ", ")
+}

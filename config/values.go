@@ -1,0 +1,286 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var durationType = reflect.TypeFor[time.Duration]()
+
+// assign puts a parsed value into dst; typed values are text whatever dst is.
+func assign(v any, dst reflect.Value, typed bool) error {
+	if dst.Kind() == reflect.Pointer {
+		fresh := reflect.New(dst.Type().Elem())
+		if err := assign(v, fresh.Elem(), typed); err != nil {
+			return err
+		}
+		dst.Set(fresh)
+		return nil
+	}
+	if text, ok := v.(string); ok && typed {
+		v = read(text, dst.Type())
+	}
+	switch {
+	case dst.Type() == durationType:
+		text, ok := v.(string)
+		if !ok {
+			return mismatch(v)
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("%q is not a length of time", text)
+		}
+		dst.SetInt(int64(d))
+		return nil
+	case dst.Kind() == reflect.Slice:
+		list, ok := v.([]any)
+		if !ok {
+			return mismatch(v)
+		}
+		fresh := reflect.MakeSlice(dst.Type(), len(list), len(list))
+		for i, x := range list {
+			if err := assign(x, fresh.Index(i), false); err != nil {
+				return fmt.Errorf("entry %d: %w", i+1, err)
+			}
+		}
+		dst.Set(fresh)
+		return nil
+	}
+	return scalar(v, dst)
+}
+
+func scalar(v any, dst reflect.Value) error {
+	switch v := v.(type) {
+	case string:
+		if dst.Kind() == reflect.String {
+			dst.SetString(v)
+			return nil
+		}
+	case bool:
+		if dst.Kind() == reflect.Bool {
+			dst.SetBool(v)
+			return nil
+		}
+	case int64:
+		switch {
+		case dst.CanInt() && !dst.OverflowInt(v):
+			dst.SetInt(v)
+			return nil
+		case dst.CanFloat():
+			dst.SetFloat(float64(v))
+			return nil
+		}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return errors.New("is not a finite number")
+		}
+		if dst.CanFloat() {
+			dst.SetFloat(v)
+			return nil
+		}
+	}
+	return mismatch(v)
+}
+
+// read makes of typed text what a file would hold; what does not fit stays
+// text, and is refused as such.
+func read(text string, t reflect.Type) any {
+	switch {
+	case t == durationType:
+		return text
+	case t.Kind() == reflect.Bool:
+		if b, err := strconv.ParseBool(text); err == nil {
+			return b
+		}
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	case t.Kind() == reflect.Float64:
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
+	case t.Kind() == reflect.Slice:
+		list := []any{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				list = append(list, part)
+			}
+		}
+		return list
+	}
+	return text
+}
+
+func mismatch(v any) error { return errors.New("cannot be " + describe(v)) }
+
+// describe names a value's kind for people.
+func describe(v any) string {
+	switch v := v.(type) {
+	case string:
+		return fmt.Sprintf("the text %.60q", v)
+	case int64, float64:
+		return fmt.Sprintf("the number %v", v)
+	case bool:
+		return fmt.Sprintf("%v", v)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a table"
+	}
+	return "a date"
+}
+
+// wanted says what a type is written like.
+func wanted(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[Budget]():
+		return `write "auto", a number of tokens, or one of both for each tier: { heavy = 200000, light = "auto" }`
+	case t == durationType:
+		return `write a number with a unit, such as "30s" or "5m"`
+	case t.Kind() == reflect.Slice && t.Elem() == durationType:
+		return `write a list such as ["30s", "2m"]`
+	case t.Kind() == reflect.Slice:
+		return `write a list such as ["a", "b"]`
+	case t.Kind() == reflect.Bool:
+		return "write true or false"
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		return "write a whole number"
+	case t.Kind() == reflect.Float64:
+		return "write a number"
+	}
+	return "write a text in quotation marks"
+}
+
+// set reads "auto", a number for all tiers, or a table with either for each.
+func (b *Budget) set(v any, typed bool) error {
+	if table, ok := v.(map[string]any); ok {
+		fresh := *b
+		for key, x := range table {
+			dst := map[string]*int64{"heavy": &fresh.Heavy, "medium": &fresh.Medium, "light": &fresh.Light}[key]
+			if dst == nil {
+				return fmt.Errorf("unknown tier %.60q", key)
+			}
+			n, err := tokens(x, typed)
+			if err != nil {
+				return err
+			}
+			*dst = n
+		}
+		*b = fresh
+		return nil
+	}
+	n, err := tokens(v, typed)
+	if err == nil {
+		*b = Budget{n, n, n}
+	}
+	return err
+}
+
+func tokens(v any, typed bool) (int64, error) {
+	if v == "auto" {
+		return 0, nil
+	}
+	if text, ok := v.(string); ok && typed {
+		v = read(text, reflect.TypeFor[int64]())
+	}
+	n, ok := v.(int64)
+	switch {
+	case !ok:
+		return 0, mismatch(v)
+	case n < 1000 || n > 100_000_000:
+		return 0, errors.New("must be auto or 1000 to 100000000")
+	}
+	return n, nil
+}
+
+// Value is a setting as it is shown to people, without secrets.
+type Value struct {
+	Key    string
+	Value  string // as it would stand in a file
+	Origin Origin
+}
+
+// Values lists all settings in the order of the example. Values of headers are
+// hidden, as are names and passwords in addresses.
+func (s Settings) Values() []Value { return s.values(nil, nil, reflect.ValueOf(s)) }
+
+func (s Settings) values(list []Value, path []string, v reflect.Value) []Value {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		if v.IsNil() {
+			return list
+		}
+		return s.values(list, path, v.Elem())
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[Budget]():
+		for i := range v.NumField() {
+			if tag := v.Type().Field(i).Tag.Get("toml"); tag != "" {
+				list = s.values(list, append(path[:len(path):len(path)], tag), v.Field(i))
+			}
+		}
+		return list
+	case v.Kind() == reflect.Map:
+		for _, key := range sortedKeys(v) {
+			list = s.values(list, append(path[:len(path):len(path)], key), v.MapIndex(reflect.ValueOf(key)))
+		}
+		return list
+	}
+	key := name(path)
+	return append(list, Value{Key: key, Value: written(v.Interface()), Origin: s.Origin(key)})
+}
+
+// written is a value in TOML.
+func written(v any) string {
+	switch v := v.(type) {
+	case Budget:
+		text := func(n int64) string {
+			if n == 0 {
+				return `"auto"`
+			}
+			return strconv.FormatInt(n, 10)
+		}
+		if v.Heavy == v.Medium && v.Medium == v.Light {
+			return text(v.Heavy)
+		}
+		return fmt.Sprintf("{ heavy = %s, medium = %s, light = %s }", text(v.Heavy), text(v.Medium), text(v.Light))
+	case time.Duration:
+		return quote(short(v))
+	case Secret:
+		return quote(v.String())
+	case string:
+		return quote(withoutUser(v))
+	case []string:
+		var parts []string
+		for _, x := range v {
+			parts = append(parts, quote(x))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case []time.Duration:
+		var parts []string
+		for _, x := range v {
+			parts = append(parts, quote(short(x)))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// short writes 5m instead of 5m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
