@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -25,7 +26,7 @@ func endGroup(pid int)  { _ = syscall.Kill(-pid, syscall.SIGTERM) }
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
 // exitCode gives a signal the number that shells give it.
-func exitCode(e *exec.ExitError) int {
+func exitCode(e *os.ProcessState) int {
 	if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
 	}

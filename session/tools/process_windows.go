@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -25,4 +26,4 @@ func killGroup(pid int) {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(pid)).Run()
 }
 
-func exitCode(e *exec.ExitError) int { return e.ExitCode() }
+func exitCode(e *os.ProcessState) int { return e.ExitCode() }

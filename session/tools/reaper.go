@@ -19,6 +19,7 @@ import (
 // however belay came to its end.
 type reaper struct {
 	command []string
+	grace   time.Duration // between asking a command to end and killing it
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -39,7 +40,7 @@ func (r *reaper) run(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
 	case err = <-done:
 	case <-ctx.Done():
 		endGroup(cmd.Process.Pid)
-		timer := time.NewTimer(shellGrace)
+		timer := time.NewTimer(r.grace)
 		select {
 		case err = <-done:
 		case <-timer.C:
@@ -52,7 +53,7 @@ func (r *reaper) run(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
 	r.tell("-", cmd.Process.Pid)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return exitCode(exit), nil
+		return exitCode(exit.ProcessState), nil
 	}
 	if errors.Is(err, exec.ErrWaitDelay) || ctx.Err() != nil {
 		err = nil // a child held the output open; it has been killed

@@ -81,7 +81,7 @@ type Set struct {
 // New returns the tools for a workspace.
 func New(o Options) (*Set, error) {
 	s := &Set{o: o, tools: map[string]tool{}, schemas: map[string]*jsonschema.Schema{}, seen: seen{hash: map[string]string{}}}
-	s.reaper = &reaper{command: o.Reaper}
+	s.reaper = &reaper{command: o.Reaper, grace: shellGrace}
 	for _, e := range all {
 		schema, err := compile(e.name, e.schema)
 		if err != nil {

@@ -1,0 +1,83 @@
+//go:build unix
+
+package tools
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// lives makes a pipe in the workspace that reads to its end only when every
+// process that opened it for writing is gone.
+func lives(t *testing.T, s *Set) (gone <-chan []byte) {
+	t.Helper()
+	path := filepath.Join(s.o.Root, "lives")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	end := make(chan []byte, 1)
+	go func() {
+		b, _ := os.ReadFile(path)
+		end <- b
+	}()
+	return end
+}
+
+func TestAStopKillsTheWholeGroup(t *testing.T) {
+	s := workspace(t, nil)
+	s.reaper.grace = 20 * time.Millisecond
+	gone := lives(t, s)
+	job, err := s.Prepare("shell", `{"command":"exec 9>lives; (trap '' TERM; sleep 300) & trap '' TERM; echo up; sleep 300"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := job.Run(ctx, func(string) { cancel() })
+	if !strings.Contains(r.Output, "stopped by the user") {
+		t.Errorf("shell = %q", r.Output)
+	}
+	<-gone
+}
+
+func TestACommandThatLeavesAChildBehindReturns(t *testing.T) {
+	s := workspace(t, nil)
+	gone := lives(t, s)
+	if _, r := call(t, s, "shell", `{"command":"exec 9>lives; sleep 300 & echo started"}`); r.Error || r.Output != "started\n" {
+		t.Errorf("shell = %+v", r)
+	}
+	<-gone
+}
+
+func TestATimeoutEndsACommand(t *testing.T) {
+	s := workspace(t, nil)
+	gone := lives(t, s)
+	r := s.shell(t.Context(), s.o.Root, "exec 9>lives; echo up; sleep 300", 200*time.Millisecond, nil)
+	if !r.Error || !strings.Contains(r.Output, "stopped after 200ms") {
+		t.Errorf("shell = %+v", r)
+	}
+	<-gone
+}
+
+func TestTheReaperEndsWhatOutlivesBelay(t *testing.T) {
+	cmd := exec.Command("sleep", "300")
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := exec.Command("true")
+	ownGroup(done)
+	if err := done.Run(); err != nil {
+		t.Fatal(err)
+	}
+	Reap(strings.NewReader(fmt.Sprintf("+%d\n+%d\n-%d\nnonsense\n-1\n+1\n", cmd.Process.Pid, done.Process.Pid, done.Process.Pid)))
+	if err := cmd.Wait(); err == nil || exitCode(cmd.ProcessState) != 137 {
+		t.Errorf("the command ended with %v, want a kill", err)
+	}
+}
