@@ -26,6 +26,9 @@ type chunk struct {
 		Finish  words `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *chatUsage `json:"usage"`
+	Groq  struct {
+		Usage *chatUsage `json:"usage"`
+	} `json:"x_groq"`
 }
 
 // said is the content of a chunk.
@@ -152,8 +155,8 @@ func (a *attempt) readChat(in io.Reader) error {
 func (t *talk) chunk(c *chunk) error {
 	t.served = cmp.Or(string(c.Model), t.served)
 	t.responseID = cmp.Or(string(c.ID), t.responseID)
-	if c.Usage != nil {
-		t.usage = c.Usage
+	if u := cmp.Or(c.Usage, c.Groq.Usage); u != nil {
+		t.usage = u
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -23,6 +24,9 @@ const (
 	maxPage  = 1 << 20  // of a reply that is no reply
 	maxWhole = 64 << 20 // of a reply in one piece
 )
+
+// errorBody is how long the body of an error may take; its status is enough.
+const errorBody = 30 * time.Second
 
 // errTaken keeps the SDK from looking at a response that we read ourselves.
 var errTaken = errors.New("taken")
@@ -160,6 +164,9 @@ func (a *attempt) sniff() (*bufio.Reader, form, error) {
 // readForeign reads a reply that no model sent, or one with a bad status.
 func (a *attempt) readForeign(in io.Reader) error {
 	a.wait()
+	if a.status > 299 {
+		a.watch.Reset(errorBody)
+	}
 	defer a.rest()
 	body, err := io.ReadAll(io.LimitReader(in, maxPage))
 	if err != nil && len(body) == 0 && (a.parent.Err() != nil || a.status < 300) {

@@ -87,8 +87,10 @@ const fullReply = `
 reasoning = "I think."
 text = "0123456789"
 calls = [{ name = "ls", arguments = { path = "." } }]
-speed = { chunk = 4, delay = "10ms" }
 `
+
+// slow makes replies come in pieces; inside a bubble only, where it costs nothing.
+const slow = "[speed]\nchunk = 4\ndelay = \"10ms\"\n"
 
 func TestFaults(t *testing.T) {
 	both := []models.API{models.Responses, models.Chat}
@@ -169,7 +171,7 @@ func TestFaults(t *testing.T) {
 		for _, api := range c.apis {
 			t.Run(fmt.Sprintf("%s, %s", c.name, api), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					server := script(t, "[[reply]]\n"+fullReply+"fault = { "+c.fault+" }\n")
+					server := script(t, slow+"[[reply]]\n"+fullReply+"fault = { "+c.fault+" }\n")
 					p := provider(api)
 					p.Local = c.local
 					req := hello()
@@ -235,7 +237,7 @@ func TestCancelKeepsItsCause(t *testing.T) {
 	for _, fault := range []string{"how='stall'", "how='stall',at='text'", "how='comments',at='arguments'"} {
 		for _, api := range []models.API{models.Responses, models.Chat} {
 			synctest.Test(t, func(t *testing.T) {
-				server := script(t, "[[reply]]\n"+fullReply+"fault={"+fault+"}\n")
+				server := script(t, slow+"[[reply]]\n"+fullReply+"fault={"+fault+"}\n")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				begin := time.Now()
 				time.AfterFunc(5*time.Second, func() { cancel(why) })
@@ -254,7 +256,7 @@ func TestCancelKeepsItsCause(t *testing.T) {
 func TestLeavingEarlyEndsTheAttempt(t *testing.T) {
 	for _, api := range []models.API{models.Responses, models.Chat} {
 		synctest.Test(t, func(t *testing.T) {
-			server := script(t, "[[reply]]\n"+fullReply)
+			server := script(t, slow+"[[reply]]\n"+fullReply)
 			for chunk, err := range client(server, provider(api)).Stream(t.Context(), target, hello()) {
 				if err != nil {
 					t.Fatal(err)
