@@ -227,7 +227,7 @@ func (l *loader) leaf(from source, path []string, set func() error, dst reflect.
 // fieldOf finds the field of a struct by its name in files.
 func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
 	for i := range v.NumField() {
-		if tag := v.Type().Field(i).Tag.Get("toml"); tag == key {
+		if tag := v.Type().Field(i).Tag.Get("toml"); tag != "" && tag == key {
 			return v.Field(i), true
 		}
 	}

@@ -51,7 +51,10 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 	} else if used {
 		return report, &Error{Kind: ErrLocked, Path: path, hint: "leave every running belay first"}
 	}
-	healthy, err := examine(ctx, dir, path)
+	healthy, err := examine(ctx, dir)
+	if errors.Is(err, ErrForeign) && recognised(path) {
+		err = nil // only the mark is damaged
+	}
 	if err != nil {
 		return report, err
 	}
@@ -79,7 +82,7 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 
 // examine reports whether the database is in order. What is no case for a
 // repair is an error.
-func examine(ctx context.Context, dir, path string) (bool, error) {
+func examine(ctx context.Context, dir string) (bool, error) {
 	s, err := Open(ctx, dir, Options{ReadOnly: true})
 	switch {
 	case errors.Is(err, ErrForeign), errors.Is(err, ErrNewer):
@@ -90,6 +93,21 @@ func examine(ctx context.Context, dir, path string) (bool, error) {
 	var verdict string
 	err = s.r.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict)
 	return err == nil && verdict == "ok", s.Close()
+}
+
+// recognised reports whether there is anything of ours in a file.
+func recognised(path string) bool {
+	r, err := openRuin(path)
+	if err != nil {
+		return false
+	}
+	defer r.close() //nolint:errcheck // it was only read
+	for _, columns := range r.rows() {
+		if e, ok := asEvent(columns); ok && e.name == "created" {
+			return true
+		}
+	}
+	return false
 }
 
 func count(ctx context.Context, dir string, report *Report) error {

@@ -67,6 +67,7 @@ func TestRuinsAreNamedAndRepaired(t *testing.T) {
 	}{
 		{"a garbled header", zero(whole, 0, 100), ErrNotDatabase, true, true},
 		{"a first page full of zeros", zero(whole, 0, 4096), ErrNotDatabase, true, true},
+		{"a garbled mark", zero(whole, 68, 72), ErrForeign, true, true},
 		{"another kind of file", []byte(strings.Repeat("once upon a time ", 1000)), ErrNotDatabase, false, false},
 		{"a few bytes", whole[:60], ErrTruncated, false, false},
 		{"cut short", whole[:len(whole)/2], ErrTruncated, false, true},
@@ -80,7 +81,7 @@ func TestRuinsAreNamedAndRepaired(t *testing.T) {
 			if !errors.Is(err, tt.open) {
 				t.Errorf("Open() = %v, want %v", err, tt.open)
 			}
-			if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || !strings.Contains(e.Hint(), "repair")) {
+			if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || !strings.Contains(e.Hint(), "repair") && tt.open != ErrForeign) {
 				t.Errorf("Open() = %v, want a hint to repair", err)
 			}
 			if err == nil {
