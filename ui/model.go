@@ -194,8 +194,11 @@ func (m *Model) adopt(s session.Session, records []session.Record) *room {
 	}
 	more := len(records) > 0 && records[0].Seq > 1
 	r.pane.Load(records, more)
-	if s.Live() {
+	switch s.Status {
+	case session.Running:
 		r.doing = "working"
+	case session.Asking:
+		r.doing = "waiting for you"
 	}
 	return r
 }

@@ -146,7 +146,7 @@ func (r *room) ticks(now time.Time) time.Duration {
 	if r.wait != nil && r.wait.Until.After(now) {
 		return 100 * time.Millisecond
 	}
-	if r.s.Live() {
+	if r.s.Live() || r.s.Status == session.Parked && r.s.Retry.After(now) {
 		return time.Second
 	}
 	for _, c := range r.tiers {

@@ -12,9 +12,13 @@ import (
 
 // Run shows the screen until the person leaves or the context ends. It
 // returns an error when the terminal fails, or what kept belay from working.
-func Run(ctx context.Context, o Options) error { return run(ctx, o) }
+func Run(ctx context.Context, o Options) error {
+	return runWith(ctx, o, func(*tea.Program) {})
+}
 
-func run(ctx context.Context, o Options, more ...tea.ProgramOption) error {
+// runWith is Run with a terminal of the caller's choice, which learns of the
+// program before it starts.
+func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...tea.ProgramOption) error {
 	ctx, stop := signal.NotifyContext(ctx, hangup...)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
@@ -22,6 +26,7 @@ func run(ctx context.Context, o Options, more ...tea.ProgramOption) error {
 	m := New(o)
 	m.ctx = ctx
 	p := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx)}, more...)...)
+	begin(p)
 	var feeding sync.WaitGroup
 	feeding.Go(func() { feed(ctx, m.ready, p.Send) })
 	_, err := p.Run()

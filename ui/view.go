@@ -175,11 +175,20 @@ func (m *Model) under(most int) []string {
 		w := *r.wait
 		w.Now, w.Tiers, w.After, w.Focused = m.o.Now(), r.tiers, r.below(), m.focus == boxed
 		box := w.View(m.theme, m.width)
+		if m.height >= 24 {
+			lines = append(lines, "")
+		}
 		lines = append(lines, box[:min(len(box), max(most-3, 4))]...)
 	}
 	lines = append(lines, m.queue(r)...)
 	if m.question.Active() && m.focus != editing {
-		room := min(max(most-len(lines)-2, 6), 4+max(most*2/3-4, 3))
+		if m.height >= 24 && len(lines) == 0 {
+			lines = append(lines, "")
+		}
+		room := max(most-len(lines)-2, 6)
+		if m.height >= 24 {
+			room = max(min(room, most*2/3), 6)
+		}
 		lines = append(lines, m.question.View(m.width, room)...)
 	}
 	return lines
@@ -242,6 +251,12 @@ func (m *Model) bottom() string {
 	if r := m.room(); r != nil {
 		b.Session, b.Mode = &r.s, r.s.Mode
 		b.Doing, b.Since = r.doing, r.s.Began
+		if r.s.Status == session.Parked {
+			b.Doing, b.Since = "parked", time.Time{}
+			if left := r.s.Retry.Sub(m.o.Now()); left > 0 {
+				b.Doing = "parked, again in " + theme.Clock(left)
+			}
+		}
 		if r.s.Live() {
 			b.Keys = []string{"esc", "stop", "?", "keys", "ctrl+p", "commands"}
 			if r.wait == nil && r.s.Status == session.Running && !strings.HasPrefix(r.doing, "running") && !r.heard.IsZero() {
@@ -264,6 +279,9 @@ func (m *Model) over(lines []string) ([]string, *tea.Cursor) {
 	switch m.layer {
 	case commands, prompts:
 		width := min(w-4, 84)
+		if w < 92 {
+			width = w // slivers of text beside a box only distract
+		}
 		left, row = (w-width)/2, 2
 		box, x, y = m.palette.View(width, min(h-5, 20))
 	case help:
@@ -340,7 +358,7 @@ func (m *Model) dialog(width int) []string {
 	th := m.theme
 	if m.layer == owned {
 		o := m.taken
-		what := "a belay (" + theme.Line(o.What) + ", process " + theme.Count(int64(o.PID)) + " on " + theme.Line(o.Host) + ") has written to it since " + o.Since.Format("15:04") + "."
+		what := "a belay (" + theme.Line(o.What) + ", process " + theme.Count(int64(o.PID)) + " on " + theme.Line(o.Host) + ") has written to it since " + theme.At(o.Since) + "."
 		lines := theme.Wrap(what, width)
 		lines = append(lines, theme.Wrap("If you take it over, that one stops writing; nothing that is saved gets lost.", width)...)
 		return append(lines, "", th.Keys("t", "take over", "esc", "leave it"))

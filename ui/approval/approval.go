@@ -199,7 +199,10 @@ func (p *Pane) View(width, height int) []string {
 	th, a := p.theme, p.asked
 	inner := width - 6
 	body := p.body(inner, width >= 140)
-	room := max(height-4, 1)
+	room, airy := max(height-3, 1), height >= 10
+	if airy {
+		room--
+	}
 	if a.Reason != "" {
 		room = max(room-1, 1)
 	}
@@ -212,7 +215,10 @@ func (p *Pane) View(width, height int) []string {
 	if a.Reason != "" {
 		lines = append(lines, th.Dim.Paint(theme.Cut("asks because "+theme.Line(a.Reason), inner)))
 	}
-	lines = append(lines, "", p.keys(inner, hidden))
+	if airy {
+		lines = append(lines, "")
+	}
+	lines = append(lines, p.keys(inner, hidden))
 	title := th.Warn.Paint("allow "+theme.Line(a.Tool)+"?") + " " + theme.Line(a.Title)
 	if p.count > 1 {
 		title = th.Warn.Paint(fmt.Sprintf("1 of %d  allow %s?", p.count, theme.Line(a.Tool))) + " " + theme.Line(a.Title)
@@ -254,5 +260,9 @@ func (p *Pane) keys(width, hidden int) string {
 	if hidden > 0 {
 		pairs = append(pairs, "↓", theme.Plural(hidden, "line")+" more")
 	}
-	return theme.Cut(th.Keys(append(pairs, "tab", "write")...), width)
+	pairs = append(pairs, "tab", "write")
+	for theme.Width(th.Keys(pairs...)) > width && len(pairs) > 2 {
+		pairs = pairs[:len(pairs)-2]
+	}
+	return th.Keys(pairs...)
 }

@@ -3,6 +3,7 @@
 package palette
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sahilm/fuzzy"
@@ -104,6 +105,20 @@ func (p *Pane) filter(q string) {
 	for _, m := range fuzzy.Find(q, texts) {
 		p.shown = append(p.shown, p.all[m.Index])
 	}
+	// Whole words are what people mean most often: they come first.
+	q = strings.ToLower(strings.TrimSpace(q))
+	rank := func(it Item) int {
+		switch at := strings.Index(strings.ToLower(it.Text), q); {
+		case at == 0:
+			return 0
+		case at > 0 && it.Text[at-1] == ' ':
+			return 1
+		case at > 0:
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(p.shown, func(a, b Item) int { return rank(a) - rank(b) })
 }
 
 // View gives a box of width cells and at most height rows; x and y are where

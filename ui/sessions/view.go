@@ -99,7 +99,7 @@ func (p *Pane) row(r row, chosen bool, width, each int) []string {
 			right += th.Dim.Paint(part) + "  "
 		}
 	}
-	state := st.Paint(symbol) + " " + st.Paint(theme.Fit(words, min(22, max(12, width/5)))) + " "
+	state := st.Paint(symbol) + " " + st.Paint(theme.Fit(words, min(22, max(12, width/4)))) + " "
 	room := width - theme.Width(state) - theme.Width(right) - 4
 	name := theme.Cut(title(s), room)
 	first := theme.Sides(lead+state+name, right, width)

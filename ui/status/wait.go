@@ -128,22 +128,26 @@ func (w Wait) progress(th *theme.Theme, room int) string {
 }
 
 func (w Wait) keys(th *theme.Theme, room int) string {
-	pairs := []string{"F8", "now"}
-	for i, c := range w.Tiers {
-		if w.After == nil && i > 0 || c.Target == w.Next {
-			continue
-		}
-		pairs = append(pairs, fmt.Sprintf("F%d", i+2), string(c.Tier))
-	}
-	pairs = append(pairs, "F9", "park", "F10", "details", "esc", "stop")
 	if w.Focused {
-		pairs = []string{"r", "now", "2 3 4", "tier", "p", "park", "i", "details", "esc", "back"}
+		return th.Keys("r", "now", "2 3 4", "tier", "p", "park", "i", "details", "esc", "back")
 	}
-	s := th.Keys(pairs...)
-	if theme.Width(s) > room {
-		s = strings.ReplaceAll(s, "   ", "  ")
+	pairs, tiers := []string{"F8", "now"}, []string{}
+	for i, c := range w.Tiers {
+		if c.Target != w.Next {
+			tiers = append(tiers, fmt.Sprintf("F%d", i+2))
+			pairs = append(pairs, fmt.Sprintf("F%d", i+2), string(c.Tier))
+		}
 	}
-	return s
+	rest := []string{"F9", "park", "F10", "details", "esc", "stop"}
+	s := th.Keys(append(pairs, rest...)...)
+	if theme.Width(s) <= room {
+		return s
+	}
+	short := []string{"F8", "now"}
+	if len(tiers) > 0 {
+		short = append(short, strings.Join(tiers, " "), "tier")
+	}
+	return th.Keys(append(short, rest...)...)
 }
 
 // Evidence is everything a fault knows, as lines "name: value", the server's

@@ -43,7 +43,7 @@ func (t *Theme) Status(s *session.Session, now time.Time) (symbol, words string,
 	case session.Parked:
 		words = "parked"
 		if !s.Retry.IsZero() {
-			words += " until " + s.Retry.Format("15:04")
+			words += " until " + At(s.Retry)
 		}
 		return "⏸", words, t.Warn
 	case session.Failed:

@@ -95,6 +95,9 @@ func Clock(d time.Duration) string {
 	}
 }
 
+// At writes the time of day, as the person's clock shows it.
+func At(t time.Time) string { return t.Local().Format("15:04") }
+
 // Age writes how long ago t was, roughly: now, 4m, 3h, 12d.
 func Age(t, now time.Time) string {
 	d := now.Sub(t)

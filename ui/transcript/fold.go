@@ -224,12 +224,12 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 	case session.OutcomeParked:
 		text := "parked"
 		if !e.Retry.IsZero() {
-			text += " until " + e.Retry.Format("15:04")
+			text += " until " + theme.At(e.Retry)
 		}
 		if e.Rung > 0 {
-			text += fmt.Sprintf(" (%s try of the ladder)", ordinal(e.Rung))
+			text += fmt.Sprintf(" (%s time)", ordinal(e.Rung))
 		}
-		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "⏸", mood: warn, text: text + because(e.Fault, reason), detail: "F8 now"})
+		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "⏸", mood: warn, text: text + because(e.Fault, reason)})
 		return
 	case session.OutcomeFailed:
 		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "✗", mood: bad, text: "failed" + because(e.Fault, reason), detail: evidence(e.Fault)})

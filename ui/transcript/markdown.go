@@ -23,6 +23,14 @@ type markdown struct {
 const plainAbove = 6 << 10
 
 func (m *markdown) render(th *theme.Theme, width int, source string) []string {
+	if natural, ok := tableWidth(source); ok && natural < width {
+		// The renderer stretches a table over its whole width.
+		term, err := glamour.NewTermRenderer(glamour.WithStyles(style(th)), glamour.WithWordWrap(natural))
+		if err != nil {
+			return wrapped(source, width)
+		}
+		return finish(term, source, width)
+	}
 	if m.term == nil || m.width != width || m.version != th.Version() {
 		term, err := glamour.NewTermRenderer(
 			glamour.WithStyles(style(th)),
@@ -34,11 +42,39 @@ func (m *markdown) render(th *theme.Theme, width int, source string) []string {
 		}
 		m.term, m.width, m.version = term, width, th.Version()
 	}
-	out, err := m.term.Render(source)
+	return finish(m.term, source, width)
+}
+
+func finish(term *glamour.TermRenderer, source string, width int) []string {
+	out, err := term.Render(source)
 	if err != nil {
 		return wrapped(source, width)
 	}
 	return tidy(theme.Rendered(out), width)
+}
+
+// tableWidth is the cells that a piece takes that is a table and nothing else.
+func tableWidth(source string) (int, bool) {
+	lines := strings.Split(strings.TrimSpace(source), "\n")
+	if len(lines) < 2 || !strings.Contains(lines[0], "|") || strings.Trim(lines[1], "|-: ") != "" || !strings.Contains(lines[1], "-") {
+		return 0, false
+	}
+	var widths []int
+	for _, l := range lines {
+		for i, cell := range strings.Split(strings.Trim(strings.TrimSpace(l), "|"), "|") {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			if strings.Trim(cell, "-: ") != "" {
+				widths[i] = max(widths[i], theme.Width(strings.TrimSpace(cell)))
+			}
+		}
+	}
+	sum := 0
+	for _, w := range widths {
+		sum += w + 3
+	}
+	return sum, true
 }
 
 // tidy drops the renderer's outer blank lines and trailing padding, and breaks

@@ -93,7 +93,7 @@ func (p *Pane) gap(i int) int {
 			return 0
 		}
 	case ending:
-		if before.kind == call || before.kind == quiet || before.kind == notice {
+		if before.kind == quiet || before.kind == notice {
 			return 0
 		}
 	}

@@ -1,0 +1,298 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"belay/models"
+	"belay/session"
+)
+
+// obey answers commands as a quick engine would.
+func obey(w *realm, id session.ID, c session.Command) {
+	switch c := c.(type) {
+	case session.Send:
+		w.mu.Lock()
+		s := *w.sessions[id]
+		w.mu.Unlock()
+		if s.Live() || s.Status == session.Parked {
+			w.emit(id, session.PromptQueued{Prompt: c.Prompt})
+			return
+		}
+		w.emit(id, session.TurnStarted{Prompt: c.Prompt})
+	case session.Unqueue:
+		w.emit(id, session.PromptUnqueued{ID: c.ID})
+	case session.ChooseTier:
+		w.emit(id, session.TierChosen{Tier: c.Tier})
+	case session.ChooseMode:
+		w.emit(id, session.ModeChosen{Mode: c.Mode})
+	case session.Stop:
+		w.emit(id, session.TurnEnded{Outcome: session.OutcomeStopped})
+	case session.Rename:
+		w.emit(id, session.Renamed{Title: c.Title})
+	}
+}
+
+func TestEnterThreeTimesSendsOnceAndStartsASession(t *testing.T) {
+	w := newWorld()
+	w.reply = obey
+	s := show(t, 80, 24, w.options())
+	s.wait("● sol")
+	s.press("do it", "enter", "enter", "enter")
+	s.wait("starting")
+	s.press("F3")
+	for _, want := range []string{"Send", "ChooseTier"} {
+		if got := <-w.commands; got != want {
+			t.Errorf("command = %s, want %s", got, want)
+		}
+	}
+}
+
+func TestAMessageBehindATurnIsQueuedAndTakenBack(t *testing.T) {
+	w, s := opened(t, 80, 24, turn("go on"))
+	w.reply = obey
+	s.wait("go on")
+	s.press("then the docs", "enter")
+	s.wait("queued  then the docs", "1 queued")
+	s.press("up")
+	s.wait("› then the docs")
+	s.gone("1 queued")
+}
+
+func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
+	w, s := opened(t, 100, 24, turn("go on"), session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}},
+		session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(2 * time.Minute), Rung: 2})
+	golden(t, "parked-100x24", s.wait("held    then the docs", "parked until 12:02", "ctrl+x", "again in 2:00"))
+	for _, tt := range []struct {
+		key  string
+		want []string
+	}{{"F8", []string{"Resume"}}, {"ctrl+x", []string{"Drop"}}, {"F4", []string{"ChooseTier", "Resume"}}} {
+		s.press(tt.key)
+		for _, want := range tt.want {
+			if got := <-w.commands; got != want {
+				t.Errorf("%s: command = %s, want %s", tt.key, got, want)
+			}
+		}
+	}
+}
+
+func TestTheTierKeysWorkWhenIdleAndKeepTheDraft(t *testing.T) {
+	w, s := opened(t, 80, 24, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	w.reply = obey
+	s.wait("● sol")
+	s.press("half a thought", "\x1b2")
+	if got := <-w.commands; got != "ChooseTier" {
+		t.Errorf("command = %s, want ChooseTier", got)
+	}
+	s.wait("› half a thought")
+	s.press("shift+tab")
+	s.wait("all run")
+}
+
+func TestALargePasteIsFoldedAndSentWhole(t *testing.T) {
+	sent := make(chan string, 1)
+	w, s := opened(t, 80, 24)
+	w.reply = func(_ *realm, _ session.ID, c session.Command) { sent <- c.(session.Send).Prompt.Text }
+	s.wait("what is to be done?")
+	body := strings.TrimSuffix(strings.Repeat("line of a log\n", 312), "\n")
+	s.press("why? ")
+	s.paste(body)
+	s.wait("› why? [pasted 312 lines]")
+	s.press("enter")
+	if got := <-sent; got != "why? "+body {
+		t.Errorf("sent %d bytes, want %d", len(got), len(body)+5)
+	}
+}
+
+func TestPromptHistory(t *testing.T) {
+	w, s := opened(t, 80, 24)
+	w.reply = func(*realm, session.ID, session.Command) {}
+	s.wait("what is to be done?")
+	s.press("first one", "enter")
+	<-w.commands
+	s.press("second", "enter")
+	<-w.commands
+	s.press("draft", "up", "up")
+	s.wait("› first one")
+	s.press("down", "down")
+	s.wait("› draft")
+	s.press("ctrl+r")
+	s.wait("earlier prompts", "first one", "second")
+	s.press("fir", "enter")
+	s.wait("› first one")
+}
+
+func TestNewLinesAndUnicodeInTheComposer(t *testing.T) {
+	_, s := opened(t, 60, 16)
+	s.wait("what is to be done?")
+	s.press("héllo 世界", "alt+enter", "🙂 zwei")
+	s.wait("› héllo 世界\n   🙂 zwei")
+}
+
+func TestScrollingBackReadsOlderRecordsAndKeepsThePlace(t *testing.T) {
+	var events []session.Event
+	for i := range 400 {
+		events = append(events, turn(fmt.Sprintf("question %d", i)), said(fmt.Sprintf("answer %d", i)), session.TurnEnded{Outcome: session.OutcomeDone})
+	}
+	w, s := opened(t, 80, 24, events...)
+	s.wait("answer 399")
+	for range 40 {
+		s.press("home")
+	}
+	s.wait("question 0", "answer 0")
+	w.emit("s1", turn("the newest"))
+	s.wait("1 new")
+	s.press("end")
+	s.wait("the newest")
+}
+
+func TestFindInTheTranscript(t *testing.T) {
+	var events []session.Event
+	for i := range 60 {
+		events = append(events, turn(fmt.Sprintf("question %d", i)), said(fmt.Sprintf("the needle%d is here", i)), session.TurnEnded{Outcome: session.OutcomeDone})
+	}
+	_, s := opened(t, 80, 24, events...)
+	s.wait("needle59")
+	s.press("ctrl+f", "needle7")
+	s.wait("1 place", "question 7")
+	s.press("esc")
+	s.gone("1 place")
+}
+
+func TestAToolCallOpensWithItsChange(t *testing.T) {
+	_, s := opened(t, 120, 36, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	s.wait("go test")
+	s.press("ctrl+o", "up", "enter")
+	text := s.wait("117 −", "sum, err := PriceOf(o)", "❯ ✓ edit")
+	golden(t, "opened-120x36", text)
+	s.press("esc")
+	s.gone("❯ ✓")
+}
+
+func TestThePaletteRunsACommand(t *testing.T) {
+	w, s := opened(t, 80, 24, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	w.reply = obey
+	s.wait("done")
+	s.press("/")
+	golden(t, "palette-80x24", s.wait("commands", "next tier"))
+	s.press("rename", "enter")
+	s.wait("a new title")
+	s.press("\x15", "pricing", "enter")
+	s.wait("main*  pricing")
+}
+
+func TestBetweenRunningSessions(t *testing.T) {
+	w, s := opened(t, 80, 24, turn("the first"))
+	w.reply = obey
+	s.wait("the first")
+	s.press("draft one", "ctrl+n")
+	s.wait("▸ 1 other at work")
+	s.press("the second", "enter")
+	s.wait(" › the second")
+	s.press("alt+left")
+	s.wait("the first", "› draft one")
+	s.press("alt+right")
+	s.wait(" › the second")
+}
+
+func TestLeavingListsWhatRuns(t *testing.T) {
+	w, s := opened(t, 80, 24, turn("the long job"))
+	s.wait("the long job")
+	s.press("ctrl+c")
+	s.wait("ctrl+c again leaves")
+	s.press("ctrl+c")
+	golden(t, "leaving-80x24", s.wait("these sessions are at work", "park all"))
+	s.press("esc")
+	s.gone("park all")
+	s.press("ctrl+c", "ctrl+c")
+	s.wait("park all")
+	s.press("p")
+	if got := <-w.commands; got != "Park" {
+		t.Errorf("command = %s, want Park", got)
+	}
+	if err := <-s.done; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+	s.done <- nil
+}
+
+type theirs struct{ error }
+
+func (theirs) Owner() session.Owner {
+	return session.Owner{PID: 41, Host: "box", What: "run", Since: noon}
+}
+
+func TestASessionOfAnotherBelayIsTakenOverOnlyWhenAsked(t *testing.T) {
+	w := newWorld()
+	w.add("s1", "the job", turn("x"), said("words"))
+	w.openErr = fmt.Errorf("open: %w", theirs{errors.New("it has a writer")})
+	o := w.options()
+	o.Open = "s1"
+	s := show(t, 80, 24, o)
+	s.wait("open elsewhere", "process 41 on box")
+	s.press("t")
+	s.wait("words")
+}
+
+func TestAPersonElsewhereIsCalled(t *testing.T) {
+	w, s := opened(t, 80, 24, turn("the job"))
+	s.wait("the job")
+	s.press("blur")
+	w.emit("s1", asks("make release"))
+	s.wait("allow shell?")
+	s.waitFor("a notification", func(string) bool { return strings.Contains(s.raw.String(), "\x1b]9;belay: the job needs you") })
+}
+
+func TestForeignTextCannotReachTheTerminal(t *testing.T) {
+	evil := "\x1b]52;c;ZXZpbA==\x07\x1b]0;owned\x07\x1b[2J\u202eabc\x9b31m\x90q\x9c &#x1b;]52;c;eA==&#7; &amp;#27;[2J"
+	fault := full()
+	fault.Message, fault.Code, fault.RequestID = evil, evil, evil
+	w, s := opened(t, 100, 40, turn(evil), said(evil+"\n\n```\n"+evil+"\n```\n"),
+		session.ToolEnded{CallID: "c", Tool: "shell" + evil, Title: evil, Output: evil, Summary: evil, Error: true},
+		session.PlanChanged{Tasks: []session.Task{{Text: evil}}}, session.Noted{Text: evil}, session.Renamed{Title: evil},
+		session.TurnEnded{Outcome: session.OutcomeFailed, Fault: fault}, turn("THE END"))
+	s.wait("THE END")
+	w.emit("s1", session.TextDelta{Text: evil}, session.ReasoningDelta{Text: evil}, session.Noted{Text: "SEEN"})
+	s.wait("SEEN")
+	for _, bad := range []string{"\x1b]52;c;ZX", "]0;owned", "\u202e", "\x1b]52;c;eA"} {
+		if s.wrote(bad) {
+			t.Errorf("%q reached the terminal", bad)
+		}
+	}
+}
+
+func TestTooSmallSaysSo(t *testing.T) {
+	s := show(t, 40, 10, newWorld().options())
+	s.wait("too small: belay needs 60×16")
+}
+
+func TestARunningCommandShowsTheEndOfItsOutput(t *testing.T) {
+	w, s := opened(t, 80, 24, turn("go on"), session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: "shell", Title: "go test ./..."}})
+	s.wait("▸ shell  go test ./...")
+	for i := range 20 {
+		w.emit("s1", session.ToolOutput{CallID: "c", Text: fmt.Sprintf("ok pkg%d\n", i)})
+	}
+	text := s.wait("│ ok pkg19", "│ ok pkg15")
+	if strings.Contains(text, "pkg14") {
+		t.Errorf("more than the last lines are shown:\n%s", text)
+	}
+}
+
+func TestASwitchAndAServedModelAreQuietLines(t *testing.T) {
+	_, s := opened(t, 100, 24, turn("go on"),
+		session.AttemptFailed{Number: 1, Target: sol, Fault: full()}, session.AttemptFailed{Number: 2, Target: sol, Fault: full()},
+		session.Switched{From: sol, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full()},
+		session.ReplyEnded{Target: terra, Served: "gpt-4-mini"})
+	s.wait("⇄ sol → terra: no room at the model ×2, back when sol answers again", "gpt-5.6-terra was asked, gpt-4-mini answered")
+}
+
+func TestLostRecordsAreReadAgain(t *testing.T) {
+	w, s := opened(t, 80, 24, turn("go on"))
+	s.wait("go on")
+	w.record("s1", said("this one was lost"))
+	w.emit("s1", session.Noted{Text: "after the gap"})
+	s.wait("this one was lost", "after the gap")
+}

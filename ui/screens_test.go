@@ -1,0 +1,337 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"belay/models"
+	"belay/session"
+)
+
+func opened(t *testing.T, w, h int, events ...session.Event) (*realm, *screen) {
+	t.Helper()
+	made := newWorld()
+	made.add("s1", "", events...)
+	o := made.options()
+	o.Open = "s1"
+	return made, show(t, w, h, o)
+}
+
+var sizes = []struct{ w, h int }{{60, 16}, {80, 24}, {120, 36}, {200, 50}}
+
+func TestMainScreen(t *testing.T) {
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			_, s := opened(t, size.w, size.h, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+			golden(t, fmt.Sprintf("main-%dx%d", size.w, size.h), s.wait("go test ./orders", "done", "ctx 42k"))
+		})
+	}
+}
+
+func TestStreamingScreen(t *testing.T) {
+	world, s := opened(t, 80, 24, turn("go on"))
+	s.wait("go on")
+	world.emit("s1", session.AttemptStarted{Number: 1, Of: 4, Target: sol}, session.ReplyOpened{Target: sol},
+		session.ReasoningDelta{Text: "**Reading**\nThe rule is in two places."},
+		session.TextDelta{Text: "It is in two places.\n\n```go\nfunc PriceOf(o Or"})
+	golden(t, "streaming-80x24", s.wait("func PriceOf(o Or", "writing"))
+}
+
+func waiting(world *realm) {
+	world.emit("s1",
+		session.AttemptStarted{Number: 1, Of: 4, Target: sol}, session.ReplyOpened{Target: sol},
+		session.TextDelta{Text: "The pricing rules move into orders/pricing.go, which"},
+		session.CutOff{Text: "The pricing rules move into orders/pricing.go, which"},
+		session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: full(), Next: models.NextRetry, Delay: 8 * time.Second},
+		session.Waiting{Number: 2, Of: 4, Until: noon.Add(8 * time.Second), Target: sol, Fault: full()})
+}
+
+func TestWaitingScreen(t *testing.T) {
+	for _, size := range sizes[:3] {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			world, s := opened(t, size.w, size.h, turn("go on"))
+			s.wait("go on")
+			world.mu.Lock()
+			world.tiers[0].State, world.tiers[0].Until = models.Trying, noon.Add(8*time.Second)
+			world.mu.Unlock()
+			waiting(world)
+			golden(t, fmt.Sprintf("waiting-%dx%d", size.w, size.h), s.wait("attempt 2 of 4", "will be written again"))
+		})
+	}
+}
+
+func TestTheBoxChangesInPlaceAndGoesWhenTheModelAnswers(t *testing.T) {
+	world, s := opened(t, 100, 30, turn("go on"))
+	s.wait("go on")
+	waiting(world)
+	s.wait("attempt 2 of 4", "8.0s")
+	world.pass(4 * time.Second)
+	s.wait("attempt 2 of 4", "4.0s")
+	world.emit("s1", session.AttemptStarted{Number: 2, Of: 4, Target: sol})
+	s.wait("is on its way")
+	world.emit("s1", session.AttemptFailed{Number: 2, Of: 4, Target: sol, Fault: full(), Next: models.NextRetry, Delay: time.Minute})
+	text := s.wait("attempt 3 of 4")
+	if n := strings.Count(text, "no room at the model"); n != 1 {
+		t.Errorf("the wait is shown %d times, want once:\n%s", n, text)
+	}
+	world.emit("s1", session.ReplyOpened{Target: sol}, session.TextDelta{Text: "New words."})
+	text = s.wait("New words.")
+	for _, old := range []string{"will be written again", "attempt 3", "The pricing rules"} {
+		if strings.Contains(text, old) {
+			t.Errorf("%q is still on the screen:\n%s", old, text)
+		}
+	}
+}
+
+func TestKeysDuringAWait(t *testing.T) {
+	for _, tt := range []struct{ name, key, want string }{
+		{"F3 takes the medium tier", "F3", "ChooseTier"},
+		{"alt+3 takes the light tier", "\x1b3", "ChooseTier"},
+		{"ctrl+t takes the next tier", "ctrl+t", "ChooseTier"},
+		{"F8 tries now", "F8", "TryNow"},
+		{"F9 parks", "F9", "Park"},
+		{"esc stops", "esc", "Stop"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			world, s := opened(t, 80, 24, turn("go on"))
+			s.wait("go on")
+			waiting(world)
+			s.wait("attempt 2 of 4")
+			s.press("a draft")
+			s.wait("a draft")
+			s.press(tt.key)
+			if got := <-world.commands; got != tt.want {
+				t.Errorf("command = %s, want %s", got, tt.want)
+			}
+			s.wait("a draft")
+		})
+	}
+	t.Run("letters work after tab", func(t *testing.T) {
+		world, s := opened(t, 80, 24, turn("go on"))
+		s.wait("go on")
+		waiting(world)
+		s.wait("F8 now")
+		s.press("tab")
+		s.wait("r now")
+		s.press("3")
+		if got := <-world.commands; got != "ChooseTier" {
+			t.Errorf("command = %s, want ChooseTier", got)
+		}
+		s.press("i")
+		s.wait("It is full, not broken.")
+	})
+}
+
+func asks(detail string) session.Event {
+	return session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "shell", Title: "make release", Detail: detail, Args: `{"command":"make release"}`, Reason: "it runs a command", Always: "make release, in this project"}}
+}
+
+func TestApprovalScreen(t *testing.T) {
+	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Title: "orders/service.go", Detail: orderDiff, Args: "{}", Reason: "every edit asks", Always: "edits in this project"}}
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			_, s := opened(t, size.w, size.h, turn("go on"), edit)
+			golden(t, fmt.Sprintf("approval-%dx%d", size.w, size.h), s.wait("allow edit?", "y yes"))
+		})
+	}
+}
+
+func TestTypingNeverApproves(t *testing.T) {
+	world, s := opened(t, 80, 24, turn("go on"))
+	s.wait("go on")
+	s.press("wh")
+	s.wait("› wh")
+	world.emit("s1", asks("make release"))
+	s.wait("allow shell?")
+	s.press("y", "e", "s")
+	s.wait("› whyes")
+	world.pass(time.Second)
+	s.press("y")
+	if got := <-world.commands; got != "AnswerCall" {
+		t.Errorf("command = %s, want AnswerCall", got)
+	}
+	s.wait("› whyes")
+}
+
+func TestAlwaysIsConfirmed(t *testing.T) {
+	var answer session.Answer
+	world, s := opened(t, 80, 24, turn("go on"), asks("make release"))
+	world.reply = func(w *realm, id session.ID, c session.Command) {
+		answer = c.(session.AnswerCall).Answer
+		w.emit(id, session.ApprovalAnswered{Answer: answer})
+	}
+	s.wait("allow shell?")
+	world.pass(time.Second)
+	s.press("a")
+	s.wait("always: make release, in this project")
+	s.press("a")
+	s.gone("allow shell?")
+	if !answer.Allow || !answer.Always || answer.CallID != "c9" {
+		t.Errorf("answer = %+v, want c9 allowed always", answer)
+	}
+}
+
+func TestARefusalMayHaveWordsAndACallMayBeEdited(t *testing.T) {
+	answers := make(chan session.Answer, 1)
+	world, s := opened(t, 80, 24, turn("go on"), asks("make release"))
+	world.reply = func(w *realm, id session.ID, c session.Command) { answers <- c.(session.AnswerCall).Answer }
+	s.wait("allow shell?")
+	world.pass(time.Second)
+	s.press("n")
+	s.wait("no, because:")
+	s.press("not today", "enter")
+	if got := <-answers; got.Allow || got.Words != "not today" {
+		t.Errorf("answer = %+v, want refused with words", got)
+	}
+	world.pass(time.Second)
+	s.press("e")
+	s.wait("editing the call", "› make release")
+	s.press(" -n", "enter")
+	if got := <-answers; !got.Allow || got.Args != `{"command":"make release -n"}` {
+		t.Errorf("answer = %+v, want the edited command", got)
+	}
+}
+
+func TestWhatIsHiddenInACommandIsShown(t *testing.T) {
+	_, s := opened(t, 80, 24, turn("go on"), asks("ls \x1b]0;\x07; rm -rf /\r\x1b[2Kls"))
+	text := s.wait("allow shell?")
+	if !strings.Contains(text, "rm -rf /") || !strings.Contains(text, "␛") {
+		t.Errorf("the hidden part is not shown:\n%s", text)
+	}
+}
+
+func TestPickerScreen(t *testing.T) {
+	world := newWorld()
+	world.add("a1", "port the importer", turn("x"), said("May I run make migrate?"), asks("make migrate"))
+	world.add("b2", "日本語のREADMEを書く", turn("x"), said("できました。"), session.TurnEnded{Outcome: session.OutcomeDone})
+	world.add("c3", "nightly job", turn("x"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(2 * time.Minute)})
+	world.add("d4", "login test", turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed, Fault: &models.Fault{Kind: models.KindAuth}})
+	world.hits = []session.Hit{{Session: *world.sessions["b2"], Snippet: "the \x02importer\x03 was named"}}
+	for _, size := range sizes[:3] {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			o := world.options()
+			o.Picker = true
+			s := show(t, size.w, size.h, o)
+			golden(t, fmt.Sprintf("picker-%dx%d", size.w, size.h), s.wait("port the importer", "login test"))
+		})
+	}
+	t.Run("finds in titles and texts", func(t *testing.T) {
+		o := world.options()
+		o.Picker = true
+		s := show(t, 120, 36, o)
+		s.wait("login test")
+		s.press("importer")
+		s.gone("login test")
+		s.wait("port the importer", "the importer was named")
+	})
+	t.Run("opens", func(t *testing.T) {
+		o := world.options()
+		o.Picker = true
+		s := show(t, 100, 30, o)
+		s.wait("port the importer")
+		s.press("enter")
+		s.wait("allow shell?")
+	})
+	t.Run("deletes and takes back", func(t *testing.T) {
+		o := world.options()
+		o.Picker = true
+		s := show(t, 100, 30, o)
+		s.wait("login test")
+		s.press("login")
+		s.gone("nightly")
+		s.press("\x04")
+		s.wait("deleted “login test”")
+		if got := <-world.commands; got != "File" {
+			t.Errorf("command = %s, want File", got)
+		}
+		s.press("\x1a")
+		if got := <-world.commands; got != "File" {
+			t.Errorf("command = %s, want File", got)
+		}
+	})
+}
+
+func TestHelpScreen(t *testing.T) {
+	for _, size := range sizes[1:3] {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			s := show(t, size.w, size.h, newWorld().options())
+			s.wait("sol", "all keys")
+			s.press("?")
+			golden(t, fmt.Sprintf("help-%dx%d", size.w, size.h), s.wait("keys", "alt+enter"))
+			s.press("esc")
+			s.gone("alt+enter")
+		})
+	}
+}
+
+func TestFirstStart(t *testing.T) {
+	var trusted *bool
+	key := ""
+	world := newWorld()
+	o := world.options()
+	stage := 0
+	ask := &Setup{
+		Trust: "/home/me/shop", Key: true, KeyFor: "OpenAI",
+		Answer:  func(_ context.Context, yes bool) error { trusted = &yes; return nil },
+		SaveKey: func(_ context.Context, k string) (string, error) { key = k; stage = 1; return "the keyring", nil },
+		Local: func(context.Context) ([]Local, error) {
+			return []Local{{"ollama", "http://127.0.0.1:11434/v1", []string{"qwen3-coder"}}}, nil
+		},
+		Use:      func(context.Context, Local) error { return errors.New("it does not answer") },
+		Rehearse: func(context.Context) error { return nil },
+	}
+	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
+		if stage == 0 {
+			return nil, nil, ask, nil
+		}
+		return world, world, nil, nil
+	}
+	s := show(t, 80, 24, o)
+	golden(t, "trust-80x24", s.wait("Do you trust this folder?"))
+	s.press("y")
+	golden(t, "start-80x24", s.wait("belay needs a model", "ollama with 1 model"))
+	s.press("2")
+	s.wait("127.0.0.1:11434")
+	s.press("enter")
+	s.wait("it does not answer")
+	s.press("esc")
+	s.wait("Paste a key")
+	s.press("1")
+	s.wait("Paste your OpenAI key")
+	s.paste("sk-secret")
+	text := s.wait("•••••••••")
+	if strings.Contains(text, "secret") {
+		t.Error("the key is on the screen")
+	}
+	s.press("enter")
+	s.wait("the key is kept in the keyring", "● sol")
+	if trusted == nil || !*trusted || key != "sk-secret" {
+		t.Errorf("trusted = %v, key = %q", trusted, key)
+	}
+	if s.wrote("sk-secret") {
+		t.Error("the key was written to the terminal")
+	}
+}
+
+func TestAnErrorAtConnectIsAScreen(t *testing.T) {
+	o := newWorld().options()
+	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
+		return nil, nil, nil, fmt.Errorf("open the database: %w", hinted{"disk full"})
+	}
+	s := show(t, 80, 24, o)
+	s.wait("belay cannot go on", "open the database: disk full", "free some space")
+	s.press("q")
+	if err := <-s.done; err == nil {
+		t.Error("Run gave no error")
+	}
+	s.done <- nil
+}
+
+type hinted struct{ words string }
+
+func (h hinted) Error() string { return h.words }
+func (h hinted) Hint() string  { return "free some space" }
