@@ -143,7 +143,7 @@ func (a *attempt) readChat(in io.Reader) error {
 			}
 			return s.broken(err)
 		}
-		if given(c.Error) || c.Type == "error" || given(c.Detail) && len(c.Choices) == 0 {
+		if given(c.Error) || c.Type == "error" || s.name == "error" || given(c.Detail) && len(c.Choices) == 0 {
 			return &told{event: data}
 		}
 		if err := t.chunk(&c); err != nil {

@@ -180,6 +180,7 @@ type stream struct {
 	a    *attempt
 	dec  ssestream.Decoder
 	tail *ender
+	name string // of the newest event, where the stream names them
 }
 
 func (a *attempt) stream(in io.Reader) *stream {
@@ -194,6 +195,7 @@ func (s *stream) next() ([]byte, error) {
 	s.a.rest()
 	if ok {
 		s.a.events++
+		s.name = s.dec.Event().Type
 		return s.dec.Event().Data, nil
 	}
 	err := s.dec.Err()

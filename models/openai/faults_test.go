@@ -220,6 +220,28 @@ func TestSlowHeadersAreBounded(t *testing.T) {
 	})
 }
 
+// stuck is a body that never comes.
+type stuck struct{ ctx context.Context }
+
+func (s stuck) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+func (stuck) Close() error { return nil }
+
+func TestAnErrorNeedsNoBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := roundTrip(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 503, Header: http.Header{}, Body: stuck{r.Context()}, Request: r}, nil
+		})
+		got := attempt(t, t.Context(), client(rt, provider(models.Chat)), hello())
+		if f := got.fault; f == nil || f.Kind != models.KindCapacity || f.Elapsed != 30*time.Second {
+			t.Errorf("fault %+v", f)
+		}
+	})
+}
+
 func TestALocalModelMayTakeTimeToLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := script(t, "[[reply]]\ntext='x'\nspeed={headers='110s'}\n")

@@ -120,6 +120,15 @@ func TestThoughtsInsideContentParts(t *testing.T) {
 	}
 }
 
+func TestAnErrorThatOnlyTheEventNames(t *testing.T) {
+	body := []byte("event: error\ndata: {\"code\":\"slow_down\",\"message\":\"m\"}\n\n")
+	for _, api := range []models.API{models.Responses, models.Chat} {
+		if f := replay(t, api, "text/event-stream", body).fault; f == nil || f.Kind != models.KindCapacity || f.Code != "slow_down" {
+			t.Errorf("%s: %+v", api, f)
+		}
+	}
+}
+
 func TestEventsOfOtherKindsAreNoFaults(t *testing.T) {
 	said := `The log says {"error":{"code":"server_is_overloaded"}}: Selected model is at capacity.`
 	text, _ := json.Marshal(said)

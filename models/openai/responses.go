@@ -104,6 +104,7 @@ func (a *attempt) readResponses(in io.Reader) error {
 			}
 			return s.broken(err)
 		}
+		e.Type = cmp.Or(e.Type, words(s.name))
 		if e.Type == "error" || given(e.Error) {
 			return &told{event: data}
 		}
