@@ -189,7 +189,7 @@ func inspect(f *os.File, path string) error {
 	if size == 0 {
 		return nil
 	}
-	var head [100]byte
+	var head [112]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -199,7 +199,11 @@ func inspect(f *os.File, path string) error {
 	}
 	page, pages := geometry(head[:])
 	wal, err := os.Stat(path + "-wal")
-	if n < len(head) || page > 0 && size < int64(page)*pages && (err != nil || wal.Size() == 0) {
+	atRest := err != nil || wal.Size() == 0
+	if n == len(head) && atRest && foreign(head[:]) {
+		return errForeign() // before opening it for writing changes it
+	}
+	if n < len(head) || page > 0 && size < int64(page)*pages && atRest {
 		return &Error{
 			Kind: ErrTruncated, Path: path, hint: repairHint,
 			Err: fmt.Errorf("%d of %d bytes", size, int64(page)*pages),

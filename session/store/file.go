@@ -27,6 +27,14 @@ func geometry(head []byte) (page int, pages int64) {
 	return page, int64(binary.BigEndian.Uint32(head[28:]))
 }
 
+// foreign reports whether the beginning of a database says that it holds
+// something and that it is not ours: application id, user version (§1.3) and
+// the number of rows in the schema's page (§1.6).
+func foreign(head []byte) bool {
+	return binary.BigEndian.Uint32(head[68:]) != application &&
+		(binary.BigEndian.Uint32(head[60:]) != 0 || binary.BigEndian.Uint16(head[103:]) != 0)
+}
+
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

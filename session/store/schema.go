@@ -75,9 +75,13 @@ func schema(ctx context.Context, q querier) (int, error) {
 		return 0, fmt.Errorf("read schema: %w", err)
 	}
 	if owner != application && (version != 0 || tables != 0) {
-		return 0, &Error{Kind: ErrForeign, hint: "move the file away, or set BELAY_HOME to another folder"}
+		return 0, errForeign()
 	}
 	return version, nil
+}
+
+func errForeign() error {
+	return &Error{Kind: ErrForeign, hint: "move the file away, or set BELAY_HOME to another folder"}
 }
 
 // migrate takes the steps that are still missing, all in one transaction.
