@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"belay/config"
 	"belay/models"
 	"belay/session"
 	"belay/session/engine"
@@ -38,8 +39,8 @@ type Deps struct {
 	DataDir func() (string, error)
 	// Screen opens the full screen.
 	Screen func(ctx context.Context, c Choice, s Screen) error
-	// Settings are the texts that belay config prints.
-	Settings Settings
+	// Sources are where the settings of a project come from.
+	Sources func(ctx context.Context, c Choice) (config.Sources, error)
 }
 
 // Choice is what the command line says about models and permissions; empty
@@ -69,19 +70,6 @@ type House struct {
 	Engine *engine.Engine
 	Ladder []time.Duration
 	Close  func() error
-}
-
-// Settings are the answers of belay config.
-type Settings interface {
-	// Paths lists the settings files in the order they are read, with whether
-	// each exists.
-	Paths(project string) (string, error)
-	// Show lists every setting, its value and where it comes from.
-	Show(ctx context.Context, project string) (string, error)
-	// Example is a settings file with every key explained.
-	Example() string
-	// Check reads the settings and reports all faults at once.
-	Check(ctx context.Context, project string) (string, error)
 }
 
 // Run carries out a command line and returns the exit code.

@@ -25,46 +25,6 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-func (d Deps) config(g *global) *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Show, check and explain the settings", Args: cobra.NoArgs}
-	sub := func(use, short string, run func(cmd *cobra.Command, project string) (string, error)) {
-		c.AddCommand(&cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			project, err := d.project(*g)
-			if err != nil {
-				return err
-			}
-			text, err := run(cmd, project)
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(d.Out, text)
-			return err
-		}})
-	}
-	show := func(cmd *cobra.Command, project string) (string, error) {
-		return d.Settings.Show(cmd.Context(), project)
-	}
-	sub("path", "Where settings and data are kept", func(_ *cobra.Command, project string) (string, error) { return d.Settings.Paths(project) })
-	sub("show", "Every setting, its value and where it comes from", show)
-	sub("example", "A settings file with every key explained", func(*cobra.Command, string) (string, error) { return d.Settings.Example(), nil })
-	sub("check", "Read the settings and report all faults at once", func(cmd *cobra.Command, project string) (string, error) {
-		return d.Settings.Check(cmd.Context(), project)
-	})
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		project, err := d.project(*g)
-		if err != nil {
-			return err
-		}
-		text, err := show(cmd, project)
-		if err != nil {
-			return err
-		}
-		_, err = io.WriteString(d.Out, text)
-		return err
-	}
-	return c
-}
-
 func (d Deps) rehearse() *cobra.Command {
 	var addr string
 	c := &cobra.Command{
