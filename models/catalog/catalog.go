@@ -1,0 +1,288 @@
+// Package catalog decides what is known of a model and of its endpoint before
+// anything is sent: the embedded catalogue of charm.land/catwalk, and over it
+// what the settings say.
+//
+// Nothing is asked over the network and nothing is guessed: a price that is not
+// known is zero, a window that is not known is zero, and a name that is not
+// known is left as it is. Only two things are assumed of an unknown model, so
+// that it can be used at all: that it can call functions, and that its endpoint
+// speaks Chat Completions.
+//
+// The catalogue takes some milliseconds to read. New does not read it; the
+// first call that needs it does, from any goroutine.
+package catalog
+
+import (
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"charm.land/catwalk/pkg/catwalk"
+	"charm.land/catwalk/pkg/embedded"
+
+	"belay/models"
+)
+
+// Options are what main has from the settings.
+type Options struct {
+	Providers map[string]ProviderOverride // by name
+	Models    map[string]ModelOverride    // by provider/model
+
+	// Key finds an endpoint's key, given the provider's name and the variable
+	// that should hold it (empty when none is known). It is called by each
+	// Provider, so that a key set meanwhile counts. Nil: there are no keys.
+	Key func(provider, variable string) string
+}
+
+// ProviderOverride is what the settings say of an endpoint. Empty fields leave
+// it to the catalogue.
+type ProviderOverride struct {
+	BaseURL     string
+	API         models.API
+	KeyEnv      string
+	Headers     map[string]string // added to the catalogue's
+	Concurrency int
+}
+
+// ModelOverride is what the settings say of a model. Nil fields leave it to the
+// catalogue.
+type ModelOverride struct {
+	Short     *string
+	Window    *int64
+	MaxOutput *int64
+	Input     *float64 // US dollars for a million tokens
+	Cached    *float64
+	Output    *float64
+	Tools     *bool
+	Images    *bool
+	Reasoning *bool
+	Efforts   *[]string
+}
+
+// Catalog answers what is known. It may be used by several goroutines.
+type Catalog struct {
+	options Options
+	known   func() map[string]catwalk.Provider
+}
+
+// embeddedProviders are read once for all catalogues of the program.
+var embeddedProviders = sync.OnceValue(func() map[string]catwalk.Provider {
+	byName := make(map[string]catwalk.Provider)
+	for _, p := range embedded.GetAll() {
+		if e, ok := compatible[string(p.ID)]; ok {
+			p.APIEndpoint, p.Type = e, catwalk.TypeOpenAICompat
+		}
+		byName[string(p.ID)] = p
+	}
+	return byName
+})
+
+// compatible are endpoints for OpenAI's protocols at makers whose own protocol
+// is another, or whose address the catalogue takes from a variable.
+var compatible = map[string]string{
+	"openai":    "https://api.openai.com/v1",
+	"anthropic": "https://api.anthropic.com/v1",                            // https://platform.claude.com/docs/en/api/openai-sdk
+	"gemini":    "https://generativelanguage.googleapis.com/v1beta/openai", // https://ai.google.dev/gemini-api/docs/openai
+}
+
+// makers sell their own models; a name found at one of them means that model.
+var makers = []string{"openai", "anthropic", "gemini", "deepseek", "xai", "moonshot", "zai"}
+
+// New makes a catalogue. It reads nothing yet.
+func New(o Options) *Catalog { return &Catalog{options: o, known: embeddedProviders} }
+
+// Warm reads the catalogue, for those who want it done before it is needed.
+func (c *Catalog) Warm() { c.known() }
+
+// Providers lists the names of all endpoints that can be used, those of the
+// settings included.
+func (c *Catalog) Providers() []string {
+	names := make(map[string]bool)
+	for name := range c.options.Providers {
+		names[name] = true
+	}
+	for name := range c.known() {
+		names[name] = true
+	}
+	maps.DeleteFunc(names, func(name string, _ bool) bool {
+		_, ok := c.provider(name)
+		return !ok
+	})
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Provider is how to reach an endpoint, with its key if there is one. It is
+// false for a name nobody knows, or one whose address nobody knows.
+func (c *Catalog) Provider(name string) (models.Provider, bool) {
+	p, ok := c.provider(name)
+	if ok && c.options.Key != nil {
+		p.Key = c.options.Key(name, p.KeyEnv)
+	}
+	return p, ok
+}
+
+func (c *Catalog) provider(name string) (models.Provider, bool) {
+	override := c.options.Providers[name]
+	p := models.Provider{
+		Name: name, BaseURL: override.BaseURL, API: override.API, KeyEnv: override.KeyEnv,
+		Headers: map[string]string{}, Concurrency: override.Concurrency,
+	}
+	// The catalogue is left unread for who describes an endpoint whole.
+	if p.BaseURL == "" || p.API == "" || p.KeyEnv == "" {
+		if entry, ok := c.known()[name]; ok {
+			complete(&p, entry)
+		}
+	}
+	maps.Copy(p.Headers, override.Headers)
+	p.BaseURL = strings.TrimRight(p.BaseURL, "/")
+	p.Local = loopback(p.BaseURL)
+	if p.API == "" {
+		p.API = models.Chat
+	}
+	if p.Concurrency == 0 {
+		p.Concurrency = 3
+		if p.Local {
+			p.Concurrency = 1
+		}
+	}
+	return p, p.BaseURL != ""
+}
+
+// complete fills in what the settings leave open.
+func complete(p *models.Provider, entry catwalk.Provider) {
+	if p.BaseURL == "" {
+		if !speaks(entry.Type) || strings.HasPrefix(entry.APIEndpoint, "$") {
+			return // an address of another protocol is of no use
+		}
+		p.BaseURL = entry.APIEndpoint
+		// Headers belong to that address and go nowhere else.
+		maps.Copy(p.Headers, entry.DefaultHeaders)
+	}
+	if p.KeyEnv == "" {
+		p.KeyEnv = strings.TrimPrefix(entry.APIKey, "$")
+	}
+	if p.API == "" && entry.ID == catwalk.InferenceProviderOpenAI {
+		p.API = models.Responses
+	}
+}
+
+// speaks reports whether endpoints of a type understand OpenAI's protocols.
+func speaks(t catwalk.Type) bool {
+	switch t {
+	case catwalk.TypeOpenAI, catwalk.TypeOpenAICompat, catwalk.TypeOpenRouter, catwalk.TypeVercel:
+		return true
+	}
+	return false
+}
+
+// loopback reports whether an address is on this machine.
+func loopback(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback() || ip.IsUnspecified()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// Model is what is known of a target. Known tells whether catalogue or settings
+// describe it; an unknown one can be used all the same.
+func (c *Catalog) Model(target models.Target) models.Model {
+	m := models.Model{Target: target, Short: Short(target.Model), Tools: true}
+	if entry, priced, ok := c.entry(target); ok {
+		m.Known = true
+		m.Window, m.MaxOutput = entry.ContextWindow, entry.DefaultMaxTokens
+		m.Images, m.Reasoning, m.Efforts = entry.SupportsImages, entry.CanReason, slices.Clone(entry.ReasoningLevels)
+		if priced {
+			m.Price = models.Price{Input: entry.CostPer1MIn, Cached: readPrice(entry), Output: entry.CostPer1MOut}
+		}
+	}
+	if o, ok := c.options.Models[target.String()]; ok {
+		m.Known = true
+		o.apply(&m)
+	}
+	return m
+}
+
+// entry finds a model's description: at its provider, by its name without the
+// date of a snapshot, and for an endpoint of the user's own at the maker of that
+// name. What another endpoint takes for it is not known, hence priced.
+func (c *Catalog) entry(target models.Target) (entry catwalk.Model, priced, ok bool) {
+	known := c.known()
+	names := []string{target.Model, undated(target.Model)}
+	if p, ok := known[target.Provider]; ok {
+		m, ok := lookup(p, names)
+		return m, true, ok
+	}
+	for _, maker := range makers {
+		if m, ok := lookup(known[maker], names); ok {
+			return m, false, true
+		}
+	}
+	return catwalk.Model{}, false, false
+}
+
+func lookup(p catwalk.Provider, names []string) (catwalk.Model, bool) {
+	for _, name := range names {
+		for _, m := range p.Models {
+			if m.ID == name {
+				return m, true
+			}
+		}
+	}
+	return catwalk.Model{}, false
+}
+
+// readPrice is the price of tokens read from the cache. The catalogue keeps it
+// in either of two fields, with the price of writing to the cache in the other.
+func readPrice(m catwalk.Model) float64 {
+	price := 0.0
+	for _, p := range []float64{m.CostPer1MInCached, m.CostPer1MOutCached} {
+		if p > 0 && p < m.CostPer1MIn && (price == 0 || p < price) {
+			price = p
+		}
+	}
+	return price
+}
+
+func (o ModelOverride) apply(m *models.Model) {
+	put(&m.Short, o.Short)
+	put(&m.Window, o.Window)
+	put(&m.MaxOutput, o.MaxOutput)
+	put(&m.Price.Input, o.Input)
+	put(&m.Price.Cached, o.Cached)
+	put(&m.Price.Output, o.Output)
+	put(&m.Tools, o.Tools)
+	put(&m.Images, o.Images)
+	put(&m.Reasoning, o.Reasoning)
+	put(&m.Efforts, o.Efforts)
+}
+
+func put[T any](dst *T, v *T) {
+	if v != nil {
+		*dst = *v
+	}
+}
+
+// Models lists the names of a provider's models, those of the settings first,
+// in the order of the catalogue.
+func (c *Catalog) Models(provider string) []string {
+	var names []string
+	for _, key := range slices.Sorted(maps.Keys(c.options.Models)) {
+		if t, err := models.ParseTarget(key); err == nil && t.Provider == provider {
+			names = append(names, t.Model)
+		}
+	}
+	for _, m := range c.known()[provider].Models {
+		if !slices.Contains(names, m.ID) {
+			names = append(names, m.ID)
+		}
+	}
+	return names
+}

@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"belay/models"
+)
+
+// Nearest names the known targets whose names are nearest to one that is not
+// known: first at its own provider, then the same model elsewhere. At most three.
+func (c *Catalog) Nearest(target models.Target) []models.Target {
+	var list []models.Target
+	for _, name := range Nearest(target.Model, c.Models(target.Provider), 3) {
+		list = append(list, models.Target{Provider: target.Provider, Model: name})
+	}
+	if len(list) > 0 {
+		return list
+	}
+	for _, provider := range slices.Concat(makers, c.Providers()) {
+		other := models.Target{Provider: provider, Model: target.Model}
+		if provider != target.Provider && !slices.Contains(list, other) && slices.Contains(c.Models(provider), target.Model) {
+			list = append(list, other)
+		}
+	}
+	return list[:min(len(list), 3)]
+}
+
+// Nearest picks the names of a list that a few slips, or a missing part, turn
+// into another: what people mistyped, the nearest first, at most limit. Case
+// counts less than anything else.
+func Nearest(name string, list []string, limit int) []string {
+	type near struct {
+		name string
+		far  int
+	}
+	typed := strings.ToLower(strings.TrimSpace(name))
+	if typed == "" {
+		return nil
+	}
+	allowed := 1 + len(typed)/4
+	var found []near
+	for _, other := range list {
+		low := strings.ToLower(other)
+		far := distance(typed, low)
+		if far > allowed && (strings.Contains(low, typed) || len(low) > 3 && strings.Contains(typed, low)) {
+			far = allowed // a part of it was left out
+		}
+		if far <= allowed && other != name {
+			found = append(found, near{other, far})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })
+	var names []string
+	for _, n := range found[:min(len(found), limit)] {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// distance is Levenshtein's over bytes, cut off for what is far too long.
+func distance(a, b string) int {
+	if len(a) > 200 || len(b) > 200 {
+		return 200
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := corner
+			if a[i] != b[j] {
+				cost = 1 + min(corner, row[j], row[j+1])
+			}
+			corner, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+var (
+	dated   = regexp.MustCompile(`[-@](20\d{2}-?[01]\d-?[0-3]\d)$`)
+	named   = regexp.MustCompile(`^gpt-[\d.]+-([a-z]+)$`)
+	version = regexp.MustCompile(`^[\d.]+[a-z]?$`)
+)
+
+// sizes and kinds that say nothing without the name before them.
+var general = []string{"mini", "nano", "pro", "max", "codex", "chat", "turbo", "preview", "latest", "audio", "search"}
+
+// undated is a model's name without the date of a snapshot.
+func undated(name string) string { return dated.ReplaceAllString(name, "") }
+
+// shortest is how long a short name may be, in letters.
+const shortest = 12
+
+// Short is a name of a few letters for the screen: sol for gpt-5.6-sol, opus-4.5
+// for claude-opus-4.5, qwen3-coder for qwen/qwen3-coder:free. Two models may
+// share one.
+func Short(name string) string {
+	short := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	short, _, _ = strings.Cut(short, ":")
+	short = undated(short)
+	for _, suffix := range []string{"-latest", "-preview", "-instruct"} {
+		short = strings.TrimSuffix(short, suffix)
+	}
+	if m := named.FindStringSubmatch(short); m != nil && !slices.Contains(general, m[1]) {
+		return m[1]
+	}
+	for _, family := range []string{"gpt-", "claude-"} {
+		if rest, ok := strings.CutPrefix(short, family); ok && strings.Contains(rest, "-") && !version.MatchString(rest) {
+			short = rest
+		}
+	}
+	runes := []rune(short)
+	if len(runes) <= shortest {
+		return short
+	}
+	cut := string(runes[:shortest+1])
+	if at := strings.LastIndexByte(cut, '-'); at > 2 {
+		return cut[:at]
+	}
+	return string(runes[:shortest])
+}
