@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"belay/models"
-	"belay/models/diagnose"
 )
 
 // Limits on silence. Each runs from one decoded event to the next; comments
@@ -141,6 +140,6 @@ func (c *Client) provider(target models.Target) (models.Provider, *models.Fault)
 		Kind: models.KindModel, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target,
 		Code: "unknown_provider", Message: fmt.Sprintf("there is no provider %q in the settings", target.Provider),
 		Hint:    fmt.Sprintf("Add [providers.%s] to the settings, or correct the name before the slash.", target.Provider),
-		Nearest: diagnose.Nearest(target.Provider, c.names),
+		Nearest: models.Nearest(target.Provider, c.names),
 	}
 }

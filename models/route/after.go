@@ -3,6 +3,8 @@ package route
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"belay/models"
@@ -48,6 +50,7 @@ func (op *operation) after(ctx context.Context, f *models.Fault) error {
 	if op.first == nil {
 		op.first = f
 	}
+	op.name(ctx, f)
 	m := moves[f.Kind]
 	if f.Retry != nil {
 		m.again, m.other = *f.Retry, m.other && *f.Retry
@@ -76,6 +79,21 @@ func (op *operation) after(ctx context.Context, f *models.Fault) error {
 		}
 	}
 	return op.tell(ctx, f, m, next, to, tier, delay)
+}
+
+// name adds to a fault about an unknown model the names that were meant. The
+// endpoint is asked for its list only then, and may refuse it.
+func (op *operation) name(ctx context.Context, f *models.Fault) {
+	if f.Kind != models.KindModel || len(f.Nearest) > 0 || op.r.o.Names == nil {
+		return
+	}
+	names, err := op.r.o.Names(ctx, f.Target.Provider)
+	if err != nil {
+		return
+	}
+	if f.Nearest = models.Nearest(f.Target.Model, names); len(f.Nearest) > 0 {
+		f.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter", strings.Join(f.Nearest, ", "))
+	}
 }
 
 // moved handles the lever: the user's stop, park or choice of a tier.

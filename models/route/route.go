@@ -30,7 +30,8 @@ type Options struct {
 	Client models.Client
 	Tiers  map[models.Tier][]models.Target
 	Model  func(models.Target) models.Model
-	Local  func(models.Target) bool // runs on this computer; nil: none does
+	Names  func(ctx context.Context, provider string) ([]string, error) // what an endpoint offers; nil: unknown
+	Local  func(models.Target) bool                                     // runs on this computer; nil: none does
 
 	Policy      Policy
 	Floor       models.Tier // automatic switches never go below

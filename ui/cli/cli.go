@@ -12,11 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"belay/config"
 	"belay/models"
 	"belay/session"
-	"belay/session/engine"
-	"belay/session/store"
 )
 
 // Deps are what the commands work with. Main gives them.
@@ -29,18 +26,10 @@ type Deps struct {
 	NewID    func() string
 	// Width is the number of columns if a stream is a terminal, else 0.
 	Width func(stream any) int
-	Env   func(string) (string, bool)
 
-	// Connect opens the data, the models and the engine.
-	Connect func(ctx context.Context, c Choice) (*House, error)
-	// Data opens the data alone, for commands that only look at or file sessions.
-	Data func(ctx context.Context, readOnly bool) (*store.Store, error)
-	// DataDir is the folder of the data.
-	DataDir func() (string, error)
-	// Screen opens the full screen.
-	Screen func(ctx context.Context, c Choice, s Screen) error
-	// Sources are where the settings of a project come from.
-	Sources func(ctx context.Context, c Choice) (config.Sources, error)
+	// Screen opens the full screen. Main gives it, so that the commands do not
+	// depend on a terminal.
+	Screen func(ctx context.Context, d Deps, c Choice, s Screen) error
 }
 
 // Choice is what the command line says about models and permissions; empty
@@ -62,14 +51,6 @@ type Screen struct {
 	Picker  bool
 	Prompt  string // sent at once
 	Banner  string
-}
-
-// House is what Connect opens.
-type House struct {
-	Store  *store.Store
-	Engine *engine.Engine
-	Ladder []time.Duration
-	Close  func() error
 }
 
 // Run carries out a command line and returns the exit code.
@@ -204,13 +185,13 @@ func (d Deps) screen(ctx context.Context, g global, last bool, resume string, as
 	if c.Rehearsal != "" {
 		s.Banner = "rehearsal: replies are scripted"
 	}
-	return d.Screen(ctx, c, s)
+	return d.Screen(ctx, d, c, s)
 }
 
 // last finds the session that -c means. No session is an error: silently
 // beginning a new one would hide that the old one is gone.
 func (d Deps) last(ctx context.Context, project string) (session.ID, error) {
-	st, err := d.Data(ctx, true)
+	st, err := Data(ctx, true)
 	if err != nil {
 		return "", err
 	}
@@ -226,7 +207,7 @@ func (d Deps) last(ctx context.Context, project string) (session.ID, error) {
 }
 
 func (d Deps) find(ctx context.Context, prefix string) (session.Session, error) {
-	st, err := d.Data(ctx, true)
+	st, err := Data(ctx, true)
 	if err != nil {
 		return session.Session{}, err
 	}

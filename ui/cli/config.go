@@ -19,7 +19,7 @@ func (d Deps) config(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			from, err := d.Sources(cmd.Context(), choice)
+			from, err := sources(cmd.Context(), choice)
 			if err != nil {
 				return err
 			}
@@ -39,7 +39,7 @@ func (d Deps) config(g *global) *cobra.Command {
 }
 
 func (d Deps) paths(from config.Sources) error {
-	data, err := d.DataDir()
+	data, err := dataDir()
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (d Deps) play(ctx context.Context, plainly, keep bool) (err error) {
 	}
 	c := Choice{Project: project, Rehearsal: script, Approve: "all", Trust: true, What: "demo", Data: filepath.Join(dir, "data")}
 	if !plainly {
-		return d.Screen(ctx, c, Screen{Prompt: demoPrompt, Banner: "demo: replies are scripted; files and commands are real"})
+		return d.Screen(ctx, d, c, Screen{Prompt: demoPrompt, Banner: "demo: replies are scripted; files and commands are real"})
 	}
 	c.Alone = true
 	fmt.Fprintf(d.Err, "› %s\n", demoPrompt)

@@ -58,7 +58,7 @@ func (d Deps) listCommand(g *global) *cobra.Command {
 
 // with opens the data for the length of a command.
 func (d Deps) with(ctx context.Context, readOnly bool, do func(*store.Store) error) error {
-	st, err := d.Data(ctx, readOnly)
+	st, err := Data(ctx, readOnly)
 	if err != nil {
 		return err
 	}
@@ -212,8 +212,8 @@ func (d Deps) archive() *cobra.Command {
 	})
 }
 
-// keepDeleted is how long a deleted session can be brought back.
-const keepDeleted = 30 * 24 * time.Hour
+// KeepDeleted is how long a deleted session can be brought back.
+const KeepDeleted = 30 * 24 * time.Hour
 
 func (d Deps) remove() *cobra.Command {
 	return d.change("delete ID", "Delete a session; restore brings it back for 30 days", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
@@ -287,7 +287,7 @@ func (d Deps) repair() *cobra.Command {
 		Use: "repair", Short: "Save what can be read of a damaged database", Args: cobra.NoArgs,
 		Long: "Copies every event that can still be read into a fresh database. The damaged\nfile is kept beside it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := d.DataDir()
+			dir, err := dataDir()
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,7 @@ type Text struct {
 	quiet  bool // a countdown stands on the last line
 	now    func() time.Time
 	wait   *session.Waiting
+	cut    string // the half text shown last
 	err    error
 }
 
@@ -46,7 +47,10 @@ func (p *Text) Record(r session.Record, t *Turn) {
 		if e.Stopped {
 			words = "stopped"
 		}
-		p.event("  (%s: %s)", words, tail(theme.Line(e.Text+e.Reasoning), 60))
+		if half := tail(theme.Line(e.Text+e.Reasoning), 60); half != p.cut { // each attempt says it again
+			p.cut = half
+			p.event("  (%s: %s)", words, half)
+		}
 	case session.ToolEnded:
 		p.tool(e)
 	case session.ApprovalAsked:

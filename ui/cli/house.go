@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"belay/config"
+	"belay/context/briefing"
+	"belay/context/tokens"
+	"belay/context/window"
+	"belay/models"
+	"belay/models/catalog"
+	"belay/models/route"
+	"belay/session"
+	"belay/session/engine"
+	"belay/session/store"
+	"belay/session/tools"
+)
+
+// dataDir is the folder of the data.
+func dataDir() (string, error) {
+	dir, err := config.Home(os.Getenv)
+	if err != nil {
+		return "", &SettingsError{Err: err}
+	}
+	return dir, nil
+}
+
+// Data opens the sessions on disk.
+func Data(ctx context.Context, readOnly bool) (*store.Store, error) {
+	dir, err := dataDir()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, dir, store.Options{ReadOnly: readOnly})
+}
+
+// sources are where the settings of a project come from. Whether its own file
+// counts depends on the trust that was given to the folder.
+func sources(ctx context.Context, c Choice) (config.Sources, error) {
+	file, named, err := config.File(os.Getenv)
+	if err != nil {
+		return config.Sources{}, &SettingsError{Err: err}
+	}
+	trusted := c.Trust
+	if !trusted {
+		st, err := Data(ctx, true)
+		if err != nil {
+			return config.Sources{}, err
+		}
+		trusted, _, err = st.Trusted(ctx, c.Project)
+		if err = errors.Join(err, st.Close()); err != nil {
+			return config.Sources{}, err
+		}
+	}
+	flags := map[string]string{}
+	if c.Tier != "" {
+		flags["tiers.default"] = c.Tier
+	}
+	if c.Approve != "" {
+		flags["permissions.mode"] = c.Approve
+	}
+	return config.Sources{UserFile: file, Named: named, ProjectFile: filepath.Join(c.Project, config.ProjectFile), Trusted: trusted,
+		Env: os.LookupEnv, Flags: flags, Providers: func() []string { return catalog.New(catalog.Options{}).Providers() }}, nil
+}
+
+// load reads the settings for a choice. A rehearsal has none: it must work the
+// same everywhere.
+func load(ctx context.Context, c Choice) (config.Settings, error) {
+	from := config.Sources{}
+	if c.Rehearsal == "" {
+		var err error
+		if from, err = sources(ctx, c); err != nil {
+			return config.Settings{}, err
+		}
+	} else if c.Tier != "" {
+		from.Flags = map[string]string{"tiers.default": c.Tier}
+	}
+	settings, err := config.Load(from)
+	if err != nil {
+		return config.Settings{}, &SettingsError{Err: err}
+	}
+	return settings, nil
+}
+
+// keys is where API keys are kept.
+func keys() config.Keys {
+	dir, err := config.ConfigDir(os.Getenv)
+	if err != nil {
+		dir = ""
+	}
+	// Whoever keeps belay's files apart (tests, containers) keeps its keys apart.
+	return config.Keys{Dir: dir, Keyring: os.Getenv("BELAY_HOME") == "" && os.Getenv("BELAY_CONFIG") == ""}
+}
+
+// keyOf finds a provider's key: in its variable, else where keys are kept.
+func keyOf(provider, variable string) string {
+	if key := os.Getenv(variable); variable != "" && key != "" {
+		return key
+	}
+	key, err := keys().Get(provider)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "belay: %v\n", err)
+	}
+	return key
+}
+
+// House is everything that runs sessions.
+type House struct {
+	Store    *store.Store
+	Engine   *engine.Engine
+	Settings config.Settings
+	Catalog  *catalog.Catalog
+	Tools    func(root string) (*tools.Set, error)
+}
+
+// Close ends what runs, in a way that can be gone on from.
+func (h *House) Close() error { return errors.Join(h.Engine.Close(), h.Store.Close()) }
+
+// Connect opens everything that runs sessions, as the settings and the command
+// line say.
+func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
+	settings, err := load(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	dir := c.Data
+	if dir == "" {
+		var err error
+		if dir, err = dataDir(); err != nil {
+			return nil, err
+		}
+	}
+	known := catalog.New(catalogOptions(settings, c.Rehearsal == ""))
+	transport, err := transportFor(c.Rehearsal)
+	if err != nil {
+		return nil, err
+	}
+	client, hide, err := clientFor(known, settings, transport, d.Version)
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, dir, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	trusted := c.Trust
+	if !trusted {
+		if trusted, _, err = st.Trusted(ctx, c.Project); err != nil {
+			return nil, errors.Join(err, st.Close())
+		}
+	}
+	counter := tokens.New()
+	go func() { _ = counter.Load() }() // counts are estimates until it is done, and stay so if it fails
+	user, _ := config.ConfigDir(os.Getenv)
+	router := route.New(routeOptions(settings, known, client))
+	newTools := func(root string) (*tools.Set, error) {
+		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: hide, Reaper: reaper(), NewID: d.NewID})
+	}
+	eng := engine.New(engine.Options{
+		Store: st, Router: router, Model: known.Model, Counter: counter,
+		Limits: window.Limits{Reserve: settings.Context.Reserve, Budget: settings.Context.Budget.Heavy},
+		Tools:  newTools,
+		Briefing: func(ctx context.Context, root string) briefing.Briefing {
+			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
+		},
+		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), What: c.What, Alone: c.Alone,
+		Ladder: settings.Park.Ladder, Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
+	})
+	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Tools: newTools}, nil
+}
+
+// mode is the approval mode of new sessions. Without a screen, file changes
+// run unless somebody said otherwise: nobody is there to ask.
+func mode(c Choice, settings config.Settings) session.Mode {
+	switch {
+	case c.Approve != "":
+		return session.Mode(c.Approve)
+	case c.Alone && !settings.Set("permissions.mode"):
+		return session.Edits
+	}
+	return session.Mode(settings.Permissions.Mode)
+}
+
+// network is how long a lost connection is waited out. A person at the screen
+// decides for themselves; without one it is as long as the ladder.
+func network(c Choice, ladder []time.Duration) time.Duration {
+	if !c.Alone {
+		return 0
+	}
+	var all time.Duration
+	for _, rest := range ladder {
+		all += rest
+	}
+	return all
+}
+
+// reaper is how this program starts itself to end what outlives it.
+func reaper() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, ReaperCommand}
+}

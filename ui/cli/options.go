@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	mathrand "math/rand/v2"
+	"net/http"
+	"os"
+	"time"
+
+	"belay/config"
+	"belay/models"
+	"belay/models/catalog"
+	"belay/models/openai"
+	"belay/models/rehearsal"
+	"belay/models/route"
+)
+
+func catalogOptions(s config.Settings, withKeys bool) catalog.Options {
+	o := catalog.Options{Providers: map[string]catalog.ProviderOverride{}, Models: map[string]catalog.ModelOverride{}}
+	if withKeys {
+		o.Key = keyOf
+	} else {
+		o.Key = func(string, string) string { return "rehearsal" }
+	}
+	for name, p := range s.Providers {
+		headers := map[string]string{}
+		for k, v := range p.Headers {
+			headers[k] = string(v)
+		}
+		o.Providers[name] = catalog.ProviderOverride{BaseURL: p.BaseURL, API: models.API(p.API), KeyEnv: p.KeyEnv, Headers: headers, Concurrency: p.Concurrency}
+	}
+	for name, m := range s.Models {
+		o.Models[name] = catalog.ModelOverride(m)
+	}
+	return o
+}
+
+// transportFor is the network, or the script in its place.
+func transportFor(script string) (http.RoundTripper, error) {
+	if script == "" {
+		return nil, nil
+	}
+	name, text := "rehearsal.toml", Rehearsal()
+	if file := RehearsalFile(script); file != "" {
+		var err error
+		if text, err = os.ReadFile(file); err != nil {
+			return nil, &SettingsError{Err: fmt.Errorf("read the script: %w", err)}
+		}
+		name = file
+	}
+	parsed, err := rehearsal.Parse(name, text)
+	if err != nil {
+		return nil, &SettingsError{Err: err}
+	}
+	return rehearsal.New(parsed, rehearsal.Options{}), nil
+}
+
+// clientFor makes the client for the providers that the tiers name, and lists
+// the variables that commands must not see.
+func clientFor(known *catalog.Catalog, s config.Settings, transport http.RoundTripper, version string) (*openai.Client, []string, error) {
+	var list []models.Provider
+	var hide []string
+	seen := map[string]bool{}
+	for _, targets := range tiers(s) {
+		for _, t := range targets {
+			if seen[t.Provider] {
+				continue
+			}
+			seen[t.Provider] = true
+			p, ok := known.Provider(t.Provider)
+			if !ok {
+				return nil, nil, &SettingsError{Err: fmt.Errorf("the provider %q of %s has no address: add [providers.%s] base_url to the settings", t.Provider, t, t.Provider)}
+			}
+			list = append(list, p)
+			if p.KeyEnv != "" {
+				hide = append(hide, p.KeyEnv)
+			}
+		}
+	}
+	o := openai.Options{Providers: list, Version: version, Limits: openai.Limits{First: s.Retry.FirstEvent, Reasoning: s.Retry.FirstEvent, Text: s.Retry.Silence}}
+	if transport != nil {
+		o.HTTP = &http.Client{Transport: transport}
+	}
+	return openai.New(o), hide, nil
+}
+
+// tiers are the targets of each tier. The settings have checked their form.
+func tiers(s config.Settings) map[models.Tier][]models.Target {
+	lists := map[models.Tier][]models.Target{}
+	for tier, names := range s.Tiers.Targets() {
+		for _, name := range names {
+			if t, err := models.ParseTarget(name); err == nil {
+				lists[models.Tier(tier)] = append(lists[models.Tier(tier)], t)
+			}
+		}
+	}
+	return lists
+}
+
+func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Client) route.Options {
+	o := route.Options{
+		Client: client, Tiers: tiers(s), Model: known.Model, Names: client.Models,
+		Local: func(t models.Target) bool {
+			p, _ := known.Provider(t.Provider)
+			return p.Local
+		},
+		Policy: route.Policy(s.Switch.Policy), Floor: models.Tier(s.Switch.Floor), SwitchLocal: s.Switch.Local, After: s.Switch.After.Interactive,
+		Attempts: s.Retry.Attempts, MaxWait: s.Retry.MaxWait, FailbackAfter: s.Switch.FailbackAfter, Now: time.Now, Random: mathrand.Float64,
+	}
+	switch s.Retry.Profile {
+	case "switch-early":
+		o.After = 1
+	case "patient":
+		o.Policy, o.After = route.Never, math.MaxInt
+	}
+	return o
+}
