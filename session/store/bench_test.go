@@ -11,11 +11,15 @@ import (
 )
 
 func BenchmarkAppend(b *testing.B) {
-	s := open(b, b.TempDir())
-	id := create(b, s, "/p").ID
-	e := session.ToolEnded{CallID: "c", Tool: "read", Title: "orders/service.go", Output: strings.Repeat("func (s *Service) PriceOf(o Order) int { return 0 }\n", 20)}
-	for b.Loop() {
-		add(b, s, id, e)
+	for _, lines := range []int{20, 1250} { // 1 KB and 64 KB
+		text := strings.Repeat("func (s *Service) PriceOf(o Order) int { return 0 }\n", lines)
+		b.Run(fmt.Sprintf("%d KB", len(text)>>10), func(b *testing.B) {
+			s := open(b, b.TempDir())
+			id := create(b, s, "/p").ID
+			for b.Loop() {
+				add(b, s, id, session.ToolEnded{CallID: "c", Tool: "read", Title: "orders/service.go", Output: text})
+			}
+		})
 	}
 }
 

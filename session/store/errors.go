@@ -85,12 +85,18 @@ type OwnedError struct {
 
 // Error names the owner.
 func (e *OwnedError) Error() string {
+	if e.Owner.PID == 0 { // it took the session over and has left since
+		return fmt.Sprintf("session %s: %v", e.ID, e.Unwrap())
+	}
 	return fmt.Sprintf("session %s: %v: %s, process %d on %s, since %s", e.ID, e.Unwrap(),
 		e.Owner.What, e.Owner.PID, e.Owner.Host, e.Owner.Since.Local().Format("2006-01-02 15:04"))
 }
 
 // Hint says how to get the session.
 func (e *OwnedError) Hint() string {
+	if e.Lost {
+		return "go on there, or open the session here anew"
+	}
 	return "close it there, or take it over: the other belay then stops writing to it"
 }
 

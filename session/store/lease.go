@@ -108,6 +108,29 @@ func (s *Store) Owner(ctx context.Context, id session.ID) (session.Owner, bool, 
 	return o.Owner, true, nil
 }
 
+// Owners returns the living programs that may write to sessions, for lists.
+func (s *Store) Owners(ctx context.Context) (map[session.ID]session.Owner, error) {
+	const step = "read owners"
+	host, _ := os.Hostname() //nolint:errcheck // an unknown host equals no other
+	rows, err := s.r.QueryContext(ctx, "SELECT session, token, born, beat, owner FROM owners")
+	if err != nil {
+		return nil, s.fail(step, err)
+	}
+	defer rows.Close()
+	living := make(map[session.ID]session.Owner)
+	for rows.Next() {
+		var id session.ID
+		h, readable, err := scanOwner(rows, &id)
+		if err != nil {
+			return nil, s.fail(step, err)
+		}
+		if readable && h.alive(host, s.now()) {
+			living[id] = h.Owner
+		}
+	}
+	return living, s.fail(step, rows.Err())
+}
+
 // holder is a row of owners.
 type holder struct {
 	session.Owner
@@ -116,21 +139,24 @@ type holder struct {
 }
 
 func ownerOf(ctx context.Context, q querier, id session.ID) (holder, bool, error) {
-	var h holder
-	var beat int64
-	var data []byte
-	err := q.QueryRowContext(ctx, "SELECT token, born, beat, owner FROM owners WHERE session = ?", id).Scan(&h.token, &h.born, &beat, &data)
+	row := q.QueryRowContext(ctx, "SELECT session, token, born, beat, owner FROM owners WHERE session = ?", id)
+	h, readable, err := scanOwner(row, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return holder{}, false, nil
 	}
-	if err != nil {
+	return h, readable, err
+}
+
+// scanOwner reads a row; one that cannot be understood owns nothing.
+func scanOwner(row interface{ Scan(...any) error }, id *session.ID) (holder, bool, error) {
+	var h holder
+	var beat int64
+	var data []byte
+	if err := row.Scan(id, &h.token, &h.born, &beat, &data); err != nil {
 		return holder{}, false, err
 	}
 	h.beat = time.Unix(0, beat)
-	if json.Unmarshal(data, &h.Owner) != nil {
-		return holder{}, false, nil // a row that nobody can read owns nothing
-	}
-	return h, true, nil
+	return h, json.Unmarshal(data, &h.Owner) == nil, nil
 }
 
 // alive reports whether the holder still runs, as seen from a host at a time.

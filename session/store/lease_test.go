@@ -35,6 +35,9 @@ func TestOnlyTheHolderWrites(t *testing.T) {
 	if err := b.SaveDraft(ctx, id, session.Draft{}); !errors.Is(err, ErrOwned) {
 		t.Errorf("SaveDraft() by another = %v, want ErrOwned", err)
 	}
+	if owners, err := b.Owners(ctx); err != nil || len(owners) != 1 || owners[id] != lease.Owner() {
+		t.Errorf("Owners() = %v, %v; want this one", owners, err)
+	}
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}

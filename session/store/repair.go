@@ -69,7 +69,11 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 			return report, fmt.Errorf("keep the old file: %w", err)
 		}
 	}
-	scratch, err := os.MkdirTemp(dir, ".repair-*")
+	scratch := filepath.Join(dir, ".repair")
+	if err := os.RemoveAll(scratch); err != nil { // of a repair that was killed
+		return report, err
+	}
+	err = os.Mkdir(scratch, 0o700)
 	if err != nil {
 		return report, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,6 +136,36 @@ func TestADraftGivesWayToWhatIsFinal(t *testing.T) {
 				t.Errorf("Draft() after the event = %v, %v; want %v", ok, err, tt.kept)
 			}
 		})
+	}
+}
+
+func TestManyGoroutinesShareAStore(t *testing.T) {
+	s, err := Open(ctx, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	shared := create(t, s, "/p").ID
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			own := create(t, s, "/p").ID
+			for i := range 25 {
+				add(t, s, own, session.Noted{Text: fmt.Sprint(n, i)})
+				add(t, s, shared, session.Noted{Text: fmt.Sprint(n, i)})
+				_, err1 := s.Records(ctx, shared, 0, 10, 0)
+				_, err2 := s.Search(ctx, "2", session.Filter{})
+				_, err3 := s.Changed(ctx)
+				err4 := s.SaveDraft(ctx, own, session.Draft{Text: "d"})
+				if err := errors.Join(err1, err2, err3, err4); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if head, err := s.Load(ctx, shared); err != nil || head.Events != 101 {
+		t.Errorf("Events = %d, %v; want 101", head.Events, err)
 	}
 }
 
