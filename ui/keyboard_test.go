@@ -240,7 +240,8 @@ func TestASessionOfAnotherBelayIsTakenOverOnlyWhenAsked(t *testing.T) {
 func TestAPersonElsewhereIsCalled(t *testing.T) {
 	w, s := opened(t, 80, 24, turn("the job"))
 	s.wait("the job")
-	s.press("blur")
+	s.press("blur", "x")
+	s.wait("› x") // by then the blur has arrived as well
 	w.emit("s1", asks("make release"))
 	s.wait("allow shell?")
 	s.waitFor("a notification", func(string) bool { return strings.Contains(s.raw.String(), "\x1b]9;belay: the job needs you") })

@@ -105,7 +105,7 @@ func (p *Pane) popupRows() []string {
 	return rows
 }
 
-var mentioned = regexp.MustCompile(`(?:^|[\s(])@([^\s@]+)`)
+var mentioned = regexp.MustCompile(`(?:^|[\s(])@([^\s@()]+)`)
 
 // Pictures lists the images that a text mentions.
 func Pictures(text string) []string {

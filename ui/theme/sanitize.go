@@ -76,6 +76,7 @@ func Visible(s string) string {
 // entities into control characters: colours and links stay, all else that is
 // not text goes.
 func Rendered(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\t", "    ")
 	var b strings.Builder
 	b.Grow(len(s))
 	var state byte
@@ -94,8 +95,6 @@ func Rendered(s string) string {
 				b.WriteString(seq)
 			}
 		case ansi.HasEscPrefix(seq), ansi.HasDcsPrefix(seq), ansi.HasApcPrefix(seq):
-		case seq == "\t":
-			b.WriteString("    ")
 		default:
 			b.WriteString(strings.Map(func(r rune) rune {
 				if hostile(r) && r != '\n' {

@@ -1,0 +1,78 @@
+package approval
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+var call = session.Approval{CallID: "c1", Tool: "shell", Title: "make", Detail: "make", Args: `{"command":"make","dir":"x"}`, Always: "make, here"}
+
+func pane() (*Pane, *time.Time) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	clock := &now
+	p := New(theme.New("dark", true, colorprofile.TrueColor), func() time.Time { return *clock }, nil)
+	p.Ask([]session.Approval{call})
+	return p, clock
+}
+
+func TestTheGuard(t *testing.T) {
+	p, now := pane()
+	*now = now.Add(Guard - 1)
+	if got := p.Key("y", "y"); got != Early {
+		t.Fatalf("within the guard: %v, want Early", got)
+	}
+	*now = now.Add(Guard - 1)
+	if got := p.Key("y", "y"); got != Early {
+		t.Fatalf("a key restarts the guard: %v, want Early", got)
+	}
+	*now = now.Add(Guard)
+	if got := p.Key("y", "y"); got != Answer || !p.Reply().Allow || p.Reply().CallID != "c1" {
+		t.Fatalf("after the guard: %v %+v, want the call allowed", got, p.Reply())
+	}
+	t.Run("the next question has its own", func(t *testing.T) {
+		p.Ask([]session.Approval{{CallID: "c2"}})
+		if got := p.Key("y", "y"); got != Early {
+			t.Errorf("got %v, want Early", got)
+		}
+	})
+}
+
+func TestAlwaysNeedsASecondPress(t *testing.T) {
+	p, now := pane()
+	*now = now.Add(Guard)
+	if got := p.Key("a", "a"); got != Handled {
+		t.Fatalf("first a: %v, want Handled", got)
+	}
+	if view := ansi.Strip(strings.Join(p.View(80, 12), "\n")); !strings.Contains(view, "always: make, here") {
+		t.Errorf("the scope is not shown:\n%s", view)
+	}
+	p.Key("esc", "")
+	if got := p.Key("a", "a"); got != Handled {
+		t.Fatalf("a after esc: %v, want Handled: the confirmation begins anew", got)
+	}
+	if got := p.Key("a", "a"); got != Answer || !p.Reply().Always {
+		t.Fatalf("second a: %v %+v, want allowed always", got, p.Reply())
+	}
+}
+
+func TestEdited(t *testing.T) {
+	p, _ := pane()
+	if got := p.Editable(); got != "make" {
+		t.Errorf("Editable = %q, want the command", got)
+	}
+	got, err := p.Edited("make -n")
+	if err != nil || got.Args != `{"command":"make -n","dir":"x"}` || !got.Allow {
+		t.Errorf("Edited = %+v, %v", got, err)
+	}
+	p.Ask([]session.Approval{{CallID: "c3", Args: `{"path":"a"}`}})
+	if _, err := p.Edited(`{"path":`); err == nil {
+		t.Error("broken JSON was accepted")
+	}
+}

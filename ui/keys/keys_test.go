@@ -1,0 +1,57 @@
+package keys
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNoKeyHasTwoMeaningsInOnePlace(t *testing.T) {
+	type spot struct {
+		where Where
+		key   string
+	}
+	seen := map[spot]Action{}
+	for _, b := range Table {
+		for _, k := range b.Keys {
+			where := b.Where
+			if where == Waiting {
+				where = Anywhere // these keys never need the focus
+			}
+			if before, ok := seen[spot{where, k}]; ok {
+				t.Errorf("%s means %s and %s", k, before, b.Action)
+			}
+			seen[spot{where, k}] = b.Action
+		}
+	}
+}
+
+func TestEveryRowCanBeReachedAndRead(t *testing.T) {
+	for _, b := range Table {
+		if len(b.Keys) == 0 && !b.Command {
+			t.Errorf("%s has neither a key nor a place in the palette", b.Action)
+		}
+		if len(b.Keys) > 0 && b.Show == "" || b.Does == "" {
+			t.Errorf("%s is not explained", b.Action)
+		}
+		if strings.Contains(b.Show+b.Does, "|") {
+			t.Errorf("%s would break the Markdown table", b.Action)
+		}
+	}
+}
+
+func TestMarkdownHasARowForEachKey(t *testing.T) {
+	got := Markdown()
+	for _, want := range []string{"| key | does | where |", "| F2, alt+1 | heavy tier | anywhere |", "| shift+tab |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Markdown() lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestGlobal(t *testing.T) {
+	for key, want := range map[string]Action{"f3": Medium, "alt+1": Heavy, "f8": TryNow, "esc": Stop, "y": "", "?": "", "tab": "", "enter": ""} {
+		if got := Global(key); got != want {
+			t.Errorf("Global(%q) = %q, want %q", key, got, want)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package palette
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+var colours = theme.New("dark", true, colorprofile.TrueColor)
+
+func write(p *Pane, s string) {
+	for _, k := range strings.Split(s, "") {
+		p.Key(k, k)
+	}
+}
+
+func TestWholeWordsComeFirst(t *testing.T) {
+	p := Commands(colours)
+	write(p, "sess")
+	if it, ok := p.Chosen(); !ok || it.ID != string(keys.Sessions) {
+		t.Errorf("chosen = %v, want sessions", it)
+	}
+	write(p, "zzz")
+	if p.Key("enter", "") {
+		t.Error("enter chose something out of nothing")
+	}
+}
+
+func TestPromptsAreNewestFirstAndOnce(t *testing.T) {
+	p := Prompts(colours, []string{"a", "b\nmore", "a"})
+	if len(p.all) != 2 || p.all[0].ID != "a" || p.all[1].Text != "b more" {
+		t.Errorf("items = %v", p.all)
+	}
+}
+
+func TestHelpHasEveryKey(t *testing.T) {
+	var h Help
+	all := ""
+	for range 10 {
+		all += ansi.Strip(strings.Join(h.View(colours, 80, 20), "\n"))
+		h.Key("pgdown")
+	}
+	for _, b := range keys.Table {
+		if b.Show != "" && !strings.Contains(all, b.Show) {
+			t.Errorf("%s (%s) is not in the help", b.Action, b.Show)
+		}
+	}
+}
