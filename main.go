@@ -4,8 +4,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,6 +18,12 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"belay/config"
+	"belay/context/briefing"
+	"belay/models"
+	"belay/models/openai"
+	"belay/session/tools"
+	"belay/ui"
 	"belay/ui/cli"
 )
 
@@ -58,4 +66,107 @@ func width(stream any) int {
 	return w
 }
 
-func screen(context.Context, cli.Deps, cli.Choice, cli.Screen) error { return nil }
+// screen opens the full screen. Everything slow happens after its first frame.
+func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
+	b := &backstage{d: d, c: c, s: s}
+	look := d.Looks()
+	err := ui.Run(ctx, ui.Options{
+		Project: c.Project, Connect: b.connect, Open: s.Session, Picker: s.Picker, Banner: s.Banner, Version: d.Version,
+		Theme: look.Theme, Quiet: look.Notify == "off", Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
+		Branch:    briefing.Branch(ctx, c.Project),
+		ListFiles: func(ctx context.Context) ([]string, error) { return tools.Files(ctx, c.Project) },
+		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
+		RunShell:  b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
+	})
+	return errors.Join(err, b.close())
+}
+
+// backstage is what the screen works with, once it is open.
+type backstage struct {
+	d     cli.Deps
+	c     cli.Choice
+	s     cli.Screen
+	house *cli.House
+}
+
+// connect opens the house, or says what must be asked first. The screen calls
+// it again after each answer.
+func (b *backstage) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Setup, error) {
+	ask, err := b.d.Ask(ctx, b.c)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if ask.Trust || ask.Key {
+		setup := &ui.Setup{Key: ask.Key, KeyFor: ask.Provider,
+			Answer:  func(ctx context.Context, trusted bool) error { return cli.Trust(ctx, b.c.Project, trusted) },
+			SaveKey: func(_ context.Context, key string) (string, error) { return cli.SaveKey(ask.Provider, key) },
+			Local:   locals, Use: useLocal,
+			Rehearse: func(context.Context) error {
+				b.c.Rehearsal = cli.BuiltIn
+				return nil
+			}}
+		if ask.Trust {
+			setup.Trust = b.c.Project
+		}
+		return nil, nil, setup, nil
+	}
+	if b.house, err = b.d.Connect(ctx, b.c); err != nil {
+		return nil, nil, nil, err
+	}
+	if b.s.Prompt != "" {
+		err = b.d.Begin(ctx, b.house, b.c.Project, b.s.Prompt)
+	}
+	return b.house.Engine, b.house.Store, nil, err
+}
+
+func (b *backstage) close() error {
+	if b.house == nil {
+		return nil
+	}
+	return b.house.Close()
+}
+
+// shell runs a command that the person typed themselves.
+func (b *backstage) shell(ctx context.Context, command string) (string, error) {
+	return b.house.Shell(ctx, b.c.Project, command)
+}
+
+func (b *backstage) prompts(ctx context.Context) []string {
+	list, err := b.house.Store.Prompts(ctx, b.c.Project)
+	if err != nil {
+		return nil // a history that cannot be read is no reason to stop
+	}
+	return list
+}
+
+// locals lists the endpoints found on this computer.
+func locals(ctx context.Context) ([]ui.Local, error) {
+	var list []ui.Local
+	for _, f := range openai.Discover(ctx, nil) {
+		list = append(list, ui.Local{Name: f.Name, URL: f.BaseURL, Models: f.Models})
+	}
+	return list, nil
+}
+
+func useLocal(_ context.Context, l ui.Local) error {
+	path, _, err := config.File(os.Getenv)
+	if err != nil {
+		return err
+	}
+	return config.Create(path, config.Local(l.Name, l.URL, l.Models[0]))
+}
+
+// editText writes a draft to a file of its own for the user's editor.
+func editText(_ context.Context, text string) (string, error) {
+	f, err := os.CreateTemp("", "belay-*.md")
+	if err != nil {
+		return "", fmt.Errorf("write the draft: %w", err)
+	}
+	_, err = f.WriteString(text)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+func readText(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	return string(b), errors.Join(err, os.Remove(path))
+}

@@ -40,3 +40,17 @@ func TestAKeyFileThatIsBrokenIsNotOverwritten(t *testing.T) {
 		t.Errorf("the file became %q", b)
 	}
 }
+
+func TestTheFileForALocalModelLoads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "config.toml")
+	if err := Create(path, Local("ollama", "http://127.0.0.1:11434/v1", `odd"name:7b`)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(Sources{UserFile: path, Named: true})
+	if err != nil || s.Tiers.Light[0] != `ollama/odd"name:7b` {
+		t.Errorf("Load = %v, %v", s.Tiers, err)
+	}
+	if err := Create(path, "x"); err == nil {
+		t.Error("Create over a file succeeded")
+	}
+}

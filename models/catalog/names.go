@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 // known: first at its own provider, then the same model elsewhere. At most three.
 func (c *Catalog) Nearest(target models.Target) []models.Target {
 	var list []models.Target
-	for _, name := range Nearest(target.Model, c.Models(target.Provider), 3) {
+	for _, name := range models.Nearest(target.Model, c.Models(target.Provider)) {
 		list = append(list, models.Target{Provider: target.Provider, Model: name})
 	}
 	if len(list) > 0 {
@@ -26,61 +25,6 @@ func (c *Catalog) Nearest(target models.Target) []models.Target {
 		}
 	}
 	return list[:min(len(list), 3)]
-}
-
-// Nearest picks the names of a list that a few slips, or a missing part, turn
-// into another: what people mistyped, the nearest first, at most limit. Case
-// counts less than anything else.
-func Nearest(name string, list []string, limit int) []string {
-	type near struct {
-		name string
-		far  int
-	}
-	typed := strings.ToLower(strings.TrimSpace(name))
-	if typed == "" {
-		return nil
-	}
-	allowed := 1 + len(typed)/4
-	var found []near
-	for _, other := range list {
-		low := strings.ToLower(other)
-		far := distance(typed, low)
-		if far > allowed && (strings.Contains(low, typed) || len(low) > 3 && strings.Contains(typed, low)) {
-			far = allowed // a part of it was left out
-		}
-		if far <= allowed && other != name {
-			found = append(found, near{other, far})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })
-	var names []string
-	for _, n := range found[:min(len(found), limit)] {
-		names = append(names, n.name)
-	}
-	return names
-}
-
-// distance is Levenshtein's over bytes, cut off for what is far too long.
-func distance(a, b string) int {
-	if len(a) > 200 || len(b) > 200 {
-		return 200
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost = 1 + min(corner, row[j], row[j+1])
-			}
-			corner, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }
 
 var (

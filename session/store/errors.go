@@ -78,19 +78,22 @@ func (e *Error) Unwrap() []error {
 // OwnedError says which program may write to the session. It is ErrOwned, or
 // ErrTakenOver for one who has lost a lease.
 type OwnedError struct {
-	ID    session.ID
-	Owner session.Owner
-	Lost  bool
+	ID   session.ID
+	By   session.Owner
+	Lost bool
 }
 
 // Error names the owner.
 func (e *OwnedError) Error() string {
-	if e.Owner.PID == 0 { // it took the session over and has left since
+	if e.By.PID == 0 { // it took the session over and has left since
 		return fmt.Sprintf("session %s: %v", e.ID, e.Unwrap())
 	}
 	return fmt.Sprintf("session %s: %v: %s, process %d on %s, since %s", e.ID, e.Unwrap(),
-		e.Owner.What, e.Owner.PID, e.Owner.Host, e.Owner.Since.Local().Format("2006-01-02 15:04"))
+		e.By.What, e.By.PID, e.By.Host, e.By.Since.Local().Format("2006-01-02 15:04"))
 }
+
+// Owner is who may write to the session now.
+func (e *OwnedError) Owner() session.Owner { return e.By }
 
 // Hint says how to get the session.
 func (e *OwnedError) Hint() string {

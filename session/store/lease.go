@@ -83,7 +83,7 @@ func (s *Store) Acquire(ctx context.Context, id session.ID, what string, takeove
 			return err
 		}
 		if found && !takeover && o.alive(host, now) {
-			return &OwnedError{ID: id, Owner: o.Owner}
+			return &OwnedError{ID: id, By: o.Owner}
 		}
 		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)", id, l.token, born(l.owner.PID), nanos(now), data)
 		return err
@@ -185,11 +185,11 @@ func (s *Store) mayWrite(ctx context.Context, tx *sql.Tx, id session.ID) error {
 		return err
 	case mine != nil && (!found || o.token != mine.token):
 		mine.lose()
-		return &OwnedError{ID: id, Owner: o.Owner, Lost: true}
+		return &OwnedError{ID: id, By: o.Owner, Lost: true}
 	case mine == nil && found:
 		host, _ := os.Hostname() //nolint:errcheck // an unknown host equals no other
 		if o.alive(host, s.now()) {
-			return &OwnedError{ID: id, Owner: o.Owner}
+			return &OwnedError{ID: id, By: o.Owner}
 		}
 	}
 	return nil

@@ -26,8 +26,8 @@ func TestOnlyTheHolderWrites(t *testing.T) {
 	if _, err := b.Acquire(ctx, id, "run", false); !errors.As(err, &owned) || !errors.Is(err, ErrOwned) {
 		t.Fatalf("Acquire() of a held session = %v, want an *OwnedError", err)
 	}
-	if owned.Owner.PID != os.Getpid() || owned.Owner.What != "screen" || owned.Owner.Since.IsZero() || owned.Hint() == "" {
-		t.Errorf("Owner = %+v, want this process, screen and a time", owned.Owner)
+	if owned.By.PID != os.Getpid() || owned.By.What != "screen" || owned.By.Since.IsZero() || owned.Hint() == "" {
+		t.Errorf("Owner = %+v, want this process, screen and a time", owned.By)
 	}
 	if _, _, err := b.Append(ctx, id, 1, says("yours")); !errors.Is(err, ErrOwned) {
 		t.Errorf("Append() by another = %v, want ErrOwned", err)

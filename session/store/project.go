@@ -1,9 +1,11 @@
 package store
 
 import (
+	"belay/session"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 )
 
 // Grants returns what "always" has allowed in a project, oldest first.
@@ -53,4 +55,30 @@ func (s *Store) SetTrusted(ctx context.Context, project string, trusted bool) er
 			project, trusted, nanos(s.now()))
 		return err
 	})
+}
+
+// mostPrompts bounds what a person can page back through.
+const mostPrompts = 200
+
+// Prompts lists the last prompts of a project's sessions, the oldest first.
+func (s *Store) Prompts(ctx context.Context, project string) ([]string, error) {
+	const step = "read prompts"
+	rows, err := s.r.QueryContext(ctx, `SELECT e.data FROM events e JOIN sessions s ON s.id = e.session
+		WHERE e.type = 'turn.started' AND s.project = ? ORDER BY e.time DESC, e.seq DESC LIMIT ?`, project, mostPrompts)
+	if err != nil {
+		return nil, s.fail(step, err)
+	}
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return nil, s.fail(step, err)
+		}
+		if e, err := session.Decode("turn.started", data); err == nil {
+			list = append(list, e.(session.TurnStarted).Prompt.Text)
+		}
+	}
+	slices.Reverse(list)
+	return list, s.fail(step, rows.Err())
 }

@@ -41,6 +41,7 @@ var steps = []string{`
 		data    BLOB NOT NULL,     -- the event as JSON
 		UNIQUE (session, seq)
 	);
+	CREATE INDEX events_prompts ON events (time) WHERE type = 'turn.started';
 	CREATE VIRTUAL TABLE search USING fts5 (text, content='', contentless_delete=1, tokenize='trigram', detail=none);
 	CREATE TABLE drafts (
 		session TEXT PRIMARY KEY,

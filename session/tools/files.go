@@ -57,7 +57,7 @@ func cmpOr(s, otherwise string) string {
 }
 
 func (s *Set) glob(ctx context.Context, p place, pattern string) Result {
-	files, err := s.files(ctx, p.abs)
+	names, err := files(ctx, p.abs)
 	if err != nil {
 		return failed(err)
 	}
@@ -66,7 +66,7 @@ func (s *Set) glob(ctx context.Context, p place, pattern string) Result {
 		time int64
 	}
 	var hits []found
-	for _, f := range files {
+	for _, f := range names {
 		// A pattern without a slash means the name, as people expect of globs.
 		ok, _ := doublestar.Match(pattern, f)
 		if !ok && !strings.Contains(pattern, "/") {
@@ -104,9 +104,13 @@ func (s *Set) name(p place, file string) string {
 	return path.Join(p.rel, file)
 }
 
+// Files lists what is below a workspace, without what .gitignore leaves out, as
+// slash-separated relative paths.
+func Files(ctx context.Context, root string) ([]string, error) { return files(ctx, root) }
+
 // files lists what is below a folder, without what .gitignore leaves out, as
 // slash-separated relative paths. In a repository git itself is asked.
-func (s *Set) files(ctx context.Context, dir string) ([]string, error) {
+func files(ctx context.Context, dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("look at %s: %w", dir, err)
 	} else if !info.IsDir() {

@@ -179,15 +179,15 @@ func readBounded(r *bufio.Reader) ([]byte, error) {
 }
 
 func (s *Set) ownGrep(ctx context.Context, p place, glob string, re *regexp.Regexp, h *hits) error {
-	files := []string{""}
+	names := []string{""}
 	if info, err := os.Stat(p.abs); err != nil {
 		return err
 	} else if info.IsDir() {
-		if files, err = s.files(ctx, p.abs); err != nil {
+		if names, err = files(ctx, p.abs); err != nil {
 			return err
 		}
 	}
-	for _, f := range files {
+	for _, f := range names {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -84,6 +84,20 @@ func (s *Set) read(p place, args readArgs) Result {
 	return excerpt(p.rel, b, args.From, args.Lines)
 }
 
+// Image reads a picture of the workspace that a person attached by its path.
+func Image(root, path string) (models.Image, error) {
+	s := &Set{o: Options{Root: root}, seen: seen{hash: map[string]string{}}}
+	p, err := s.resolve(path)
+	if err != nil {
+		return models.Image{}, err
+	}
+	r := s.read(p, readArgs{})
+	if len(r.Images) == 0 {
+		return models.Image{}, fmt.Errorf("%s is not a picture that can be shown", p.rel)
+	}
+	return r.Images[0], nil
+}
+
 // missing names files that the model may have meant.
 func (s *Set) missing(p place, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -91,9 +105,9 @@ func (s *Set) missing(p place, err error) error {
 	}
 	var near []string
 	name := p.rel[strings.LastIndex(p.rel, "/")+1:]
-	files, listErr := s.files(context.Background(), s.o.Root)
+	names, listErr := files(context.Background(), s.o.Root)
 	if listErr == nil {
-		for _, f := range files {
+		for _, f := range names {
 			if strings.EqualFold(f[strings.LastIndex(f, "/")+1:], name) && len(near) < 5 {
 				near = append(near, f)
 			}

@@ -115,7 +115,7 @@ Without a command it opens the full screen.`,
 	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an id, pick one")
 	root.Flags().Lookup("resume").NoOptDefVal = pick
 	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model, your own script or the built-in one")
-	root.Flags().Lookup("rehearsal").NoOptDefVal = builtIn
+	root.Flags().Lookup("rehearsal").NoOptDefVal = BuiltIn
 	d.modelFlags(root, &g)
 	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.config(&g), d.demo(), d.rehearse(), d.reaper())
 	for _, c := range append(root.Commands(), root) {
@@ -124,11 +124,11 @@ Without a command it opens the full screen.`,
 	return root
 }
 
-// Values of flags that may stand without one.
-const (
-	pick    = "\x00pick"
-	builtIn = "\x00built-in"
-)
+// BuiltIn is a Choice's Rehearsal when the script of belay's own plays.
+const BuiltIn = "\x00built-in"
+
+// pick is the value of -r without an id.
+const pick = "\x00pick"
 
 func (d Deps) modelFlags(c *cobra.Command, g *global) {
 	c.Flags().StringVar(&g.tier, "tier", "", "heavy, medium or light")
@@ -183,7 +183,7 @@ func (d Deps) screen(ctx context.Context, g global, last bool, resume string, as
 		return err
 	}
 	if c.Rehearsal != "" {
-		s.Banner = "rehearsal: replies are scripted"
+		s.Banner = RehearsalBanner
 	}
 	return d.Screen(ctx, d, c, s)
 }

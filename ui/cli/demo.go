@@ -20,7 +20,7 @@ func Rehearsal() []byte { return embedded("demo/rehearsal.toml") }
 
 // RehearsalFile is the script that --rehearsal names; empty is the built-in one.
 func RehearsalFile(flag string) string {
-	if flag == builtIn {
+	if flag == BuiltIn {
 		return ""
 	}
 	return flag

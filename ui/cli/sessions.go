@@ -57,7 +57,7 @@ func (d Deps) listCommand(g *global) *cobra.Command {
 }
 
 // with opens the data for the length of a command.
-func (d Deps) with(ctx context.Context, readOnly bool, do func(*store.Store) error) error {
+func with(ctx context.Context, readOnly bool, do func(*store.Store) error) error {
 	st, err := Data(ctx, readOnly)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (d Deps) with(ctx context.Context, readOnly bool, do func(*store.Store) err
 }
 
 func (d Deps) listJSON(ctx context.Context, f session.Filter) error {
-	return d.with(ctx, true, func(st *store.Store) error {
+	return with(ctx, true, func(st *store.Store) error {
 		list, err := st.List(ctx, f)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (d Deps) listJSON(ctx context.Context, f session.Filter) error {
 }
 
 func (d Deps) list(ctx context.Context, f session.Filter) error {
-	return d.with(ctx, true, func(st *store.Store) error {
+	return with(ctx, true, func(st *store.Store) error {
 		list, err := st.List(ctx, f)
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (d Deps) show() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Print a session", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.with(cmd.Context(), true, func(st *store.Store) error {
+			return with(cmd.Context(), true, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -151,7 +151,7 @@ func (d Deps) search(g *global) *cobra.Command {
 				}
 				f.Project = dir
 			}
-			return d.with(cmd.Context(), true, func(st *store.Store) error {
+			return with(cmd.Context(), true, func(st *store.Store) error {
 				hits, err := st.Search(cmd.Context(), strings.Join(args, " "), f)
 				if err != nil {
 					return err
@@ -177,7 +177,7 @@ func (d Deps) change(use, short string, args cobra.PositionalArgs, does func(s s
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.with(cmd.Context(), false, func(st *store.Store) error {
+			return with(cmd.Context(), false, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -235,7 +235,7 @@ func (d Deps) fork() *cobra.Command {
 	c := &cobra.Command{
 		Use: "fork ID", Short: "Begin a new session with the history of another", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.with(cmd.Context(), false, func(st *store.Store) error {
+			return with(cmd.Context(), false, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -261,7 +261,7 @@ func (d Deps) export() *cobra.Command {
 			if format != "markdown" && format != "jsonl" {
 				return &usageError{err: fmt.Errorf("unknown format %q: use markdown or jsonl", format)}
 			}
-			return d.with(cmd.Context(), true, func(st *store.Store) error {
+			return with(cmd.Context(), true, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err

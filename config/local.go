@@ -1,0 +1,47 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Local is a settings file that uses one model at a local endpoint for
+// everything.
+func Local(provider, baseURL, model string) string {
+	target := strconv.Quote(provider + "/" + model)
+	return fmt.Sprintf(`# Written by belay at its first start. Every key: belay config example
+[providers.%s]
+base_url    = %q
+api         = "chat"
+concurrency = 1
+
+[tiers]
+heavy  = [%s]
+medium = [%s]
+light  = [%s]
+`, provider, baseURL, target, target, target)
+}
+
+// Create writes a first settings file. One that exists is not touched: its
+// owner is told what to add.
+func Create(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the settings folder: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already; add this to it:\n%s", path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("write the settings: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the settings: %w", err)
+	}
+	return nil
+}
