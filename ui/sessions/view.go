@@ -70,12 +70,14 @@ func (p *Pane) footer(width int) string {
 	}
 	all := []string{"enter", "open", "tab", "archived, deleted", "ctrl+r", "rename", "ctrl+d", del, "ctrl+a", arc, "ctrl+f", "fork"}
 	for n := len(all); n > 2; n -= 2 {
-		if s := p.theme.Keys(all[:n]...); theme.Width(s) <= width {
+		if keys := p.theme.Keys(all[:n]...); theme.Width(keys) <= width {
 			if s, ok := p.Chosen(); ok && n == len(all) {
 				hint := p.theme.Dim.Paint("belay sessions export " + string(s.ID))
-				return theme.Sides(p.theme.Keys(all...), hint, width)
+				if theme.Width(keys)+theme.Width(hint)+3 <= width {
+					return theme.Sides(keys, hint, width)
+				}
 			}
-			return s
+			return keys
 		}
 	}
 	return p.theme.Keys(all[:2]...)

@@ -103,10 +103,10 @@ func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme 
 		t.sixteen()
 	default:
 		c := light
-		t.Code = "github"
+		t.Code = "catppuccin-latte"
 		if darkBackground {
 			c = dark
-			t.Code = "github-dark"
+			t.Code = "nord"
 		}
 		fg := func(hex string) Style { return Style{ansi.NewStyle().ForegroundColor(lipgloss.Color(hex)).String()} }
 		bg := func(hex string) Style { return Style{ansi.NewStyle().BackgroundColor(lipgloss.Color(hex)).String()} }

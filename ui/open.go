@@ -1,0 +1,160 @@
+package ui
+
+import (
+	"errors"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/session"
+)
+
+func (m *Model) connect() tea.Cmd {
+	o, ctx := m.o, m.ctx
+	return func() tea.Msg {
+		if o.Connect == nil {
+			return connectedMsg{engine: o.Engine, library: o.Library, setup: o.Setup}
+		}
+		engine, library, ask, err := o.Connect(ctx)
+		return connectedMsg{engine, library, ask, err}
+	}
+}
+
+func (m *Model) connected(msg connectedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.layer, m.fault = broken, msg.err
+		return nil
+	}
+	if msg.setup != nil {
+		m.layer = setup
+		m.first = firstStart{ask: msg.setup, trust: msg.setup.Trust != ""}
+		return m.look()
+	}
+	if m.layer == setup {
+		m.layer = none
+	}
+	if msg.engine == nil {
+		return nil
+	}
+	m.engine, m.books = msg.engine, msg.library
+	m.ready <- msg.engine
+	m.refreshTiers()
+	cmds := []tea.Cmd{m.loadPrompts(), m.pump()}
+	switch {
+	case m.o.Open != "":
+		cmds = append(cmds, m.open(m.o.Open, false))
+	case m.o.Picker:
+		cmds = append(cmds, m.pick())
+	}
+	if len(m.after) > 0 && !m.starting && m.o.Open == "" {
+		cmds = append(cmds, m.start())
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) loadPrompts() tea.Cmd {
+	if m.o.Prompts == nil {
+		return nil
+	}
+	ctx, load := m.ctx, m.o.Prompts
+	return func() tea.Msg { return promptsMsg{load(ctx)} }
+}
+
+// open makes a session ours and reads the end of its log.
+func (m *Model) open(id session.ID, takeover bool) tea.Cmd {
+	if m.engine == nil || m.opening[id] {
+		return nil
+	}
+	if m.rooms[id] != nil {
+		m.enter(id)
+		return nil
+	}
+	m.opening[id] = true
+	engine, books, ctx := m.engine, m.books, m.ctx
+	return func() tea.Msg {
+		s, err := engine.Open(ctx, id, takeover)
+		if err != nil {
+			return openedMsg{id: id, err: err}
+		}
+		records, err := books.Records(ctx, s.ID, s.Events+1, tailRecords, tailBytes)
+		return openedMsg{id, s, records, err}
+	}
+}
+
+// reload reads a session again whose records did not all arrive.
+func (m *Model) reload(id session.ID) tea.Cmd {
+	books, ctx := m.books, m.ctx
+	return func() tea.Msg {
+		s, err := books.Load(ctx, id)
+		if err != nil {
+			return openedMsg{id: id, err: err}
+		}
+		records, err := books.Records(ctx, id, s.Events+1, tailRecords, tailBytes)
+		return openedMsg{id, s, records, err}
+	}
+}
+
+// start makes a new session; what is to be done in it waits in m.after.
+func (m *Model) start() tea.Cmd {
+	if m.engine == nil || m.starting {
+		return nil
+	}
+	m.starting = true
+	engine, ctx, project := m.engine, m.ctx, m.o.Project
+	return func() tea.Msg {
+		s, err := engine.Start(ctx, project)
+		return openedMsg{s: s, err: err}
+	}
+}
+
+func (m *Model) opened(msg openedMsg) tea.Cmd {
+	again := m.rooms[msg.id] != nil && msg.id != ""
+	delete(m.opening, msg.id)
+	if msg.id == "" {
+		m.starting = false
+	}
+	if msg.err != nil {
+		var o interface{ Owner() session.Owner }
+		if errors.As(msg.err, &o) {
+			m.layer, m.taken, m.takeID = owned, o.Owner(), msg.id
+			return nil
+		}
+		if msg.id == "" {
+			m.giveBack()
+		}
+		return m.complain(msg.err)
+	}
+	r := m.adopt(msg.s, msg.records)
+	m.early = slices.DeleteFunc(m.early, func(rec session.Record) bool {
+		if rec.Session == msg.s.ID {
+			r.apply([]session.Record{rec})
+			return true
+		}
+		return false
+	})
+	r.torn = false
+	if again {
+		m.ask()
+		return nil
+	}
+	m.layer = none
+	m.enter(msg.s.ID)
+	var cmds []tea.Cmd
+	if msg.id == "" {
+		for _, c := range m.after {
+			cmds = append(cmds, m.inOrder(msg.s.ID, c))
+		}
+		m.after = nil
+	}
+	return tea.Batch(cmds...)
+}
+
+// giveBack returns prompts that found no session to the composer.
+func (m *Model) giveBack() {
+	for _, c := range m.after {
+		if s, ok := c.(session.Send); ok && m.composer.Empty() {
+			m.composer.Set(s.Prompt.Text)
+		}
+	}
+	m.after = nil
+}

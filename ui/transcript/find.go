@@ -1,0 +1,72 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Find looks for words, from the end backwards, and reports in how many
+// entries they stand. No words end the search.
+func (p *Pane) Find(words string) int {
+	p.query, p.found = strings.ToLower(words), -1
+	if p.query == "" {
+		return 0
+	}
+	n := 0
+	for i := len(p.entries) - 1; i >= 0; i-- {
+		if p.holds(i) {
+			if n == 0 {
+				p.show(i)
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// FindNext goes to the next place of the words; by is 1 or -1.
+func (p *Pane) FindNext(by int) {
+	if p.query == "" {
+		return
+	}
+	for i := p.found + by; i >= 0 && i < len(p.entries); i += by {
+		if p.holds(i) {
+			p.show(i)
+			return
+		}
+	}
+}
+
+func (p *Pane) holds(i int) bool {
+	e := p.entries[i]
+	for _, s := range []string{e.text, e.title, e.args, e.output, e.detail} {
+		if strings.Contains(strings.ToLower(s), p.query) {
+			return true
+		}
+	}
+	return false
+}
+
+// show puts the found words of entry i into view.
+func (p *Pane) show(i int) {
+	p.hold()
+	p.found = i
+	e := p.entries[i]
+	at := -1
+	for k, l := range p.layout(e) {
+		if strings.Contains(strings.ToLower(ansi.Strip(l)), p.query) {
+			at = k
+			break
+		}
+	}
+	if at < 0 && e.foldable() && !e.open {
+		e.open = true
+		e.touch()
+		p.show(i)
+		return
+	}
+	p.top, p.off = i, p.gap(i)+max(at, 0)
+	p.Scroll(-p.height / 3)
+	p.follow = false
+}

@@ -1,0 +1,86 @@
+package transcript
+
+import (
+	"strings"
+
+	"belay/ui/theme"
+)
+
+func (p *Pane) drawPlan(e *entry) []string {
+	finished := 0
+	for _, t := range e.tasks {
+		if t.status == "done" {
+			finished++
+		}
+	}
+	head := margin + p.theme.Strong.Paint("plan") + p.theme.Dim.Paint("  "+share(finished, len(e.tasks)))
+	lines := []string{head}
+	for _, t := range e.tasks {
+		symbol, st := p.theme.Dim.Paint("○"), theme.Style{}
+		switch t.status {
+		case "done":
+			symbol, st = p.theme.Good.Paint("✓"), p.theme.Dim
+		case "active":
+			symbol, st = p.theme.Accent.Paint("▸"), p.theme.Strong
+		}
+		for i, l := range theme.Wrap(theme.Line(t.text), p.inner()-2) {
+			lead := symbol + " "
+			if i > 0 {
+				lead = "  "
+			}
+			lines = append(lines, margin+lead+st.Paint(l))
+		}
+	}
+	return lines
+}
+
+func (p *Pane) paint(m mood) theme.Style {
+	switch m {
+	case good:
+		return p.theme.Good
+	case warn:
+		return p.theme.Warn
+	case bad:
+		return p.theme.Bad
+	}
+	return p.theme.Dim
+}
+
+// drawQuiet draws a symbol and words in one colour, and calmer words below.
+func (p *Pane) drawQuiet(e *entry) []string {
+	st := p.paint(e.mood)
+	var lines []string
+	for i, l := range theme.Wrap(theme.Plain(e.text), p.inner()-2) {
+		lead := "  "
+		if i == 0 {
+			lead = e.symbol + " "
+		}
+		lines = append(lines, margin+st.Paint(lead+l))
+	}
+	if e.detail != "" {
+		for _, l := range theme.Wrap(theme.Plain(e.detail), p.inner()-2) {
+			lines = append(lines, margin+"  "+p.theme.Dim.Paint(l))
+		}
+	}
+	return lines
+}
+
+func (p *Pane) drawEnding(e *entry) []string {
+	words := []string{e.text}
+	if t := e.tally; t != nil {
+		if d := t.ended.Sub(t.began); !t.began.IsZero() && !t.ended.IsZero() && d >= 0 {
+			words = append(words, theme.Elapsed(d))
+		}
+		if t.usage.Input+t.usage.Output > 0 {
+			in := theme.Count(t.usage.Input) + " in"
+			if t.usage.Cached > 0 {
+				in += " (" + theme.Count(t.usage.Cached) + " cached)"
+			}
+			words = append(words, in, theme.Count(t.usage.Output)+" out")
+		}
+		if t.cost > 0 {
+			words = append(words, theme.Money(t.cost))
+		}
+	}
+	return []string{margin + p.theme.Dim.Paint(theme.Cut(e.symbol+" "+strings.Join(words, " · "), p.inner()))}
+}
