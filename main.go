@@ -114,7 +114,7 @@ func (b *backstage) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Set
 		return nil, nil, nil, err
 	}
 	if b.s.Prompt != "" {
-		err = b.d.Begin(ctx, b.house, b.c.Project, b.s.Prompt)
+		_, err = b.d.Begin(ctx, b.house, b.c.Project, b.s.Prompt)
 	}
 	return b.house.Engine, b.house.Store, nil, err
 }

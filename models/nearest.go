@@ -15,13 +15,20 @@ func Nearest(name string, known []string) []string {
 		far  int
 	}
 	want := plain(name)
+	if want == "" {
+		return nil
+	}
 	var all []near
 	for _, k := range known {
 		if k == name || k == "" {
 			continue
 		}
-		far := distance(want, plain(k))
-		if far == 0 || far <= max(2, len(want)/3) || len(want) >= 3 && strings.HasPrefix(plain(k), want) {
+		have := plain(k)
+		far, allowed := distance(want, have), max(min(2, len(want)-2), len(want)/3)
+		if far > allowed && (len(want) >= 3 && strings.Contains(have, want) || len(have) >= 4 && strings.Contains(want, have)) {
+			far = allowed // a part of it was left out, or added
+		}
+		if far <= allowed {
 			all = append(all, near{k, far})
 		}
 	}
