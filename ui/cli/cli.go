@@ -96,11 +96,22 @@ Without a command it opens the full screen.`,
   belay -r                   pick a session
   belay run "fix the test"   without a screen
   belay --rehearsal          everything, with a scripted model and no account`,
-		Args:          cobra.NoArgs,
+		Args:          cobra.MaximumNArgs(1),
 		Version:       d.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// A flag whose value may be left out takes it only after an =; people
+			// write a space.
+			switch {
+			case len(args) == 0:
+			case resume == pick:
+				resume = args[0]
+			case g.rehearsal == BuiltIn:
+				g.rehearsal = args[0]
+			default:
+				return unknown(cmd, args[0])
+			}
 			return d.screen(cmd.Context(), g, last, resume, cmd.Flags().Changed("resume"))
 		},
 	}
@@ -125,10 +136,19 @@ Without a command it opens the full screen.`,
 }
 
 // BuiltIn is a Choice's Rehearsal when the script of belay's own plays.
-const BuiltIn = "\x00built-in"
+const BuiltIn = "built-in"
 
 // pick is the value of -r without an id.
-const pick = "\x00pick"
+const pick = "pick"
+
+// unknown says that a word is no command, and which ones are near.
+func unknown(cmd *cobra.Command, word string) error {
+	err := fmt.Errorf("there is no command %q", word)
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return &usageError{err: err, help: "belay --help"}
+}
 
 func (d Deps) modelFlags(c *cobra.Command, g *global) {
 	c.Flags().StringVar(&g.tier, "tier", "", "heavy, medium or light")
