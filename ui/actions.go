@@ -273,7 +273,7 @@ func (m *Model) fork(s session.Session) tea.Cmd {
 			return openedMsg{id: made.ID, err: err}
 		}
 		records, err := books.Records(ctx, made.ID, opened.Events+1, tailRecords, tailBytes)
-		return openedMsg{made.ID, opened, records, err}
+		return openedMsg{made.ID, opened, records, err, false}
 	}
 }
 
@@ -297,6 +297,7 @@ func (m *Model) leaveAll(c session.Command) tea.Cmd {
 		}
 	}
 	engine := m.engine
+	m.ending = true
 	return func() tea.Msg {
 		ctx, done := context.WithTimeout(context.Background(), 5*time.Second)
 		defer done()

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"belay/models"
@@ -8,6 +10,7 @@ import (
 	"belay/ui/keys"
 	"belay/ui/palette"
 	"belay/ui/sessions"
+	"belay/ui/status"
 )
 
 // act carries an action out. It reports whether the action means anything in
@@ -92,6 +95,8 @@ func (m *Model) show(a keys.Action) (tea.Cmd, bool) {
 		m.themeName = map[string]string{"": "dark", "auto": "dark", "dark": "light", "light": "auto"}[m.themeName]
 		m.setTheme()
 		return m.say("theme: " + m.themeName), true
+	case keys.Suspend:
+		return tea.Suspend, true
 	case keys.Quit:
 		return m.leave(), true
 	default:
@@ -137,8 +142,13 @@ func (m *Model) stop() tea.Cmd {
 }
 
 func (m *Model) details() {
-	if r := m.room(); r != nil && r.wait != nil {
+	switch r := m.room(); {
+	case r == nil:
+	case r.wait != nil:
 		r.wait.Details = !r.wait.Details
+	case r.s.Fault != nil:
+		r.pane.Note(strings.Join(status.Evidence(r.s.Fault), "\n"))
+		r.pane.Bottom()
 	}
 }
 

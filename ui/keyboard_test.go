@@ -297,3 +297,24 @@ func TestLostRecordsAreReadAgain(t *testing.T) {
 	w.emit("s1", session.Noted{Text: "after the gap"})
 	s.wait("this one was lost", "after the gap")
 }
+
+func TestASessionThatGoesOnByItselfIsNoticed(t *testing.T) {
+	w := newWorld()
+	w.add("s1", "mine", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+	w.add("s2", "parked before", turn("y"), session.TurnEnded{Outcome: session.OutcomeParked})
+	o := w.options()
+	o.Open = "s1"
+	s := show(t, 100, 24, o)
+	s.wait("mine")
+	w.emit("s2", session.TurnResumed{Why: "it is time"}, asks("make release"))
+	s.wait("! 1 needs you")
+	s.press("alt+right")
+	s.wait("allow shell?")
+}
+
+func TestTheServersOwnWordsAfterAFailure(t *testing.T) {
+	_, s := opened(t, 100, 30, turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed, Fault: full()})
+	s.wait("failed: no room at the model", "“Selected model is at capacity")
+	s.press("F10")
+	s.wait("phase: in text")
+}

@@ -91,6 +91,7 @@ type Model struct {
 	takeID session.ID
 
 	armed   time.Time // first ctrl+c
+	ending  bool      // the last frame must not claim to be at work
 	ticking bool
 	serial  []job
 	busy    bool

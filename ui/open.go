@@ -37,7 +37,10 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 		return nil
 	}
 	m.engine, m.books = msg.engine, msg.library
-	m.ready <- msg.engine
+	select {
+	case m.ready <- msg.engine:
+	default: // the feed has its engine
+	}
 	m.refreshTiers()
 	cmds := []tea.Cmd{m.loadPrompts(), m.pump()}
 	switch {
@@ -77,20 +80,20 @@ func (m *Model) open(id session.ID, takeover bool) tea.Cmd {
 			return openedMsg{id: id, err: err}
 		}
 		records, err := books.Records(ctx, s.ID, s.Events+1, tailRecords, tailBytes)
-		return openedMsg{id, s, records, err}
+		return openedMsg{id, s, records, err, false}
 	}
 }
 
 // reload reads a session again whose records did not all arrive.
-func (m *Model) reload(id session.ID) tea.Cmd {
+func (m *Model) reload(id session.ID, behind bool) tea.Cmd {
 	books, ctx := m.books, m.ctx
 	return func() tea.Msg {
 		s, err := books.Load(ctx, id)
 		if err != nil {
-			return openedMsg{id: id, err: err}
+			return openedMsg{id: id, err: err, behind: behind}
 		}
 		records, err := books.Records(ctx, id, s.Events+1, tailRecords, tailBytes)
-		return openedMsg{id, s, records, err}
+		return openedMsg{id, s, records, err, behind}
 	}
 }
 
@@ -133,7 +136,10 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		return false
 	})
 	r.torn = false
-	if again {
+	if len(m.opening) == 0 && !m.starting {
+		m.early = nil
+	}
+	if again || msg.behind {
 		m.ask()
 		return nil
 	}

@@ -25,6 +25,7 @@ type (
 		s       session.Session
 		records []session.Record
 		err     error
+		behind  bool // not asked for by the person: it stays out of view
 	}
 	pageMsg struct {
 		id      session.ID
@@ -178,8 +179,11 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 		records = records[n:]
 		r := m.rooms[id]
 		if r == nil || r.loading {
-			if m.starting || m.opening[id] || r != nil {
-				m.early = append(m.early, part...)
+			m.early = append(m.early, part...)
+			if r == nil && !m.starting && !m.opening[id] && m.books != nil {
+				// The engine goes on with a session by itself: get to know it.
+				m.opening[id] = true
+				cmds = append(cmds, m.reload(id, true))
 			}
 			continue
 		}
@@ -187,7 +191,7 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 		r.apply(part)
 		if r.torn {
 			r.loading = true
-			cmds = append(cmds, m.reload(id))
+			cmds = append(cmds, m.reload(id, false))
 			continue
 		}
 		if m.engine != nil {

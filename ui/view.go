@@ -290,7 +290,7 @@ func (m *Model) title() string {
 func (m *Model) programStatus() *tea.ProgramStatus {
 	ps := &tea.ProgramStatus{App: "belay", State: tea.ProgramStateIdle}
 	r := m.room()
-	if r == nil {
+	if r == nil || m.ending {
 		return ps
 	}
 	switch r.s.Status {

@@ -50,6 +50,7 @@ const (
 	Fork       Action = "fork"
 	Reasoning  Action = "reasoning"
 	ThemeCycle Action = "theme"
+	Suspend    Action = "suspend"
 	Quit       Action = "quit"
 )
 
@@ -103,6 +104,7 @@ var Table = []Binding{
 	{Bottom, []string{"end", "ctrl+end"}, "end", "to the end, and follow", Empty, false},
 	{Find, []string{"ctrl+f"}, "ctrl+f", "find in the transcript", Anywhere, true},
 	{TakeBack, []string{"up"}, "↑", "take a queued message back; else earlier prompts", Empty, false},
+	{Suspend, []string{"ctrl+z"}, "ctrl+z", "back to the shell; fg returns", Anywhere, false},
 	{Yes, []string{"y"}, "y", "approve this call", Asked, false},
 	{Always, []string{"a"}, "a a", "approve always here; the second press confirms", Asked, false},
 	{No, []string{"n"}, "n", "refuse, with words for the model if you like", Asked, false},
