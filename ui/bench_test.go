@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func long(n int) *Model {
 		w.record("s1", turn("go on"), said(strings.Repeat(sample, 40)), session.TurnEnded{Outcome: session.OutcomeDone})
 	}
 	w.record("s1", turn("and now"))
-	s, _ := w.Load(nil, "s1")
+	s, _ := w.Load(context.Background(), "s1")
 	m.adopt(s, w.logs["s1"])
 	m.enter("s1")
 	_ = m.View()
@@ -88,8 +89,8 @@ func BenchmarkOpenLongSession(b *testing.B) {
 	for i := range 60 {
 		w.record("s1", turn(fmt.Sprint("question ", i)), said(strings.Repeat(sample, 20)), session.TurnEnded{Outcome: session.OutcomeDone})
 	}
-	s, _ := w.Load(nil, "s1")
-	records, _ := w.Records(nil, "s1", s.Events+1, tailRecords, tailBytes)
+	s, _ := w.Load(context.Background(), "s1")
+	records, _ := w.Records(context.Background(), "s1", s.Events+1, tailRecords, tailBytes)
 	for b.Loop() {
 		m := New(w.options())
 		m.engine, m.books = w, w

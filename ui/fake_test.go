@@ -105,7 +105,7 @@ func (w *realm) Start(context.Context, string) (session.Session, error) {
 	id := session.ID(fmt.Sprint("new", len(w.sessions)+1))
 	w.mu.Unlock()
 	w.add(id, "")
-	return w.Load(nil, id)
+	return w.Load(context.Background(), id)
 }
 
 func (w *realm) Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error) {
@@ -175,7 +175,7 @@ func (w *realm) Search(_ context.Context, q string, _ session.Filter) ([]session
 
 func (w *realm) Fork(_ context.Context, id session.ID, at int64) (session.Session, error) {
 	w.add("fork", "a fork")
-	return w.Load(nil, "fork")
+	return w.Load(context.Background(), "fork")
 }
 
 // Events of a usual turn.

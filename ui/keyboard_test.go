@@ -19,20 +19,20 @@ func obey(w *realm, id session.ID, c session.Command) {
 		s := *w.sessions[id]
 		w.mu.Unlock()
 		if s.Live() || s.Status == session.Parked {
-			w.emit(id, session.PromptQueued{Prompt: c.Prompt})
+			w.emit(id, session.PromptQueued(c))
 			return
 		}
 		w.emit(id, session.TurnStarted{Prompt: c.Prompt})
 	case session.Unqueue:
-		w.emit(id, session.PromptUnqueued{ID: c.ID})
+		w.emit(id, session.PromptUnqueued(c))
 	case session.ChooseTier:
-		w.emit(id, session.TierChosen{Tier: c.Tier})
+		w.emit(id, session.TierChosen(c))
 	case session.ChooseMode:
-		w.emit(id, session.ModeChosen{Mode: c.Mode})
+		w.emit(id, session.ModeChosen(c))
 	case session.Stop:
 		w.emit(id, session.TurnEnded{Outcome: session.OutcomeStopped})
 	case session.Rename:
-		w.emit(id, session.Renamed{Title: c.Title})
+		w.emit(id, session.Renamed(c))
 	}
 }
 

@@ -91,11 +91,10 @@ type cacheKey struct{ width, theme, version int }
 
 // tally sums up what a turn took.
 type tally struct {
-	usage  models.Usage
-	cost   float64
-	began  time.Time
-	ended  time.Time
-	shorts []string
+	usage models.Usage
+	cost  float64
+	began time.Time
+	ended time.Time
 }
 
 func (e *entry) touch() { e.version++ }
