@@ -134,7 +134,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 // into any window.
 const (
 	tailPage  = 500
-	tailBytes = 8 << 20
+	tailBytes = 4 << 20
 )
 
 // tail reads the end of a session's log, whole turns as far as they are found.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"belay/config"
@@ -155,7 +156,9 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		}
 	}
 	counter := tokens.New()
-	go func() { _ = counter.Load() }() // counts are estimates until it is done, and stay so if it fails
+	// The vocabulary takes memory and time, so it is read when the first request
+	// is built. Counts are estimates until then, and stay so if it fails.
+	warm := sync.OnceFunc(func() { go func() { _ = counter.Load() }() })
 	user, _ := config.ConfigDir(os.Getenv)
 	router := route.New(routeOptions(settings, known, client))
 	newTools := func(root string) (*tools.Set, error) {
@@ -166,6 +169,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		Limits: window.Limits{Reserve: settings.Context.Reserve, Budget: settings.Context.Budget.Heavy},
 		Tools:  newTools,
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
+			warm()
 			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
 		},
 		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), What: c.What, Alone: c.Alone,
