@@ -68,12 +68,12 @@ func width(stream any) int {
 
 // screen opens the full screen. Everything slow happens after its first frame.
 func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
-	b := &backstage{d: d, c: c, s: s}
+	b := &backstage{d: d, c: c}
 	look := d.Looks()
 	err := ui.Run(ctx, ui.Options{
-		Project: c.Project, Connect: b.connect, Open: s.Session, Picker: s.Picker, Banner: s.Banner, Version: d.Version,
+		Project: c.Project, Connect: b.connect, Open: s.Session, Picker: s.Picker, Prompt: s.Prompt, Banner: s.Banner, Version: d.Version,
 		Theme: look.Theme, Quiet: look.Notify == "off", Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
-		Branch:    briefing.Branch(ctx, c.Project),
+		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
 		ListFiles: func(ctx context.Context) ([]string, error) { return tools.Files(ctx, c.Project) },
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
 		RunShell:  b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
@@ -85,7 +85,6 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 type backstage struct {
 	d     cli.Deps
 	c     cli.Choice
-	s     cli.Screen
 	house *cli.House
 }
 
@@ -101,9 +100,9 @@ func (b *backstage) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Set
 			Answer:  func(ctx context.Context, trusted bool) error { return cli.Trust(ctx, b.c.Project, trusted) },
 			SaveKey: func(_ context.Context, key string) (string, error) { return cli.SaveKey(ask.Provider, key) },
 			Local:   locals, Use: useLocal,
-			Rehearse: func(context.Context) error {
+			Rehearse: func(context.Context) (string, error) {
 				b.c.Rehearsal = cli.BuiltIn
-				return nil
+				return cli.RehearsalBanner, nil
 			}}
 		if ask.Trust {
 			setup.Trust = b.c.Project
@@ -113,10 +112,7 @@ func (b *backstage) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Set
 	if b.house, err = b.d.Connect(ctx, b.c); err != nil {
 		return nil, nil, nil, err
 	}
-	if b.s.Prompt != "" {
-		_, err = b.d.Begin(ctx, b.house, b.c.Project, b.s.Prompt)
-	}
-	return b.house.Engine, b.house.Store, nil, err
+	return b.house.Engine, b.house.Store, nil, nil
 }
 
 func (b *backstage) close() error {

@@ -55,6 +55,7 @@ type Model struct {
 	ready  chan Engine
 	engine Engine
 	books  Library
+	branch string
 
 	width, height int
 	theme         *theme.Theme

@@ -12,11 +12,14 @@ import (
 func (m *Model) connect() tea.Cmd {
 	o, ctx := m.o, m.ctx
 	return func() tea.Msg {
-		if o.Connect == nil {
-			return connectedMsg{engine: o.Engine, library: o.Library, setup: o.Setup}
+		msg := connectedMsg{engine: o.Engine, library: o.Library, setup: o.Setup}
+		if o.Connect != nil {
+			msg.engine, msg.library, msg.setup, msg.err = o.Connect(ctx)
 		}
-		engine, library, ask, err := o.Connect(ctx)
-		return connectedMsg{engine, library, ask, err}
+		if o.Branch != nil {
+			msg.branch = o.Branch(ctx)
+		}
+		return msg
 	}
 }
 
@@ -36,7 +39,7 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 	if msg.engine == nil {
 		return nil
 	}
-	m.engine, m.books = msg.engine, msg.library
+	m.engine, m.books, m.branch = msg.engine, msg.library, msg.branch
 	select {
 	case m.ready <- msg.engine:
 	default: // the feed has its engine
@@ -48,6 +51,9 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 		cmds = append(cmds, m.open(m.o.Open, false))
 	case m.o.Picker:
 		cmds = append(cmds, m.pick())
+	case m.o.Prompt != "":
+		cmds = append(cmds, m.do(session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: m.o.Prompt}}))
+		m.o.Prompt = ""
 	}
 	if len(m.after) > 0 && !m.starting && m.o.Open == "" {
 		cmds = append(cmds, m.start())

@@ -46,8 +46,8 @@ type Connect func(ctx context.Context) (Engine, Library, *Setup, error)
 // Options is what the screen needs of the world. Functions may be nil; what
 // they serve is then not offered.
 type Options struct {
-	Project string // absolute path of the workspace
-	Branch  string // of its repository, with a mark for changes: "main*"
+	Project string                           // absolute path of the workspace
+	Branch  func(ctx context.Context) string // of its repository, with a mark for changes: "main*"
 
 	Engine  Engine // or Connect
 	Library Library
@@ -56,6 +56,7 @@ type Options struct {
 
 	Open   session.ID // shown first; empty: a new one
 	Picker bool       // begin with the list of sessions
+	Prompt string     // sent at once, in a new session
 
 	Banner  string // such as "rehearsal: replies are scripted"
 	Version string
@@ -83,7 +84,7 @@ type Setup struct {
 	SaveKey  func(ctx context.Context, key string) (string, error) // gives where it is kept
 	Local    func(ctx context.Context) ([]Local, error)            // endpoints found on this computer
 	Use      func(ctx context.Context, l Local) error
-	Rehearse func(ctx context.Context) error
+	Rehearse func(ctx context.Context) (banner string, err error)
 }
 
 // Local is an endpoint found on this computer.

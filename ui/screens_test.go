@@ -282,7 +282,7 @@ func TestFirstStart(t *testing.T) {
 			return []Local{{"ollama", "http://127.0.0.1:11434/v1", []string{"qwen3-coder"}}}, nil
 		},
 		Use:      func(context.Context, Local) error { return errors.New("it does not answer") },
-		Rehearse: func(context.Context) error { return nil },
+		Rehearse: func(context.Context) (string, error) { return "", nil },
 	}
 	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
 		if stage == 0 {

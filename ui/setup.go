@@ -28,9 +28,10 @@ type firstStart struct {
 // setupMsg ends a step of the setup; localMsg brings the endpoints found.
 type (
 	setupMsg struct {
-		trust bool
-		toast string
-		err   error
+		trust  bool
+		toast  string
+		banner string
+		err    error
 	}
 	localMsg struct {
 		found []Local
@@ -69,6 +70,9 @@ func (m *Model) setupStep(msg setupMsg) tea.Cmd {
 		}
 	}
 	m.first.busy = true
+	if msg.banner != "" {
+		m.o.Banner = msg.banner
+	}
 	cmd := m.connect()
 	if msg.toast != "" {
 		return tea.Batch(cmd, m.say(msg.toast))
@@ -88,7 +92,7 @@ func (m *Model) stage(trust bool, work func(ctx context.Context) (string, error)
 	ctx := m.ctx
 	return func() tea.Msg {
 		toast, err := work(ctx)
-		return setupMsg{trust, toast, err}
+		return setupMsg{trust: trust, toast: toast, err: err}
 	}
 }
 
@@ -113,7 +117,12 @@ func (m *Model) setupKey(name, text string) tea.Cmd {
 		f.local, f.problem = true, ""
 	case name == "3" && f.ask.Rehearse != nil:
 		rehearse := f.ask.Rehearse
-		return m.stage(false, func(ctx context.Context) (string, error) { return "", rehearse(ctx) })
+		ctx := m.ctx
+		f.busy, f.problem = true, ""
+		return func() tea.Msg {
+			banner, err := rehearse(ctx)
+			return setupMsg{banner: banner, err: err}
+		}
 	case name == "q", name == "esc":
 		return tea.Quit
 	}

@@ -15,6 +15,7 @@ import (
 // What commands bring back.
 type (
 	connectedMsg struct {
+		branch  string
 		engine  Engine
 		library Library
 		setup   *Setup

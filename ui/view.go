@@ -224,7 +224,7 @@ func (m *Model) queue(r *room) []string {
 }
 
 func (m *Model) top() string {
-	t := status.Top{Project: m.project(), Branch: m.o.Branch, Tiers: m.conditions(), Now: m.o.Now(), Active: models.Heavy}
+	t := status.Top{Project: m.project(), Branch: m.branch, Tiers: m.conditions(), Now: m.o.Now(), Active: models.Heavy}
 	if r := m.room(); r != nil {
 		t.Title, t.Active = r.s.Title, r.s.Tier
 		if r.s.Project != m.o.Project {

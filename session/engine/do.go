@@ -21,7 +21,7 @@ var (
 func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error {
 	a := e.active(id)
 	if a == nil {
-		return fmt.Errorf("session %s: %w", id, ErrNotOpen)
+		return e.file(ctx, id, c)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -31,13 +31,37 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 	return nil
 }
 
+// file carries out what needs no writer: titles and filing of sessions that
+// are not open here.
+func (e *Engine) file(ctx context.Context, id session.ID, c session.Command) error {
+	var event session.Event
+	switch c := c.(type) {
+	case session.Rename:
+		event = session.Renamed(c)
+	case session.File:
+		event = session.Filed(c)
+	default:
+		return fmt.Errorf("session %s: %w", id, ErrNotOpen)
+	}
+	s, err := e.o.Store.Load(ctx, id)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	records, _, err := e.o.Store.Append(ctx, id, s.Turn, event)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	e.feed.put(records...)
+	return nil
+}
+
 // do carries a command out. a.mu is held.
 func (a *active) do(ctx context.Context, c session.Command) error {
 	switch c := c.(type) {
 	case session.Send:
 		return a.send(ctx, c.Prompt)
 	case session.Unqueue:
-		return a.append(ctx, session.PromptUnqueued{ID: c.ID})
+		return a.append(ctx, session.PromptUnqueued(c))
 	case session.Stop:
 		return a.stop(ctx)
 	case session.Resume:
@@ -55,19 +79,19 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 		if c.Tier == a.head.Tier {
 			return nil
 		}
-		err := a.append(ctx, session.TierChosen{Tier: c.Tier})
+		err := a.append(ctx, session.TierChosen(c))
 		if err == nil {
 			a.lever.Choose(c.Tier)
 		}
 		return err
 	case session.ChooseMode:
-		return a.append(ctx, session.ModeChosen{Mode: c.Mode})
+		return a.append(ctx, session.ModeChosen(c))
 	case session.AnswerCall:
 		return a.answer(c.Answer)
 	case session.Rename:
-		return a.append(ctx, session.Renamed{Title: c.Title})
+		return a.append(ctx, session.Renamed(c))
 	case session.File:
-		return a.append(ctx, session.Filed{Archived: c.Archived, Deleted: c.Deleted})
+		return a.append(ctx, session.Filed(c))
 	default:
 		return fmt.Errorf("unknown command %T", c)
 	}

@@ -576,3 +576,20 @@ func TestEveryRequestIsOneTheAPIAccepts(t *testing.T) {
 		}
 	})
 }
+
+func TestASessionThatIsNotOpenCanBeFiled(t *testing.T) {
+	in(t, "", nil, func(t *testing.T, r *rig, _ session.ID) {
+		s, err := r.store.Create(t.Context(), session.Created{Project: r.project})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.do(s.ID, session.Rename{Title: "new"})
+		r.do(s.ID, session.File{Archived: true})
+		if got, err := r.store.Load(t.Context(), s.ID); err != nil || got.Title != "new" || !got.Archived {
+			t.Errorf("Load = %+v, %v", got, err)
+		}
+		if err := r.Do(t.Context(), s.ID, session.Stop{}); !errors.Is(err, ErrNotOpen) {
+			t.Errorf("Do = %v, want ErrNotOpen", err)
+		}
+	})
+}

@@ -10,7 +10,6 @@ import (
 
 	"belay/config"
 	"belay/models/catalog"
-	"belay/session"
 	"belay/session/store"
 )
 
@@ -100,15 +99,6 @@ func Trust(ctx context.Context, project string, trusted bool) error {
 
 // SaveKey keeps a provider's key and says where.
 func SaveKey(provider, key string) (string, error) { return keys().Set(provider, key) }
-
-// Begin starts a session with a prompt.
-func (d Deps) Begin(ctx context.Context, h *House, project, prompt string) (session.ID, error) {
-	s, err := h.Engine.Start(ctx, project)
-	if err != nil {
-		return "", err
-	}
-	return s.ID, h.Engine.Do(ctx, s.ID, session.Send{Prompt: session.Prompt{ID: d.NewID(), Text: prompt}})
-}
 
 // Shell runs a command that a person typed, with the bounds of the model's.
 func (h *House) Shell(ctx context.Context, project, command string) (output string, err error) {

@@ -48,6 +48,10 @@ type entry struct {
 	head  bool   // first piece of a message
 	open  bool   // unfolded
 
+	// of what arrives: loose until the finished item stands in the log
+	loose  bool
+	source string // the whole text, at its first piece
+
 	// of words that still grow
 	live  bool
 	grown *blocks

@@ -16,6 +16,7 @@ type fold struct {
 	calls    map[string]*entry
 	tallies  map[int]*tally
 	words    *entry // the open piece of the reply that is arriving
+	first    *entry // the first piece of the same
 	think    *entry // the reasoning that is arriving
 	plan     *entry
 	cutoff   *entry

@@ -82,6 +82,35 @@ func TestStreamedTextReadsLikeTheFinishedItem(t *testing.T) {
 	}
 }
 
+func TestWhatArrivedBesideACallIsShownOnce(t *testing.T) {
+	thought := session.ItemAdded{Item: models.Item{Kind: models.Reasoning, Text: "I ponder."}}
+	called := session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: "c", Name: "read", Arguments: "{}"}}
+	arriving := []session.Event{asked("x"), session.ReasoningDelta{Text: "I ponder."}, session.TextDelta{Text: "I look "}, session.TextDelta{Text: "first.\n\nReally."},
+		session.CallDelta{CallID: "c", Name: "read", Bytes: 1}}
+	t.Run("when the call is done", func(t *testing.T) {
+		p := pane(80, 20)
+		play(p, append(arriving, thought, said("I look first.\n\nReally."), called, session.TextDelta{Text: "Then."})...)
+		got := shown(p)
+		if strings.Count(got, "I look first.") != 1 || strings.Count(got, "Really.") != 1 || strings.Count(got, "I ponder.") != 1 || !strings.Contains(got, "Then.") {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+	t.Run("when it ended differently", func(t *testing.T) {
+		p := pane(80, 20)
+		play(p, append(arriving, said("I look again."), called)...)
+		if got := shown(p); strings.Contains(got, "first") || strings.Count(got, "I look again.") != 1 {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+	t.Run("when it is cut off", func(t *testing.T) {
+		p := pane(80, 20)
+		play(p, append(arriving, session.CutOff{Text: "I look first.\n\nReally.", Call: "read"})...)
+		if got := shown(p); strings.Count(got, "I look first.") != 1 || strings.Contains(got, "ponder") {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+}
+
 func TestCutOffTextGivesWay(t *testing.T) {
 	p := pane(80, 20)
 	target := models.Target{Provider: "openai", Model: "gpt-5.6-sol"}

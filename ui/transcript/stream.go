@@ -20,7 +20,8 @@ func (p *Pane) say(r session.Record, text string) {
 	p.giveWay()
 	p.closeThought(r.Time)
 	if p.words == nil {
-		p.words = p.push(&entry{kind: prose, seq: r.Seq, turn: r.Turn, at: r.Time, live: true, head: true, label: p.short(p.target), grown: &blocks{}})
+		p.words = p.push(&entry{kind: prose, seq: r.Seq, turn: r.Turn, at: r.Time, live: true, loose: true, head: true, label: p.short(p.target), grown: &blocks{}})
+		p.first = p.words
 	}
 	p.grow(theme.Sanitize(text))
 }
@@ -37,7 +38,7 @@ func (p *Pane) grow(text string) {
 		}
 		e.text, e.live, e.grown = piece, false, nil
 		e.touch()
-		e = p.insertAfter(e, &entry{kind: prose, seq: e.seq, turn: e.turn, at: e.at, live: true, grown: b})
+		e = p.insertAfter(e, &entry{kind: prose, seq: e.seq, turn: e.turn, at: e.at, live: true, loose: true, grown: b})
 	}
 	e.text = b.open()
 	e.touch()
@@ -64,6 +65,7 @@ func (p *Pane) closeWords() {
 	}
 	p.words = nil
 	b := e.grown
+	p.first.source = b.source
 	e.live, e.grown = false, nil
 	e.text = strings.TrimRight(e.text, "\n \t")
 	e.touch()
@@ -95,7 +97,7 @@ func definitions(source string) string {
 func (p *Pane) ponder(r session.Record, text string) {
 	p.giveWay()
 	if p.think == nil {
-		p.think = p.push(&entry{kind: reasoning, seq: r.Seq, turn: r.Turn, at: r.Time, live: true})
+		p.think = p.push(&entry{kind: reasoning, seq: r.Seq, turn: r.Turn, at: r.Time, live: true, loose: true})
 	}
 	p.think.text += theme.Sanitize(text)
 	p.think.touch()
@@ -165,39 +167,41 @@ func (p *Pane) cut(r session.Record, e session.CutOff) {
 	}
 }
 
-// dropLive removes the pieces of the unfinished reply.
+// dropLive removes what had arrived of a reply and was never finished.
 func (p *Pane) dropLive() {
-	if p.think != nil {
-		p.remove(p.think)
-		p.think = nil
-	}
+	p.think, p.words = nil, nil
 	for i := len(p.entries) - 1; i >= 0; i-- {
 		e := p.entries[i]
 		if e.kind == call && e.phase == written && e.args == "" {
 			delete(p.calls, e.id)
 			p.remove(e)
-		}
-	}
-	if p.words == nil {
-		return
-	}
-	first := p.words
-	for i := len(p.entries) - 1; i >= 0; i-- {
-		if p.entries[i].kind == prose && p.entries[i].head {
-			first = p.entries[i]
-			break
-		}
-	}
-	p.words = nil
-	for i := len(p.entries) - 1; i >= 0; i-- {
-		e := p.entries[i]
-		if e.kind == prose {
+		} else if e.loose {
 			p.remove(e)
 		}
-		if e == first {
-			return
+	}
+}
+
+// confirm takes the first words, or the first reasoning, that arrived and were
+// not finished yet as finished. It gives its entries and its whole text.
+func (p *Pane) confirm(k kind) (list []*entry, source string) {
+	i := len(p.entries)
+	for at := len(p.entries) - 1; at >= 0 && p.entries[at].turn == p.entries[len(p.entries)-1].turn; at-- {
+		if e := p.entries[at]; e.loose && e.kind == k && (e.head || k == reasoning) {
+			i = at
 		}
 	}
+	for ; i < len(p.entries); i++ {
+		e := p.entries[i]
+		if len(list) > 0 && (!e.loose || e.kind != k || e.head || k == reasoning) {
+			break
+		}
+		if e.head {
+			source = e.source
+		}
+		e.loose, e.source = false, ""
+		list = append(list, e)
+	}
+	return list, source
 }
 
 // finish settles what a turn left open.
@@ -221,23 +225,31 @@ func (p *Pane) item(r session.Record, it models.Item) {
 		text := theme.Sanitize(it.Text)
 		p.answer = text
 		p.giveWay()
-		p.closeThought(r.Time)
-		if p.words == nil || p.words.grown.source != text {
-			p.dropWords()
-			p.say(r, text)
-		}
-		p.closeWords()
-	case models.Reasoning:
-		p.giveWay()
-		if p.think == nil && it.Text == "" {
+		p.finish(r.Time)
+		list, source := p.confirm(prose)
+		if len(list) > 0 && source == text {
 			return
 		}
-		if p.think == nil {
-			p.ponder(r, it.Text)
-		} else if it.Text != "" {
-			p.think.text = theme.Sanitize(it.Text)
+		for _, e := range list {
+			p.remove(e) // it ended differently
 		}
+		p.say(r, text)
+		p.closeWords()
+		p.confirm(prose)
+	case models.Reasoning:
+		p.giveWay()
 		p.closeThought(r.Time)
+		list, _ := p.confirm(reasoning)
+		switch {
+		case it.Text == "":
+		case len(list) > 0:
+			list[0].text = theme.Sanitize(it.Text)
+			list[0].touch()
+		default:
+			p.ponder(r, it.Text)
+			p.closeThought(r.Time)
+			p.confirm(reasoning)
+		}
 	case models.Call:
 		p.giveWay()
 		p.finish(r.Time)
@@ -245,17 +257,6 @@ func (p *Pane) item(r session.Record, it models.Item) {
 		c.args, c.bytes = it.Arguments, 0
 		c.touch()
 	}
-}
-
-// dropWords removes the reply that was arriving: it ended differently.
-func (p *Pane) dropWords() {
-	if p.words == nil {
-		return
-	}
-	think := p.think
-	p.think = nil
-	p.dropLive()
-	p.think = think
 }
 
 func (p *Pane) call(r session.Record, id, tool string) *entry {
