@@ -11,6 +11,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/tools"
 	"belay/ui/theme"
 )
 
@@ -84,7 +85,12 @@ func (p *Text) tool(e session.ToolEnded) {
 	case e.Error:
 		mark = "✗"
 	}
-	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, theme.Line(e.Title), theme.Line(e.Summary), e.Took.Seconds())
+	title := theme.Line(e.Title)
+	if e.Diff != "" {
+		added, removed := tools.Changed(e.Diff)
+		title += fmt.Sprintf("  +%d −%d", added, removed)
+	}
+	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, title, theme.Line(e.Summary), e.Took.Seconds())
 }
 
 func (p *Text) attempt(r session.Record) {
