@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -26,6 +28,9 @@ type line struct {
 // by side (substitutions, variables, tests, loops) makes it opaque: the shell
 // evaluates text in more places than anybody can list.
 func parse(command string) line {
+	if !utf8.ValidString(command) || strings.ContainsFunc(command, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		return line{opaque: "it holds control characters"} // shells do not agree on them
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return line{opaque: "it cannot be read as a shell command"}
