@@ -43,6 +43,8 @@ type Choice struct {
 	Alone     bool   // nobody can answer questions
 	Trust     bool   // the project's settings and AGENTS.md may be read
 	Data      string // another data folder; for the demo
+	NoWait    bool   // a parked turn ends the run
+	MaxWait   time.Duration
 }
 
 // Screen is what the full screen opens with.

@@ -191,10 +191,16 @@ func mode(c Choice, settings config.Settings) session.Mode {
 }
 
 // network is how long a lost connection is waited out. A person at the screen
-// decides for themselves; without one it is as long as the ladder.
+// decides for themselves; without one it is as long as the ladder, unless the
+// command line says less.
 func network(c Choice, ladder []time.Duration) time.Duration {
-	if !c.Alone {
+	switch {
+	case !c.Alone:
 		return 0
+	case c.NoWait:
+		return time.Nanosecond // 0 would be: as long as it takes
+	case c.MaxWait > 0:
+		return c.MaxWait
 	}
 	var all time.Duration
 	for _, rest := range ladder {

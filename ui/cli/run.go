@@ -123,7 +123,7 @@ func (d Deps) carry(ctx context.Context, f runFlags, prompt string) error {
 	if err != nil {
 		return err
 	}
-	c.Alone = true
+	c.Alone, c.NoWait, c.MaxWait = true, f.noWait, f.maxWait
 	var id session.ID
 	switch {
 	case f.last:
@@ -330,7 +330,7 @@ func (r *runner) hint(s session.Session, code int) {
 	switch code {
 	case exitPerson:
 		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)
-	case exitFailed, exitUnreachable, exitCapacity:
+	case exitFailed, exitUnreachable, exitCapacity, exitAccount, exitSettings:
 		r.say("  to go on: belay resume %s", r.id)
 	}
 }

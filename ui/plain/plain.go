@@ -68,6 +68,8 @@ func Describe(f *models.Fault) string {
 	}
 	if f.Message != "" {
 		s += ": " + theme.Line(f.Message)
+	} else if f.Err != nil {
+		s += ": " + theme.Line(f.Err.Error())
 	}
 	if f.RequestID != "" {
 		s += " [request " + theme.Line(f.RequestID) + "]"
