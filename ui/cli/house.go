@@ -90,7 +90,7 @@ func load(ctx context.Context, c Choice) (config.Settings, error) {
 
 // keys is where API keys are kept.
 func keys() config.Keys {
-	dir, err := config.ConfigDir(os.Getenv)
+	dir, err := config.Dir(os.Getenv)
 	if err != nil {
 		dir = ""
 	}
@@ -159,7 +159,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	// The vocabulary takes memory and time, so it is read when the first request
 	// is built. Counts are estimates until then, and stay so if it fails.
 	warm := sync.OnceFunc(func() { go func() { _ = counter.Load() }() })
-	user, _ := config.ConfigDir(os.Getenv)
+	user, _ := config.Dir(os.Getenv)
 	router := route.New(routeOptions(settings, known, client))
 	newTools := func(root string) (*tools.Set, error) {
 		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: hide, Reaper: reaper(), NewID: d.NewID})

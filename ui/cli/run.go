@@ -361,9 +361,9 @@ func (d Deps) project(g global) (string, error) {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(d.Dir, dir)
 	}
-	real, err := filepath.EvalSymlinks(dir)
+	found, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", &usageError{err: fmt.Errorf("work in %s: %w", g.dir, err)}
 	}
-	return real, nil
+	return found, nil
 }
