@@ -222,6 +222,57 @@ func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
 	})
 }
 
+func TestAChangeThatWaitsForApprovalCanBeMadeAfterARestart(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(file string) error
+		want string
+	}{
+		{"as it was asked", func(string) error { return nil }, "new"},
+		{"unless somebody changed the file", func(file string) error {
+			return errors.Join(os.WriteFile(file, []byte("theirs"), 0o600), os.Chtimes(file, time.Now().Add(time.Hour), time.Now().Add(time.Hour)))
+		}, "theirs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, `
+[[reply]]
+[[reply.calls]]
+name = "read"
+arguments = { path = "f" }
+[[reply]]
+[[reply.calls]]
+name = "write"
+arguments = { path = "f", content = "new" }
+[[reply]]
+text = "Done."
+`, func(r *rig) { r.mode = session.Ask }, func(t *testing.T, r *rig, id session.ID) {
+				file := filepath.Join(r.project, "f")
+				put(r.project, "f", "old")
+				if err := os.Chtimes(file, time.Now().Add(-time.Hour), time.Now().Add(-time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+				r.send(id, "go")
+				r.asks(id)
+				r.stop()
+				if err := tt.then(file); err != nil {
+					t.Fatal(err)
+				}
+				r.start()
+				if _, err := r.Open(t.Context(), id, false); err != nil {
+					t.Fatal(err)
+				}
+				if tt.want == "new" {
+					r.do(id, session.AnswerCall{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true}})
+				}
+				r.wait(id)
+				if b, _ := os.ReadFile(file); string(b) != tt.want {
+					t.Errorf("the file holds %q, want %q\n%s", b, tt.want, r.log(id))
+				}
+			})
+		})
+	}
+}
+
 func TestEditedArgumentsMeetTheRules(t *testing.T) {
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
