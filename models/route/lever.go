@@ -21,21 +21,23 @@ type Lever struct {
 	wake   chan struct{}
 	away   away
 	rest   rest
+	by     candidate // who was asked last
+	fresh  bool      // a turn has ended since: the time to go back
 }
 
 // rest is how long the next request must wait, because the one before was
 // left at a failure that asked for it.
 type rest struct {
-	target models.Target
-	until  time.Time
-	fault  *models.Fault
+	candidate
+	until time.Time
+	fault *models.Fault
 }
 
 // away is where an automatic switch has taken the session.
 type away struct {
 	target models.Target
 	tier   models.Tier
-	since  time.Time
+	from   models.Target // the preferred one
 }
 
 // The causes with which a lever ends an attempt.
@@ -62,10 +64,11 @@ func (l *Lever) Tier() models.Tier {
 func (l *Lever) Choose(tier models.Tier) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tier == tier && l.away.since.IsZero() {
+	if l.tier == tier && l.away == (away{}) {
 		return
 	}
 	l.tier, l.pinned, l.away, l.rest = tier, l.busy, away{}, rest{}
+	l.by = candidate{} // the next request begins there: nobody switches behind the user's back
 	l.signal(errTier)
 }
 
@@ -106,7 +109,7 @@ func (l *Lever) signal(cause error) {
 func (l *Lever) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pinned, l.busy, l.park = false, false, false
+	l.pinned, l.busy, l.park, l.fresh = false, false, false, true
 }
 
 func (l *Lever) begin() {
@@ -131,23 +134,39 @@ func (l *Lever) parking() bool {
 	return l.park
 }
 
-// lend remembers an automatic switch.
-func (l *Lever) lend(t models.Target, tier models.Tier, now time.Time) {
+// lend remembers an automatic switch; home, that it is over.
+func (l *Lever) lend(a away) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.away = away{t, tier, now}
+	l.away = a
 }
 
-// lent gives the target of the last automatic switch until it is time to try
-// the preferred one again.
-func (l *Lever) lent(now time.Time, after time.Duration) (models.Target, models.Tier, bool) {
+func (l *Lever) home() { l.lend(away{}) }
+
+// lent gives the target of the last automatic switch, as long as it is too
+// early to try the preferred one again: between turns, and after its hold.
+func (l *Lever) lent(hold func(models.Target) time.Time, now time.Time) (away, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.away.since.IsZero() || now.Sub(l.away.since) >= after {
-		l.away = away{}
-		return models.Target{}, "", false
+	fresh := l.fresh
+	l.fresh = false
+	if l.away == (away{}) || fresh && !hold(l.away.from).After(now) {
+		return away{}, false
 	}
-	return l.away.target, l.away.tier, true
+	return l.away, true
+}
+
+// served notes who is asked; servedBy gives who was asked last.
+func (l *Lever) served(t models.Target, tier models.Tier) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by = candidate{t, tier}
+}
+
+func (l *Lever) servedBy() (candidate, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.by, l.by != (candidate{})
 }
 
 // owe remembers a wait that the caller left; due gives it back once.
@@ -157,12 +176,12 @@ func (l *Lever) owe(r rest) {
 	l.rest = r
 }
 
-func (l *Lever) due(t models.Target) (rest, bool) {
+func (l *Lever) due(now time.Time) (rest, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.rest
 	l.rest = rest{}
-	return r, r.target == t && !r.until.IsZero()
+	return r, r.until.After(now)
 }
 
 // attempt gives the context of one attempt on a tier, which the lever can end,
