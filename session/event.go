@@ -142,7 +142,8 @@ type Switched struct {
 	To       models.Target `json:"to"`
 	FromTier models.Tier   `json:"from_tier"`
 	ToTier   models.Tier   `json:"to_tier"`
-	Fault    *models.Fault `json:"fault,omitempty"` // nil: the user asked for it
+	Fault    *models.Fault `json:"fault,omitempty"` // nil: the user asked for it, or it is the way back
+	Back     bool          `json:"back,omitempty"`  // To is the preferred target again
 }
 
 // ReplyEnded records who served a reply and what it took.
@@ -236,6 +237,11 @@ type Waiting struct {
 	Fault  *models.Fault
 }
 
+// TiersChanged says that the state of some target may be another one now,
+// whichever belay noticed it; not durable, and of no session.
+type TiersChanged struct{}
+
+func (TiersChanged) event()     {}
 func (Created) event()          {}
 func (Renamed) event()          {}
 func (Filed) event()            {}

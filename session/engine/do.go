@@ -68,12 +68,12 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 	case session.Stop:
 		return a.stop(ctx)
 	case session.Resume:
-		return a.resume(ctx, "by the user")
+		return a.retry(ctx)
 	case session.Drop:
 		return a.drop(ctx)
 	case session.TryNow:
 		if a.cancel == nil && a.head.Status == session.Parked {
-			return a.resume(ctx, "by the user")
+			return a.retry(ctx)
 		}
 		a.lever.Now()
 	case session.Park:
@@ -140,6 +140,14 @@ func (a *active) halt(ctx context.Context) error {
 		a.timer = nil
 	}
 	return err
+}
+
+// retry is resume by the user: before the turn's own time it is their word,
+// which also a resting target hears; at that time it is a try of the ladder.
+func (a *active) retry(ctx context.Context) error {
+	due := a.head.Status == session.Parked && !a.head.Retry.IsZero() && !a.e.o.Now().Before(a.head.Retry)
+	a.rung, a.insist = due, !due
+	return a.resume(ctx, "by the user")
 }
 
 // resume goes on with the last turn. a.mu is held.
