@@ -185,7 +185,7 @@ const (
 // means that nothing is missing.
 func (e *Engine) tail(ctx context.Context, id session.ID) (records []session.Record, whole bool, err error) {
 	var pages [][]session.Record
-	begun := false
+	begun, skipped := false, false
 	for before, room := int64(0), tailBytes; !whole && (room > 0 || !begun); {
 		page, err := e.o.Store.Records(ctx, id, before, tailPage, max(room, tailLeast))
 		if err != nil {
@@ -197,6 +197,7 @@ func (e *Engine) tail(ctx context.Context, id session.ID) (records []session.Rec
 		before = page[0].Seq
 		whole = before <= 1
 		if room <= 0 {
+			skipped = true
 			page = slices.DeleteFunc(page, func(r session.Record) bool { return !begins(r) })
 			page = page[max(len(page)-1, 0):]
 		}
@@ -211,7 +212,7 @@ func (e *Engine) tail(ctx context.Context, id session.ID) (records []session.Rec
 	if first := slices.IndexFunc(records, begins); !whole && first > 0 {
 		records = records[first:]
 	}
-	return records, whole, nil
+	return records, whole && !skipped, nil
 }
 
 func begins(r session.Record) bool {

@@ -152,11 +152,11 @@ func stays(word, dir, root string) bool {
 	if !filepath.IsAbs(path) {
 		path = dir + string(filepath.Separator) + path // not joined: what .. means is for the links to say
 	}
-	real, err := filepath.EvalSymlinks(path)
+	found, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return !climbs && within(root, filepath.Clean(path))
 	}
-	return within(root, real)
+	return within(root, found)
 }
 
 func absolute(path, dir string) string {

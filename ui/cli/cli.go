@@ -14,6 +14,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/theme"
 )
 
 // Deps are what the commands work with. Main gives them.
@@ -69,7 +70,7 @@ func Run(ctx context.Context, d Deps, args []string) int {
 	code := exitOf(err)
 	var told *toldError
 	if !errors.As(err, &told) {
-		fmt.Fprintln(d.Err, "belay: "+message(err))
+		fmt.Fprintln(d.Err, "belay: "+theme.Sanitize(message(err)))
 	}
 	return code
 }

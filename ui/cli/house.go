@@ -94,7 +94,7 @@ func load(ctx context.Context, c Choice) (config.Settings, error) {
 
 // keys is where API keys are kept.
 func keys() config.Keys {
-	dir, err := config.ConfigDir(os.Getenv)
+	dir, err := config.Dir(os.Getenv)
 	if err != nil {
 		dir = ""
 	}
@@ -165,7 +165,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	// The vocabulary takes memory and time, so it is read when the first request
 	// is built. Counts are estimates until then, and stay so if it fails.
 	warm := sync.OnceFunc(func() { go func() { _ = counter.Load() }() })
-	user, _ := config.ConfigDir(os.Getenv)
+	user, _ := config.Dir(os.Getenv)
 	board := capacity.New(capacity.Options{Shared: st, Tiers: tiers(settings), Owner: d.NewID(), Hold: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
 		Concurrency: func(provider string) int { return settings.Providers[provider].Concurrency },
 		Report: func(err error) {

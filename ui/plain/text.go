@@ -24,6 +24,7 @@ type Text struct {
 	now    func() time.Time
 	wait   *session.Waiting
 	cut    string // the half text shown last
+	served string // the surprising model shown last
 	err    error
 }
 
@@ -61,8 +62,8 @@ func (p *Text) Record(r session.Record, t *Turn) {
 			p.event("  %s %s", marks[task.Status], theme.Line(task.Text))
 		}
 	case session.ReplyOpened:
-		if e.Served != "" && !strings.HasPrefix(e.Served, e.Target.Model) && e.Served != t.served {
-			t.served = e.Served
+		if another(e.Target.Model, e.Served) && e.Served != p.served {
+			p.served = e.Served
 			p.event("· %s is served by %s", e.Target, theme.Line(e.Served))
 		}
 	case session.Noted:
@@ -164,7 +165,7 @@ func (p *Text) Say(format string, args ...any) { p.event(format, args...) }
 func (p *Text) event(format string, args ...any) {
 	p.clear()
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.events, format+"\n", args...)
+		_, p.err = fmt.Fprintln(p.events, theme.Sanitize(fmt.Sprintf(format, args...)))
 	}
 }
 
