@@ -28,11 +28,13 @@ type memory struct {
 	rows   map[string][]byte
 	broken error
 	writes int
+	tried  int
 }
 
 func (m *memory) Update(_ context.Context, key string, change func([]byte) ([]byte, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.tried++
 	if m.broken != nil {
 		return m.broken
 	}
@@ -51,6 +53,7 @@ func (m *memory) Update(_ context.Context, key string, change func([]byte) ([]by
 func (m *memory) All(context.Context) (map[string][]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.tried++
 	all := map[string][]byte{}
 	for k, v := range m.rows {
 		all[k] = v
@@ -237,18 +240,22 @@ func TestAStoreThatFailsStopsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		leave(true)
+		if m.tried != 2 { // one look at the beginning, one trial after 30 s
+			t.Errorf("the broken store was tried %d times, want it left alone for a while", m.tried)
+		}
 		if len(reports) != 1 || !errors.Is(reports[0], m.broken) {
 			t.Errorf("reported %v, want it once", reports)
 		}
 		m.broken = nil
+		time.Sleep(5 * time.Second)
 		b.Refresh(ctx)
-		if got := states(b); got != "resting 1m0s" {
+		if got := states(b); got != "resting 55s" {
 			t.Errorf("a store that came back made it forget: %s", got)
 		}
 		b.SetOutage(ctx, sol, true)
 		other := board(m, "b")
 		other.Refresh(ctx)
-		if got := states(other); got != "resting 1m0s" {
+		if got := states(other); got != "resting 55s" {
 			t.Errorf("what happened meanwhile was not saved: %s", got)
 		}
 	})
