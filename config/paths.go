@@ -20,8 +20,8 @@ func home(system string, env Env) (string, error) {
 	return place(system, env, "XDG_DATA_HOME", "LocalAppData", ".local/share")
 }
 
-// ConfigDir is the platform's folder for belay's settings.
-func ConfigDir(env Env) (string, error) { return configDir(runtime.GOOS, env) }
+// Dir is the platform's folder for belay's settings.
+func Dir(env Env) (string, error) { return configDir(runtime.GOOS, env) }
 
 func configDir(system string, env Env) (string, error) {
 	return place(system, env, "XDG_CONFIG_HOME", "AppData", ".config")

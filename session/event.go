@@ -170,7 +170,7 @@ const (
 )
 
 // TurnEnded ends a turn; each turn has exactly one, or one more for each
-// TurnResumed.
+// TurnResumed and one for a parked turn that is given up.
 type TurnEnded struct {
 	Outcome     Outcome       `json:"outcome"`
 	Fault       *models.Fault `json:"fault,omitempty"`
@@ -179,6 +179,7 @@ type TurnEnded struct {
 	Limit       bool          `json:"limit,omitempty"`       // a limit that the user set was reached
 	Retry       time.Time     `json:"retry,omitzero"`        // parked: when it goes on
 	Rung        int           `json:"rung,omitempty"`
+	Asked       bool          `json:"asked,omitempty"` // parked by the user: goes on only when told to
 }
 
 // Noted tells the user something that belongs to no other event.

@@ -131,7 +131,7 @@ func (m *Model) nextTier() tea.Cmd {
 
 func (m *Model) nextMode() tea.Cmd {
 	all := session.Modes()
-	now := session.Edits
+	now := session.Ask
 	if r := m.room(); r != nil {
 		now = r.s.Mode
 	}

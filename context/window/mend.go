@@ -1,6 +1,10 @@
 package window
 
-import "belay/models"
+import (
+	"slices"
+
+	"belay/models"
+)
 
 // unknown is told to the model for a call whose outcome nobody recorded.
 const unknown = "interrupted: whether this call was carried out is not known. Verify before you repeat it."
@@ -8,8 +12,8 @@ const unknown = "interrupted: whether this call was carried out is not known. Ve
 // Mend makes a conversation valid for a target, whatever interrupted it: each
 // call has exactly one output, right after the reply that made it; an output
 // without a call and a call with an id that was used before are dropped;
-// reasoning goes only to its maker and only with the item it led to. The
-// result is a new slice.
+// reasoning goes only to its maker and only with the item it led to; no id of
+// the provider's stands twice. The result is a new slice.
 func Mend(items []models.Item, t models.Target) []models.Item {
 	outputs := map[string]models.Item{}
 	for _, it := range items {
@@ -20,13 +24,14 @@ func Mend(items []models.Item, t models.Target) []models.Item {
 		}
 	}
 	out := make([]models.Item, 0, len(items))
-	called := map[string]bool{}
+	called, ids := map[string]bool{}, map[string]bool{}
 	var pending []models.Item // outputs of the reply being copied
 	flush := func() {
 		out = append(out, pending...)
 		pending = nil
 	}
-	for i, it := range items {
+	for _, it := range items {
+		again := it.ID != "" && ids[it.ID]
 		switch it.Kind {
 		case models.Output:
 			flush()
@@ -42,7 +47,7 @@ func Mend(items []models.Item, t models.Target) []models.Item {
 			}
 			pending = append(pending, result)
 		case models.Reasoning:
-			if it.Origin.Provider != t.Provider || it.Origin.Model != t.Model || !leads(items[i+1:]) {
+			if it.Origin.Provider != t.Provider || it.Origin.Model != t.Model || again {
 				continue
 			}
 		case models.Message:
@@ -53,26 +58,26 @@ func Mend(items []models.Item, t models.Target) []models.Item {
 				continue
 			}
 		}
+		if again {
+			it.ID, it.Raw = "", nil // the same words, as if they were ours
+		}
+		ids[it.ID] = true
 		out = append(out, it)
 	}
 	flush()
-	return out
+	return leading(out)
 }
 
-// leads reports whether the reasoning before these items led to one of the
-// same reply.
-func leads(rest []models.Item) bool {
-	for _, it := range rest {
-		switch it.Kind {
-		case models.Reasoning:
-			continue
-		case models.Call:
-			return it.CallID != ""
-		case models.Message:
-			return it.Role == models.Assistant && it.Text != ""
-		default:
-			return false
+// leading drops reasoning that no longer stands before what it led to.
+func leading(items []models.Item) []models.Item {
+	leads := false
+	for i := len(items) - 1; i >= 0; i-- {
+		switch it := items[i]; {
+		case it.Kind == models.Reasoning && !leads:
+			items = slices.Delete(items, i, i+1)
+		case it.Kind != models.Reasoning:
+			leads = it.Kind == models.Call || it.Kind == models.Message && it.Role == models.Assistant
 		}
 	}
-	return false
+	return items
 }

@@ -71,9 +71,10 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 		sizes[i] = int64(c.Item(it))
 		a.Conversation += sizes[i]
 	}
-	// Oldest turns first. A turn begins at a user's message.
-	start := 0
-	for a.Total() > a.Budget {
+	// Oldest turns first. A turn begins at a user's message. The note about what
+	// was left out needs room as well.
+	start, note := 0, int64(0)
+	for a.Total()+note > a.Budget {
 		next := nextTurn(items, start+1)
 		if next == len(items) {
 			break
@@ -83,8 +84,9 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			a.LeftTokens += n
 		}
 		a.LeftOut += next - start
-		start = next
+		start, note = next, int64(c.Item(leftOut(a.LeftOut)))
 	}
+	a.Conversation += note
 	items, sizes = items[start:], sizes[start:]
 	masked := int64(c.Text(mask)) + int64(c.Item(models.Item{}))
 	for i := range items {
@@ -104,11 +106,13 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			Hint:    "begin a new session, shorten the message, or choose a model with a larger window"}
 	}
 	if a.LeftOut > 0 {
-		note := models.Say(models.Developer, fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.", a.LeftOut))
-		items = append([]models.Item{note}, items...)
-		a.Conversation += int64(c.Item(note))
+		items = append([]models.Item{leftOut(a.LeftOut)}, items...)
 	}
 	return models.Request{Instructions: instructions, Items: items, Tools: tools}, a, nil
+}
+
+func leftOut(n int) models.Item {
+	return models.Say(models.Developer, fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.", n))
 }
 
 // nextTurn finds the next user's message at or after i.

@@ -2,6 +2,8 @@ package window
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -132,4 +134,102 @@ func BenchmarkFit(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// conversation makes items of any kind and order out of bytes.
+func conversation(data []byte) []models.Item {
+	var items []models.Item
+	for i, b := range data {
+		id := string('a' + rune(b>>4)%3)
+		var it models.Item
+		switch b % 8 {
+		case 0, 1:
+			it = user(strings.Repeat("u", int(b)))
+		case 2:
+			it = assistant(strings.Repeat("w", int(b)%5))
+		case 3:
+			it = reasoning([]string{"sol", "terra"}[int(b>>4)%2])
+		case 4, 5:
+			it = call(id)
+		case 6:
+			it = output(id)
+			it.Text = strings.Repeat("o", int(b))
+		case 7:
+			it = models.Say(models.Developer, "note")
+		}
+		if it.Kind != models.Output && b%3 == 0 {
+			it.ID = fmt.Sprint("id", i%5)
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// broken names the first rule of the API that a conversation breaks.
+func broken(items []models.Item) string {
+	calls, outputs, ids := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i, it := range items {
+		if it.ID != "" && ids[it.ID] {
+			return "the id " + it.ID + " stands twice"
+		}
+		ids[it.ID] = true
+		switch it.Kind {
+		case models.Call:
+			if calls[it.CallID] {
+				return "two calls " + it.CallID
+			}
+			calls[it.CallID] = true
+		case models.Output:
+			if !calls[it.CallID] || outputs[it.CallID] {
+				return "an output too many for " + it.CallID
+			}
+			outputs[it.CallID] = true
+		case models.Reasoning:
+			if it.Origin.Model != "sol" {
+				return "foreign reasoning"
+			}
+			if i+1 == len(items) || items[i+1].Kind == models.Output || items[i+1].Kind == models.Message && items[i+1].Role != models.Assistant {
+				return "reasoning that leads to nothing"
+			}
+		case models.Message:
+			if it.Role == models.User && len(outputs) < len(calls) {
+				return "a prompt before the outputs"
+			}
+		}
+	}
+	if len(outputs) < len(calls) {
+		return "a call without output"
+	}
+	return ""
+}
+
+func FuzzAnyConversationBecomesAValidRequest(f *testing.F) {
+	for _, s := range []string{"\x04\x03\x04\x06", "\x03\x14\x03\x14\x06\x00", "\x00\x04\x00\x04\x06", "\x06\x04\x05\x03\x33\x13\x02", "abcdefghijklmnopqrstuvwxyz\xff\xf8\xf0"} {
+		f.Add([]byte(s), int64(300))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, budget int64) {
+		items := conversation(data)
+		mended := Mend(items, sol.Target)
+		if fault := broken(mended); fault != "" {
+			t.Errorf("Mend(%s) = %s: %s", shape(items), shape(mended), fault)
+		}
+		if twice := Mend(mended, sol.Target); !reflect.DeepEqual(twice, mended) && len(mended) > 0 {
+			t.Errorf("mended again %s becomes %s", shape(mended), shape(twice))
+		}
+		budget = min(max(budget, 1), 2000)
+		req, account, err := Fit(sol, Limits{Budget: budget}, letters{}, "be good", nil, items)
+		if err != nil {
+			return
+		}
+		if fault := broken(req.Items); fault != "" {
+			t.Errorf("Fit(%s) = %s: %s", shape(items), shape(req.Items), fault)
+		}
+		size := int64(len("be good"))
+		for _, it := range req.Items {
+			size += int64(letters{}.Item(it))
+		}
+		if size > account.Budget || size != account.Total() {
+			t.Errorf("the request takes %d of %d, accounted %d", size, account.Budget, account.Total())
+		}
+	})
 }

@@ -25,29 +25,29 @@ func (a *attempt) readWhole(in io.Reader) error {
 		return fmt.Errorf("%w: a torn document", diagnose.ErrUnended)
 	}
 	a.events++
-	var any struct {
+	var reply struct {
 		Error   json.RawMessage `json:"error"`
 		Type    words           `json:"type"`
 		Output  json.RawMessage `json:"output"`
 		Choices json.RawMessage `json:"choices"`
 	}
-	err = decode(body, &any)
+	err = decode(body, &reply)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-	case a.origin.API == models.Chat && given(any.Choices) && !given(any.Error):
+	case a.origin.API == models.Chat && given(reply.Choices) && !given(reply.Error):
 		var c chunk
 		if err := decode(body, &c); err != nil {
 			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
 		}
 		return a.wholeChat(&c)
-	case a.origin.API == models.Responses && given(any.Output):
+	case a.origin.API == models.Responses && given(reply.Output):
 		var r response
 		if err := decode(body, &r); err != nil {
 			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
 		}
 		return a.wholeResponse(body, &r)
-	case given(any.Error) || any.Type == "error":
+	case given(reply.Error) || reply.Type == "error":
 		return &told{event: body}
 	}
 	return &told{body: body}

@@ -83,7 +83,7 @@ func (f *Fault) shortReason() string {
 	return "length"
 }
 
-func (c *compose) chatFailure(chunk func(time.Duration, object, any), finish func(string)) {
+func (c *compose) chatFailure(_ func(time.Duration, object, any), finish func(string)) {
 	f := c.r.Fault
 	code, kind, message := f.texts()
 	switch {

@@ -55,6 +55,10 @@ func Example() []byte { return append([]byte(nil), example...) }
 type Options struct {
 	Now func() time.Time // the clock of the log and of "for"; nil means time.Now
 	ID  func() string    // the unique part of ids; nil counts, and mixes in the request so that ids differ between servers
+
+	// Done is told of each exchange when it is over, before the client can
+	// notice its end; calls may overlap.
+	Done func(Exchange)
 }
 
 // Server answers by a script. Its methods may be called at the same time.
@@ -62,6 +66,7 @@ type Server struct {
 	script *Script
 	now    func() time.Time
 	id     func() string
+	done   func(Exchange)
 
 	mu     sync.Mutex
 	used   []int       // of each reply
@@ -89,7 +94,7 @@ type Exchange struct {
 
 // New makes a server for a script that Parse returned. It starts nothing.
 func New(script *Script, o Options) *Server {
-	s := &Server{script: script, now: o.Now, id: o.ID}
+	s := &Server{script: script, now: o.Now, id: o.ID, done: o.Done}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -125,9 +130,14 @@ func (s *Server) Left() int {
 // settle writes the outcome of an exchange; the first one counts.
 func (s *Server) settle(e *Exchange, outcome string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e.Outcome == "open" {
+	first := e.Outcome == "open"
+	if first {
 		e.Outcome = outcome
+	}
+	over := *e
+	s.mu.Unlock()
+	if first && s.done != nil {
+		s.done(over)
 	}
 }
 

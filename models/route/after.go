@@ -44,7 +44,7 @@ var moves = map[models.Kind]move{
 // after decides what follows a failed attempt, tells the caller and waits.
 // A nil error means that the next attempt may start.
 func (op *operation) after(ctx context.Context, f *models.Fault) error {
-	if err := op.moved(ctx, f); err != nil || errors.Is(f.Err, errTier) {
+	if moved, err := op.moved(ctx, f); moved {
 		return err
 	}
 	if op.first == nil {
@@ -96,22 +96,23 @@ func (op *operation) name(ctx context.Context, f *models.Fault) {
 	}
 }
 
-// moved handles the lever: the user's stop, park or choice of a tier.
-func (op *operation) moved(ctx context.Context, f *models.Fault) error {
+// moved handles the lever: the user's stop, park or choice of a tier. The
+// attempt may have failed by itself in the same moment.
+func (op *operation) moved(ctx context.Context, f *models.Fault) (bool, error) {
 	switch {
 	case ctx.Err() != nil:
-		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Phase: f.Phase, Err: context.Cause(ctx)}
+		return true, &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Phase: f.Phase, Err: context.Cause(ctx)}
 	case op.need.Lever.parking():
 		op.yield(models.AttemptFailed{Number: op.attempts, Of: op.r.o.Attempts, Tier: op.tier, Target: op.target, Fault: f, Next: models.NextPark}, nil)
-		return &Parked{Fault: op.cause(f), Asked: true}
-	case errors.Is(f.Err, errTier):
+		return true, &Parked{Fault: op.cause(f), Asked: true}
+	case errors.Is(f.Err, errTier), op.need.Lever.pin() && op.need.Lever.Tier() != op.tier:
 		failed := models.AttemptFailed{Number: op.attempts, Of: op.r.o.Attempts, Tier: op.tier, Target: op.target, Fault: f, Next: models.NextSwitch}
 		if !op.yield(failed, nil) {
-			return errLeft
+			return true, errLeft
 		}
-		return op.follow()
+		return true, op.follow()
 	}
-	return nil
+	return false, nil
 }
 
 // follow goes where the lever points. The attempts begin anew: it is a

@@ -18,7 +18,7 @@ func (b *board) set(t models.Target, c models.Condition) {
 	b.conditions[t] = c
 }
 
-func (b *board) failed(t models.Target, f *models.Fault, next models.Next) {
+func (b *board) failed(t models.Target, f *models.Fault, _ models.Next) {
 	c := models.Condition{State: models.Ready, Fault: f}
 	switch f.Kind {
 	case models.KindAuth, models.KindModel, models.KindBilling, models.KindUsage, models.KindAbsent:

@@ -57,11 +57,12 @@ func (l *Lever) Tier() models.Tier {
 }
 
 // Choose moves the lever. A request that waits or streams goes on at once with
-// the new tier and stays there; choosing the tier it already has does nothing.
+// the new tier and stays there; choosing the tier it already has does nothing,
+// unless an automatic switch has taken the session elsewhere: then it goes back.
 func (l *Lever) Choose(tier models.Tier) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tier == tier {
+	if l.tier == tier && l.away.since.IsZero() {
 		return
 	}
 	l.tier, l.pinned, l.away, l.rest = tier, l.busy, away{}, rest{}
@@ -111,7 +112,7 @@ func (l *Lever) Release() {
 func (l *Lever) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.busy, l.park = true, false
+	l.busy = true
 	select {
 	case <-l.wake:
 	default:
@@ -164,12 +165,23 @@ func (l *Lever) due(t models.Target) (rest, bool) {
 	return r, r.target == t && !r.until.IsZero()
 }
 
-// attempt gives the context of one attempt, which the lever can end.
-func (l *Lever) attempt(parent context.Context) (context.Context, func()) {
+// attempt gives the context of one attempt on a tier, which the lever can end,
+// and has ended if it moved away just before.
+func (l *Lever) attempt(parent context.Context, tier models.Tier) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.cancel = cancel
-	l.mu.Unlock()
+	select {
+	case <-l.wake: // of a choice that the attempt follows already
+	default:
+	}
+	switch {
+	case l.park:
+		cancel(errPark)
+	case l.pinned && l.tier != tier:
+		cancel(errTier)
+	}
 	return ctx, func() {
 		l.mu.Lock()
 		l.cancel = nil

@@ -130,20 +130,36 @@ func (op *operation) run(ctx context.Context) {
 	op.skip = map[models.Target]bool{}
 	err := op.start(ctx)
 	for err == nil {
-		if op.need.Lever.pin() && op.need.Lever.Tier() != op.tier {
-			if err = op.follow(); err != nil {
-				break
-			}
+		if err = op.steer(ctx); err != nil {
+			break
 		}
 		fault := op.attempt(ctx)
-		if fault == nil {
+		switch {
+		case fault == nil:
 			return
+		case fault != unsent:
+			err = op.after(ctx, fault)
 		}
-		err = op.after(ctx, fault)
 	}
 	if !errors.Is(err, errLeft) {
 		op.yield(nil, err)
 	}
+}
+
+// unsent stands for an attempt that ended before it began.
+var unsent = &models.Fault{}
+
+// steer does before an attempt what the lever asks for.
+func (op *operation) steer(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Err: context.Cause(ctx)}
+	case op.need.Lever.parking():
+		return &Parked{Fault: op.first, Asked: true}
+	case op.need.Lever.pin() && op.need.Lever.Tier() != op.tier:
+		return op.follow()
+	}
+	return nil
 }
 
 // start takes the target that the last requests were moved to, as long as it
@@ -187,8 +203,13 @@ func (op *operation) able(t models.Target) bool {
 // there is nothing more to do: the reply is complete, or the caller left.
 func (op *operation) attempt(ctx context.Context) *models.Fault {
 	r := op.r
+	ctx, release := op.need.Lever.attempt(ctx, op.tier)
+	defer release()
 	model := r.o.Model(op.target)
 	req, err := op.build(model)
+	if ctx.Err() != nil {
+		return unsent // building takes a while: the lever moved meanwhile
+	}
 	if err != nil {
 		var f *models.Fault
 		if !errors.As(err, &f) {
@@ -198,8 +219,6 @@ func (op *operation) attempt(ctx context.Context) *models.Fault {
 	}
 	req.Operation = op.need.Operation
 	op.attempts++
-	ctx, release := op.need.Lever.attempt(ctx)
-	defer release()
 	if !op.yield(models.AttemptStarted{Number: op.attempts, Of: r.o.Attempts, Tier: op.tier, Target: op.target}, nil) {
 		return nil
 	}

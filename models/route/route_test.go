@@ -81,20 +81,25 @@ func play(ctx context.Context, r *Router, need Need) (string, error) {
 		if err != nil {
 			return strings.Join(words, " "), err
 		}
-		switch c := chunk.(type) {
-		case models.AttemptStarted:
-			words = append(words, fmt.Sprintf("%s(%d/%d)", c.Target.Model, c.Number, c.Of))
-		case models.AttemptFailed:
-			words = append(words, string(c.Next))
-		case models.Waiting:
-			words = append(words, time.Until(c.Until).String())
-		case models.Switched:
-			words = append(words, "→"+c.To.Model)
-		case models.Finished:
-			words = append(words, "done")
-		}
+		words = append(words, word(chunk)...)
 	}
 	return strings.Join(words, " "), nil
+}
+
+func word(chunk models.Chunk) []string {
+	switch c := chunk.(type) {
+	case models.AttemptStarted:
+		return []string{fmt.Sprintf("%s(%d/%d)", c.Target.Model, c.Number, c.Of)}
+	case models.AttemptFailed:
+		return []string{string(c.Next)}
+	case models.Waiting:
+		return []string{time.Until(c.Until).String()}
+	case models.Switched:
+		return []string{"→" + c.To.Model}
+	case models.Finished:
+		return []string{"done"}
+	}
+	return nil
 }
 
 func TestTheMoveAfterAFailure(t *testing.T) {
@@ -188,6 +193,81 @@ func TestTheLever(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheLeverIsNeverMissed pulls it at moments that are no wait and no stream.
+func TestTheLeverIsNeverMissed(t *testing.T) {
+	light := func(l *Lever) { l.Choose(models.Light) }
+	park := func(l *Lever) { l.Park() }
+	for _, tt := range []struct {
+		name   string
+		moment string // "build", "started", "failed" or "between" requests
+		pull   func(*Lever)
+		want   string
+		parked bool
+	}{
+		{"a tier while the request is built", "build", light, "→luna luna(1/4) done", false},
+		{"a tier as the attempt starts", "started", light, "sol(1/4) switch →luna luna(1/4) done", false},
+		{"a tier as the attempt fails", "failed", light, "sol(1/4) retry 1.5s →luna luna(1/4) done", false},
+		{"a tier between two requests", "between", light, "luna(1/4) done", false},
+		{"park while the request is built", "build", park, "", true},
+		{"park as the attempt starts", "started", park, "sol(1/4) park", true},
+		{"park as the attempt fails", "failed", park, "sol(1/4) retry 1.5s", true},
+		{"park while a tool runs between two requests", "between", park, "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}
+				r, l := router(e, nil), NewLever(models.Heavy)
+				pull := sync.OnceFunc(func() { tt.pull(l) })
+				at := func(moment string) {
+					if tt.moment == moment {
+						pull()
+					}
+				}
+				if tt.moment == "between" {
+					e.script = nil
+					if _, err := play(t.Context(), r, Need{Lever: l}); err != nil {
+						t.Fatal(err)
+					}
+					pull()
+				}
+				var words []string
+				var end error
+				for chunk, err := range r.Stream(t.Context(), Need{Lever: l}, func(models.Model) (models.Request, error) { at("build"); return models.Request{}, nil }) {
+					end = err
+					switch chunk.(type) {
+					case models.AttemptStarted:
+						at("started")
+					case models.AttemptFailed:
+						at("failed")
+					}
+					words = append(words, word(chunk)...)
+				}
+				var parked *Parked
+				if errors.As(end, &parked) != tt.parked || tt.parked && !parked.Asked {
+					t.Errorf("ended with %v, want parked %v", end, tt.parked)
+				}
+				if got := strings.Join(words, " "); got != tt.want {
+					t.Errorf("went\n%s, want\n%s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestTheSameTierBringsASwitchedSessionBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{script: map[models.Target][]any{sol: {models.KindCapacity, models.KindCapacity, ""}}}
+		r, l := router(e, nil), NewLever(models.Heavy)
+		if _, err := play(t.Context(), r, Need{Lever: l}); err != nil {
+			t.Fatal(err)
+		}
+		l.Choose(models.Heavy)
+		if got, err := play(t.Context(), r, Need{Lever: l}); got != "sol(1/4) done" || err != nil {
+			t.Errorf("went %s (%v), want back to sol", got, err)
+		}
+	})
 }
 
 func TestAStopEndsAWaitAtOnce(t *testing.T) {

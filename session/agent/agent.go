@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"belay/models"
@@ -76,20 +79,28 @@ type Options struct {
 // turn is one run of the loop.
 type turn struct {
 	Options
-	wrote  bool           // this turn has changed something
-	repeat map[string]int // identical calls, by their hash
+	wrote  bool // this turn has changed something
+	repeat map[string]*repeat
+
+	mu sync.Mutex // guards repeat while calls run together
 }
 
 // Run carries a turn to its end. The conversation in the log says where it
 // stands: calls without an output are run first, so a turn that was parked or
 // cut short goes on from the last thing that was done.
 func Run(ctx context.Context, o Options) session.TurnEnded {
-	t := &turn{Options: o, repeat: map[string]int{}}
+	t := &turn{Options: o, repeat: map[string]*repeat{}}
 	for {
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}
-		if calls := open(o.Log.Items()); len(calls) > 0 {
+		calls, old := open(o.Log.Items())
+		for _, call := range old {
+			if end := t.drop(ctx, call); end != nil {
+				return *end
+			}
+		}
+		if len(calls) > 0 {
 			if end := t.run(ctx, calls); end != nil {
 				return *end
 			}
@@ -105,22 +116,26 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 	}
 }
 
-// open lists the calls of the conversation that have no output.
-func open(items []models.Item) []models.Item {
+// open lists the calls of the conversation that have no output, and apart from
+// them the old ones: those from before the user's last message. That message
+// came after a stop, so they are no longer wanted.
+func open(items []models.Item) (calls, old []models.Item) {
 	answered := map[string]bool{}
 	for _, it := range items {
 		if it.Kind == models.Output {
 			answered[it.CallID] = true
 		}
 	}
-	var calls []models.Item
 	for _, it := range items {
+		if it.Kind == models.Message && it.Role == models.User {
+			old, calls = append(old, calls...), nil
+		}
 		if it.Kind == models.Call && it.CallID != "" && !answered[it.CallID] {
 			answered[it.CallID] = true
 			calls = append(calls, it)
 		}
 	}
-	return calls
+	return calls, old
 }
 
 // failed turns an error into the way the turn ends.
@@ -130,7 +145,7 @@ func (t *turn) failed(ctx context.Context, err error) session.TurnEnded {
 	}
 	var parked *route.Parked
 	if errors.As(err, &parked) {
-		return session.TurnEnded{Outcome: session.OutcomeParked, Fault: parked.Fault, Retry: parked.Until}
+		return session.TurnEnded{Outcome: session.OutcomeParked, Fault: parked.Fault, Retry: parked.Until, Asked: parked.Asked}
 	}
 	var fault *models.Fault
 	if errors.As(err, &fault) {
@@ -191,8 +206,10 @@ type reply struct {
 	held      []models.Item // finished, not committed
 	committed int           // calls committed in this attempt
 	calls     int           // calls in the whole reply
-	draft     session.Draft
-	args      int // bytes of arguments being written
+	text      strings.Builder
+	reasoning strings.Builder
+	call      string // the tool whose arguments are being written
+	args      int    // their bytes so far
 	done      bool
 }
 
@@ -207,16 +224,16 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 	case models.Opened:
 		log.Publish(session.ReplyOpened{Target: r.target, Served: c.Served, RequestID: c.RequestID})
 	case models.TextDelta:
-		r.draft.Text += c.Text
-		r.drafts.save(r.draft)
+		r.text.WriteString(c.Text)
+		r.drafts.save(r.draft())
 		log.Publish(session.TextDelta{Text: c.Text})
 	case models.ReasoningDelta:
-		r.draft.Reasoning += c.Text
-		r.drafts.save(r.draft)
+		r.reasoning.WriteString(c.Text)
+		r.drafts.save(r.draft())
 		log.Publish(session.ReasoningDelta{Text: c.Text})
 	case models.CallDelta:
 		if c.CallID != "" && c.Name != "" {
-			r.draft.Call = c.Name
+			r.call = c.Name
 		}
 		r.args += len(c.Arguments)
 		log.Publish(session.CallDelta{CallID: c.CallID, Name: c.Name, Bytes: r.args})
@@ -233,7 +250,9 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 			Usage: c.Usage, Cost: model.Cost(c.Usage), Window: model.Window, LeftOut: leftOut})
 	case models.AttemptFailed:
 		err := r.cut(ctx, &session.AttemptFailed{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target, Fault: c.Fault, Next: c.Next, Delay: c.Delay})
-		return r.committed > 0 && c.Fault.Kind != models.KindCancelled, err
+		// After a choice of another tier as well: the next request must hold the
+		// results of what was finished. When parked they wait.
+		return r.committed > 0 && (c.Fault.Kind != models.KindCancelled || c.Next == models.NextSwitch), err
 	case models.Waiting:
 		log.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
 	case models.Switched:
@@ -247,7 +266,12 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 // item holds a finished item back until a finished call, or the end of the
 // reply, commits it.
 func (r *reply) item(ctx context.Context, it models.Item) error {
-	r.args, r.draft.Call = 0, ""
+	r.args, r.call = 0, ""
+	if it.Kind == models.Call && r.t.used(it.CallID) {
+		// Some servers count anew in every reply; two calls of one id would
+		// count as one, and the second never run.
+		it.CallID, it.Raw = "call_"+r.t.NewID(), nil
+	}
 	r.held = append(r.held, it)
 	if it.Kind != models.Call {
 		return nil
@@ -265,8 +289,7 @@ func (r *reply) commit(ctx context.Context, more ...session.Event) error {
 	for _, it := range r.held {
 		events = append(events, session.ItemAdded{Item: it})
 	}
-	r.held, r.draft = nil, session.Draft{}
-	r.drafts.stop()
+	r.forget()
 	if events = append(events, more...); len(events) == 0 {
 		return nil
 	}
@@ -277,18 +300,35 @@ func (r *reply) commit(ctx context.Context, more ...session.Event) error {
 func (r *reply) cut(ctx context.Context, failed *session.AttemptFailed) error {
 	r.drafts.stop()
 	var events []session.Event
-	if d := r.draft; d.Text != "" || d.Reasoning != "" || d.Call != "" {
+	if d := r.draft(); d.Text != "" || d.Reasoning != "" || d.Call != "" {
 		stop := errors.Is(context.Cause(ctx), ErrStopped)
 		events = append(events, session.CutOff{Text: d.Text, Reasoning: d.Reasoning, Call: d.Call, Stopped: stop})
 	}
 	if failed != nil {
 		events = append(events, *failed)
 	}
-	r.draft, r.held, r.args = session.Draft{}, nil, 0
+	r.forget()
 	if len(events) == 0 {
 		return nil
 	}
 	return r.t.Log.Append(context.WithoutCancel(ctx), events...)
+}
+
+func (r *reply) draft() session.Draft {
+	return session.Draft{Text: r.text.String(), Reasoning: r.reasoning.String(), Call: r.call}
+}
+
+// forget drops what was said once it is recorded, or will be said again.
+func (r *reply) forget() {
+	r.drafts.stop()
+	r.text.Reset()
+	r.reasoning.Reset()
+	r.held, r.call, r.args = nil, "", 0
+}
+
+// used reports whether the conversation has a call of this id already.
+func (t *turn) used(id string) bool {
+	return id == "" || slices.ContainsFunc(t.Log.Items(), func(it models.Item) bool { return it.Kind == models.Call && it.CallID == id })
 }
 
 func spoke(items []models.Item) bool {

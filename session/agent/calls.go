@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"belay/models"
@@ -29,7 +30,40 @@ type prepared struct {
 	job  tools.Job
 	args string // canonical, as run
 	note string // for the model, before the output
+	hash string // of the tool and args, as called
 	id   string // of the effect
+}
+
+// repeat is how often a call was made since it last gave another result.
+type repeat struct {
+	n      int
+	output string
+	writes bool
+}
+
+// again counts a call.
+func (t *turn) again(hash string) int {
+	r := t.repeat[hash]
+	if r == nil {
+		r = &repeat{}
+		t.repeat[hash] = r
+	}
+	r.n++
+	return r.n
+}
+
+// learned notes what a call gave. After a change to a file every other call
+// may give something else: running the checks after each edit is no loop.
+func (t *turn) learned(p prepared, result tools.Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.repeat[p.hash]
+	if r.output != result.Output {
+		r.n, r.output = 1, result.Output
+	}
+	if r.writes = p.job.Class == session.Write; r.writes && !result.Error {
+		maps.DeleteFunc(t.repeat, func(_ string, r *repeat) bool { return !r.writes })
+	}
 }
 
 // run runs the calls of a reply: neighbouring reads together, the rest one by
@@ -67,12 +101,12 @@ func (t *turn) admit(ctx context.Context, call models.Item, before func() *sessi
 		return nil, &end
 	}
 	canonical, hash := tools.Canonical(call.Name, call.Arguments)
-	t.repeat[hash]++
-	if n := t.repeat[hash]; n > repeatEnds {
+	switch n := t.again(hash); {
+	case n > repeatEnds:
 		return nil, &session.TurnEnded{Outcome: session.OutcomeNeedsPerson,
 			Reason: fmt.Sprintf("the model has made the same call %d times: %s", n-1, call.Name)}
-	} else if n > repeatTold {
-		return nil, t.refuse(ctx, call, call.Name, fmt.Sprintf("You have made exactly this call %d times in this turn. Its result will not change: do something else, or tell the user what you need.", n-1), false)
+	case n > repeatTold:
+		return nil, t.refuse(ctx, call, call.Name, fmt.Sprintf("You have made exactly this call %d times in this turn, with the same result. It will not change: do something else, or tell the user what you need.", n-1), false)
 	}
 	// A write must see what came before it, so its job is made only then.
 	if name := call.Name; name == "edit" || name == "write" || name == "shell" {
@@ -80,12 +114,16 @@ func (t *turn) admit(ctx context.Context, call models.Item, before func() *sessi
 			return nil, end
 		}
 	}
+	effect, begun := t.Unknown[call.CallID]
 	job, err := t.Tools.Prepare(call.Name, call.Arguments)
-	if err != nil {
+	switch {
+	case err != nil && begun:
+		return nil, t.settleUnknown(ctx, call, effect.Title)
+	case err != nil:
 		return nil, t.refuse(ctx, call, call.Name, err.Error(), false)
 	}
-	p := &prepared{call: call, job: job, args: canonical, id: fmt.Sprintf("%d-%s-%s", t.Turn, call.CallID, hash)}
-	if effect, ok := t.Unknown[call.CallID]; ok && job.Class == session.Run {
+	p := &prepared{call: call, job: job, args: canonical, hash: hash, id: fmt.Sprintf("%d-%s-%s", t.Turn, call.CallID, hash)}
+	if begun {
 		return t.unknown(ctx, p, effect)
 	}
 	d := t.Gate.Judge(t.describe(p))
@@ -99,18 +137,26 @@ func (t *turn) admit(ctx context.Context, call models.Item, before func() *sessi
 }
 
 func (t *turn) describe(p *prepared) permit.Call {
-	return permit.Call{Tool: p.call.Name, Class: p.job.Class, Command: p.job.Command, Path: p.job.Path, Outside: p.job.Outside, Root: t.Root}
+	return permit.Call{Tool: p.call.Name, Class: p.job.Class, Command: p.job.Command, Shell: p.job.Shell, Path: p.job.Path, Outside: p.job.Outside, Root: t.Root}
 }
 
 // unknown settles a command that was running when belay ended: it may have
 // been carried out, so it never runs again by itself.
 func (t *turn) unknown(ctx context.Context, p *prepared, e session.Effect) (*prepared, *session.TurnEnded) {
-	delete(t.Unknown, p.call.CallID)
 	if !t.Alone {
 		return t.approve(ctx, p, permit.Decision{}, session.Approval{
 			Reason: "belay ended while this ran: it may have been carried out. y runs it again, n lets the model look first"})
 	}
 	return nil, t.settleUnknown(ctx, p.call, e.Title)
+}
+
+// drop answers a call that a stopped turn left and that is no longer wanted.
+func (t *turn) drop(ctx context.Context, call models.Item) *session.TurnEnded {
+	if effect, begun := t.Unknown[call.CallID]; begun {
+		return t.settleUnknown(ctx, call, effect.Title)
+	}
+	return t.end(ctx, session.ToolEnded{CallID: call.CallID, Tool: call.Name, Title: call.Name, Denied: true, Summary: "not run",
+		Output: "Not run: that turn was ended before this call began."})
 }
 
 func (t *turn) settleUnknown(ctx context.Context, call models.Item, title string) *session.TurnEnded {
@@ -123,7 +169,7 @@ func (t *turn) approve(ctx context.Context, p *prepared, d permit.Decision, a se
 	interrupted := d.Verdict == ""
 	a.CallID, a.Tool, a.Class, a.Title, a.Detail, a.Args = p.call.CallID, p.call.Name, p.job.Class, p.job.Title, p.job.Detail, p.call.Arguments
 	if err := t.Log.Append(ctx, session.ApprovalAsked{Approval: a}); err != nil {
-		return nil, t.broken(err)
+		return nil, t.broken(ctx, err)
 	}
 	answer, err := t.Gate.Ask(ctx, a)
 	if errors.Is(err, ErrNobody) {
@@ -134,7 +180,7 @@ func (t *turn) approve(ctx context.Context, p *prepared, d permit.Decision, a se
 		return nil, &end
 	}
 	if err := t.Log.Append(ctx, session.ApprovalAnswered{Answer: answer}); err != nil {
-		return nil, t.broken(err)
+		return nil, t.broken(ctx, err)
 	}
 	if !answer.Allow {
 		if interrupted && answer.Words == "" {
@@ -146,25 +192,23 @@ func (t *turn) approve(ctx context.Context, p *prepared, d permit.Decision, a se
 		}
 		return nil, t.refuse(ctx, p.call, p.job.Title, words, true)
 	}
-	if answer.Always && len(d.Grants) > 0 {
-		if err := t.Gate.Grant(ctx, d.Grants); err != nil {
-			return nil, t.broken(err)
+	if answer.Args != "" && answer.Args != p.call.Arguments {
+		job, err := t.Tools.Prepare(p.call.Name, answer.Args)
+		if err != nil {
+			return nil, t.refuse(ctx, p.call, p.job.Title, "The user changed this call, but it cannot run so: "+err.Error(), false)
+		}
+		p.job, p.note = job, "The user changed the arguments to "+answer.Args+"\n"
+		p.args, _ = tools.Canonical(p.call.Name, answer.Args)
+		// What is forbidden stays so, and "always" means what runs now.
+		if d = t.Gate.Judge(t.describe(p)); d.Verdict == permit.Deny {
+			return nil, t.refuse(ctx, p.call, p.job.Title, "The user changed this call to one that is not allowed: "+d.Reason+".", true)
 		}
 	}
-	if answer.Args != "" && answer.Args != p.call.Arguments {
-		return t.edited(ctx, p, answer.Args)
+	if answer.Always && len(d.Grants) > 0 {
+		if err := t.Gate.Grant(ctx, d.Grants); err != nil {
+			return nil, t.broken(ctx, err)
+		}
 	}
-	return p, nil
-}
-
-// edited prepares a call anew with the arguments that the person changed.
-func (t *turn) edited(ctx context.Context, p *prepared, args string) (*prepared, *session.TurnEnded) {
-	job, err := t.Tools.Prepare(p.call.Name, args)
-	if err != nil {
-		return nil, t.refuse(ctx, p.call, p.job.Title, "The user changed this call, but it cannot run so: "+err.Error(), false)
-	}
-	p.job, p.note = job, "The user changed the arguments to "+args+"\n"
-	p.args, _ = tools.Canonical(p.call.Name, args)
 	return p, nil
 }
 
@@ -186,7 +230,7 @@ func (t *turn) carryOut(ctx context.Context, list []prepared) *session.TurnEnded
 			Args: p.args, Title: p.job.Title, Path: p.job.Path, Before: p.job.Before, After: p.job.After}})
 	}
 	if err := t.Log.Append(ctx, started...); err != nil {
-		return t.broken(err)
+		return t.broken(ctx, err)
 	}
 	ends := make([]*session.TurnEnded, len(list))
 	var wg sync.WaitGroup
@@ -208,6 +252,7 @@ func (t *turn) perform(ctx context.Context, p prepared) *session.TurnEnded {
 	result := p.job.Run(ctx, func(text string) {
 		t.Log.Publish(session.ToolOutput{CallID: p.call.CallID, Text: text})
 	})
+	t.learned(p, result)
 	ended := session.ToolEnded{CallID: p.call.CallID, Tool: p.call.Name, Title: p.job.Title, Output: p.note + result.Output, Images: result.Images,
 		Summary: result.Summary, Diff: result.Diff, Error: result.Error, Took: t.Now().Sub(began), File: result.File}
 	if p.job.Tasks != nil && !result.Error {
@@ -228,13 +273,14 @@ func (t *turn) refuse(ctx context.Context, call models.Item, title, words string
 func (t *turn) end(ctx context.Context, ended session.ToolEnded, more ...session.Event) *session.TurnEnded {
 	// The result of something that happened is recorded even while stopping.
 	if err := t.Log.Append(context.WithoutCancel(ctx), append([]session.Event{ended}, more...)...); err != nil {
-		return t.broken(err)
+		return t.broken(ctx, err)
 	}
 	return nil
 }
 
 // broken ends a turn whose events cannot be stored: going on would do things
 // that nobody could account for.
-func (t *turn) broken(err error) *session.TurnEnded {
-	return &session.TurnEnded{Outcome: session.OutcomeFailed, Reason: err.Error()}
+func (t *turn) broken(ctx context.Context, err error) *session.TurnEnded {
+	end := t.failed(ctx, err)
+	return &end
 }

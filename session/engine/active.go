@@ -34,10 +34,11 @@ type active struct {
 	items   []models.Item
 	grants  []string
 	answers map[string]chan session.Answer
-	unknown map[string]session.Effect
+	unsaved *session.TurnEnded      // an end that could not be stored; it goes before what is stored next
 	cancel  context.CancelCauseFunc // of the running turn
 	done    chan struct{}           // closed when it has ended
 	timer   *time.Timer             // of a parked turn
+	closed  bool                    // nothing is begun any more
 }
 
 func (a *active) session() session.Session {
@@ -57,6 +58,34 @@ func (a *active) lost() bool {
 
 // append stores and publishes events. a.mu is held.
 func (a *active) append(ctx context.Context, events ...session.Event) error {
+	if a.unsaved != nil {
+		if _, err := a.store(ctx, *a.unsaved); err != nil { // it was shown when it happened
+			return err
+		}
+		a.unsaved = nil
+	}
+	for _, e := range events {
+		if asked, ok := e.(session.ApprovalAsked); ok {
+			a.await(asked.Approval)
+		}
+	}
+	records, err := a.store(ctx, events...)
+	if err != nil {
+		return err
+	}
+	a.e.feed.put(records...)
+	return nil
+}
+
+// await makes the place where an answer is put, so that one may come as soon
+// as the question is shown.
+func (a *active) await(ap session.Approval) {
+	if a.answers[ap.CallID] == nil {
+		a.answers[ap.CallID] = make(chan session.Answer, 1)
+	}
+}
+
+func (a *active) store(ctx context.Context, events ...session.Event) ([]session.Record, error) {
 	turn := a.head.Turn
 	for _, e := range events {
 		if _, begins := e.(session.TurnStarted); begins {
@@ -68,12 +97,16 @@ func (a *active) append(ctx context.Context, events ...session.Event) error {
 		if a.lost() && a.cancel != nil {
 			a.cancel(err)
 		}
-		return err
+		return nil, err
 	}
 	a.head = head
 	a.items = append(a.items, session.History(records)...)
-	a.e.feed.put(records...)
-	return nil
+	return records, nil
+}
+
+// show tells the user what belongs to no event of the log. a.mu is held.
+func (a *active) show(e session.Event) {
+	a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: e})
 }
 
 // Append stores events of the running turn.
@@ -113,8 +146,9 @@ func (a *active) Judge(c permit.Call) permit.Decision {
 
 // Grant remembers rules for the project.
 func (a *active) Grant(ctx context.Context, rules []string) error {
+	project := a.session().Project
 	for _, rule := range rules {
-		if err := a.e.o.Store.Grant(ctx, a.head.Project, rule); err != nil {
+		if err := a.e.o.Store.Grant(ctx, project, rule); err != nil {
 			return fmt.Errorf("remember what is allowed: %w", err)
 		}
 	}
@@ -129,9 +163,8 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 	if a.e.o.Alone {
 		return session.Answer{}, agent.ErrNobody
 	}
-	answer := make(chan session.Answer, 1)
 	a.mu.Lock()
-	a.answers[ap.CallID] = answer
+	answer := a.answers[ap.CallID]
 	a.mu.Unlock()
 	defer func() {
 		a.mu.Lock()
@@ -155,8 +188,14 @@ func (a *active) build(m models.Model, items []models.Item) (models.Request, int
 
 // begin starts or resumes a turn with an event that says so. a.mu is held.
 func (a *active) begin(ctx context.Context, event session.Event) error {
+	if a.closed {
+		return agent.ErrClosing
+	}
 	if a.cancel != nil {
-		return errors.New("begin turn: one is running")
+		return ErrBusy
+	}
+	if err := a.review(ctx); err != nil {
+		return err
 	}
 	if err := a.append(ctx, event); err != nil {
 		return err
@@ -165,20 +204,36 @@ func (a *active) begin(ctx context.Context, event session.Event) error {
 	return nil
 }
 
-// launch runs the turn that the log says is under way. a.mu is held.
+// launch runs the turn that the log says is under way. What has begun and not
+// ended, whatever the reason, has an unknown outcome. a.mu is held.
 func (a *active) launch() {
 	if a.timer != nil {
 		a.timer.Stop()
 		a.timer = nil
 	}
+	for _, ap := range a.head.Asked {
+		a.await(ap)
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a.cancel, a.done = cancel, make(chan struct{})
+	unknown := map[string]session.Effect{}
+	for _, effect := range a.head.Effects {
+		if effect.Class == session.Run {
+			unknown[effect.CallID] = effect
+		}
+	}
 	o := agent.Options{
 		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Model: a.e.o.Model, Root: a.root,
-		Turn: a.head.Turn, Unknown: a.unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
+		Turn: a.head.Turn, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
-	a.unknown = nil
 	done := a.done
+	a.e.work.Go(func() {
+		select {
+		case <-a.lease.Lost():
+			cancel(store.ErrTakenOver)
+		case <-ctx.Done():
+		}
+	})
 	a.e.work.Go(func() {
 		defer close(done)
 		end := agent.Run(ctx, o)
@@ -193,6 +248,7 @@ func (a *active) ended(end session.TurnEnded) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.cancel = nil
+	clear(a.answers)
 	if end.Interrupted && a.head.Status == session.Asking {
 		return // left as it is: the question is asked again when the session is opened
 	}
@@ -201,9 +257,10 @@ func (a *active) ended(end session.TurnEnded) {
 	}
 	ctx := context.Background()
 	if err := a.append(ctx, end); err != nil {
-		a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: session.Noted{Text: "this turn's end could not be saved: " + err.Error()}})
+		a.show(session.Noted{Text: "this turn's end could not be saved: " + err.Error()})
 		a.head.Apply(session.Record{Session: a.id, Seq: a.head.Events, Turn: a.head.Turn, Time: a.e.o.Now(), Event: end})
-		a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: end})
+		a.show(end)
+		a.unsaved = &end
 		return
 	}
 	switch end.Outcome {
@@ -216,11 +273,11 @@ func (a *active) ended(end session.TurnEnded) {
 
 // pump starts the turn of the first queued prompt. a.mu is held.
 func (a *active) pump(ctx context.Context) {
-	if len(a.head.Queue) == 0 || a.cancel != nil {
+	if len(a.head.Queue) == 0 || a.cancel != nil || a.closed {
 		return
 	}
 	if err := a.begin(ctx, session.TurnStarted{Prompt: a.head.Queue[0]}); err != nil {
-		a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: session.Noted{Text: "the next message could not be sent: " + err.Error()}})
+		a.show(session.Noted{Text: "the next message could not be sent: " + err.Error()})
 	}
 }
 
@@ -241,10 +298,17 @@ func (a *active) idle(ctx context.Context) error {
 	}
 }
 
+// leave closes the session and waits for what ran.
+func (a *active) leave(ctx context.Context) error {
+	a.close()
+	return errors.Join(a.idle(ctx), a.tools.Close(), a.lease.Release())
+}
+
 // close ends what runs, in a way that can be gone on from.
 func (a *active) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.closed = true
 	if a.timer != nil {
 		a.timer.Stop()
 		a.timer = nil

@@ -25,6 +25,9 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.closed {
+		return fmt.Errorf("session %s: %w", id, ErrNotOpen)
+	}
 	if err := a.do(ctx, c); err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
@@ -76,18 +79,16 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 	case session.Park:
 		a.lever.Park()
 	case session.ChooseTier:
-		if c.Tier == a.head.Tier {
-			return nil
+		if c.Tier != a.head.Tier {
+			if err := a.append(ctx, session.TierChosen(c)); err != nil {
+				return err
+			}
 		}
-		err := a.append(ctx, session.TierChosen(c))
-		if err == nil {
-			a.lever.Choose(c.Tier)
-		}
-		return err
+		a.lever.Choose(c.Tier)
 	case session.ChooseMode:
 		return a.append(ctx, session.ModeChosen(c))
 	case session.AnswerCall:
-		return a.answer(c.Answer)
+		return a.answer(ctx, c.Answer)
 	case session.Rename:
 		return a.append(ctx, session.Renamed(c))
 	case session.File:
@@ -133,11 +134,12 @@ func (a *active) stop(ctx context.Context) error {
 
 // halt ends a parked turn: it no longer goes on by itself.
 func (a *active) halt(ctx context.Context) error {
-	if a.timer != nil {
+	err := a.append(ctx, session.TurnEnded{Outcome: session.OutcomeStopped, Fault: a.head.Fault, Reason: agent.ErrStopped.Error()})
+	if err == nil && a.timer != nil {
 		a.timer.Stop()
 		a.timer = nil
 	}
-	return a.append(ctx, session.TurnEnded{Outcome: session.OutcomeStopped, Fault: a.head.Fault, Reason: agent.ErrStopped.Error()})
+	return err
 }
 
 // resume goes on with the last turn. a.mu is held.
@@ -166,7 +168,15 @@ func (a *active) drop(ctx context.Context) error {
 	return nil
 }
 
-func (a *active) answer(answer session.Answer) error {
+// answer passes a person's word on to the turn that waits for it. A turn that
+// ended because nobody was there goes on with it.
+func (a *active) answer(ctx context.Context, answer session.Answer) error {
+	asked := func(ap session.Approval) bool { return ap.CallID == answer.CallID }
+	if a.cancel == nil && slices.ContainsFunc(a.head.Asked, asked) {
+		if err := a.resume(ctx, "answered by the user"); err != nil {
+			return err
+		}
+	}
 	waiting := a.answers[answer.CallID]
 	if waiting == nil {
 		return errors.New("this call no longer waits for an answer")

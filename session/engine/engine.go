@@ -83,8 +83,15 @@ func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (sessio
 	if e.closing {
 		return session.Session{}, agent.ErrClosing
 	}
-	if a := e.open[id]; a != nil && !a.lost() {
-		return a.session(), nil
+	if a := e.open[id]; a != nil {
+		if !a.lost() {
+			return a.session(), nil
+		}
+		// Another program had it meanwhile: what this one knew is out of date.
+		if err := a.leave(ctx); err != nil {
+			return session.Session{}, fmt.Errorf("open session %s: %w", id, err)
+		}
+		delete(e.open, id)
 	}
 	lease, err := e.o.Store.Acquire(ctx, id, e.o.What, takeover)
 	if err != nil {
@@ -118,11 +125,14 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if a.grants, err = e.o.Store.Grants(ctx, head.Project); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	records, err := e.tail(ctx, id)
+	records, whole, err := e.tail(ctx, id)
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	a.items = session.History(records)
+	if !whole {
+		a.items = append(a.items, models.Say(models.Developer, "The beginning of this conversation was left out to save room."))
+	}
+	a.items = append(a.items, session.History(records)...)
 	a.brief = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(err, set.Close())
@@ -135,44 +145,66 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 const (
 	tailPage  = 500
 	tailBytes = 4 << 20
+	tailLeast = 256 << 10 // of a page
 )
 
-// tail reads the end of a session's log, whole turns as far as they are found.
-func (e *Engine) tail(ctx context.Context, id session.ID) ([]session.Record, error) {
+// tail reads the end of a session's log from the beginning of a turn on. Of a
+// turn that is longer than the bound it gives the prompt and the end. whole
+// means that nothing is missing.
+func (e *Engine) tail(ctx context.Context, id session.ID) (records []session.Record, whole bool, err error) {
 	var pages [][]session.Record
-	before, room := int64(0), tailBytes
-	for room > 0 {
-		page, err := e.o.Store.Records(ctx, id, before, tailPage, room)
+	begun, skipped := false, false
+	for before, room := int64(0), tailBytes; !whole && (room > 0 || !begun); {
+		page, err := e.o.Store.Records(ctx, id, before, tailPage, max(room, tailLeast))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if len(page) == 0 {
-			break
+			return nil, true, nil
 		}
-		pages = append(pages, page)
+		before = page[0].Seq
+		whole = before <= 1
+		if room <= 0 {
+			skipped = true
+			page = slices.DeleteFunc(page, func(r session.Record) bool { return !begins(r) })
+			page = page[max(len(page)-1, 0):]
+		}
 		for _, r := range page {
 			room -= weigh(r.Event)
+			begun = begun || begins(r)
 		}
-		if before = page[0].Seq; before <= 1 {
-			break
-		}
+		pages = append(pages, page)
 	}
 	slices.Reverse(pages)
-	return slices.Concat(pages...), nil
+	records = slices.Concat(pages...)
+	if first := slices.IndexFunc(records, begins); !whole && first > 0 {
+		records = records[first:]
+	}
+	return records, whole && !skipped, nil
+}
+
+func begins(r session.Record) bool {
+	_, ok := r.Event.(session.TurnStarted)
+	return ok
 }
 
 // weigh is about how many bytes of a request an event becomes.
 func weigh(e session.Event) int {
 	const least = 64
+	n := least
+	var images []models.Image
 	switch e := e.(type) {
 	case session.ItemAdded:
-		return least + len(e.Item.Text) + len(e.Item.Arguments) + len(e.Item.Raw)
+		n += len(e.Item.Text) + len(e.Item.Arguments) + len(e.Item.Raw)
 	case session.ToolEnded:
-		return least + len(e.Output)
+		n, images = n+len(e.Output), e.Images
 	case session.TurnStarted:
-		return least + len(e.Prompt.Text)
+		n, images = n+len(e.Prompt.Text), e.Prompt.Images
 	}
-	return least
+	for _, image := range images {
+		n += len(image.Data)
+	}
+	return n
 }
 
 // Next waits for events and returns all that have come, of every open session,

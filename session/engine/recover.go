@@ -15,13 +15,13 @@ import (
 func (a *active) recover(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.unknown = map[string]session.Effect{}
-	for _, effect := range a.head.Effects {
-		if err := a.judge(ctx, effect); err != nil {
-			return err
-		}
+	if err := a.review(ctx); err != nil {
+		return err
 	}
-	if a.head.Status != session.Running {
+	switch {
+	case a.head.Status == session.Asking && a.e.o.Alone:
+		return a.append(ctx, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "approval needed for " + a.head.Asked[0].Tool + ": " + a.head.Asked[0].Title})
+	case a.head.Status != session.Running:
 		return nil
 	}
 	var events []session.Event
@@ -36,13 +36,21 @@ func (a *active) recover(ctx context.Context) error {
 	return a.append(ctx, events...)
 }
 
+// review settles what began and did not end, as far as that can be told. a.mu
+// is held, and no turn runs.
+func (a *active) review(ctx context.Context) error {
+	for _, effect := range a.head.Effects {
+		if err := a.judge(ctx, effect); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // judge settles an effect that had begun when the program ended. A file tells
 // by its hash whether it was written; a command can tell nothing.
 func (a *active) judge(ctx context.Context, e session.Effect) error {
-	switch e.Class {
-	case session.Run:
-		a.unknown[e.CallID] = e
-	case session.Write:
+	if e.Class == session.Write {
 		now, err := tools.FileHash(e.Path)
 		if err != nil || (now != e.Before && now != e.After) {
 			// Somebody else changed it, or it cannot be read: the tool itself
@@ -55,7 +63,7 @@ func (a *active) judge(ctx context.Context, e session.Effect) error {
 				Output: fmt.Sprintf("%s was changed as asked, just before an interruption.", e.Title)})
 		}
 	}
-	return nil // a read, or a write that did not happen: it runs when the turn goes on
+	return nil // it is settled when the turn goes on
 }
 
 // settle starts what a freshly opened session has to do by itself: ask again
@@ -76,6 +84,10 @@ func (a *active) settle() {
 func (a *active) climb(end session.TurnEnded) session.TurnEnded {
 	ladder := a.e.o.Ladder
 	rung := a.head.Rung
+	if end.Asked {
+		end.Rung, end.Retry = rung, time.Time{}
+		return end
+	}
 	if rung >= len(ladder) {
 		end.Outcome, end.Rung = session.OutcomeFailed, 0
 		end.Reason = "outage: no model has answered through all the tries; everything is kept"
@@ -90,10 +102,15 @@ func (a *active) climb(end session.TurnEnded) session.TurnEnded {
 
 // schedule lets a parked turn go on when its time has come. a.mu is held.
 func (a *active) schedule() {
-	if a.timer != nil || a.head.Retry.IsZero() || a.e.o.Alone {
+	if a.timer != nil || a.head.Retry.IsZero() || a.e.o.Alone || a.closed {
 		return
 	}
-	rest := max(a.head.Retry.Sub(a.e.o.Now()), time.Second)
+	a.goOn(max(a.head.Retry.Sub(a.e.o.Now()), time.Second))
+}
+
+// goOn resumes the parked turn after a rest. While the store fails it tries
+// again: nobody may be there to tell it to.
+func (a *active) goOn(rest time.Duration) {
 	a.timer = time.AfterFunc(rest, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -101,6 +118,9 @@ func (a *active) schedule() {
 			return
 		}
 		a.timer = nil
-		_ = a.resume(context.Background(), "its time had come") // a store that fails shows at the next command
+		if err := a.resume(context.Background(), "its time had come"); err != nil && !a.lost() {
+			a.show(session.Noted{Text: "the parked turn could not go on: " + err.Error()})
+			a.goOn(time.Minute)
+		}
 	})
 }

@@ -1,10 +1,17 @@
 package permit
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
 	"belay/session"
@@ -12,14 +19,18 @@ import (
 
 // line is a shell line, taken apart.
 type line struct {
-	calls  [][]string // the words of each simple command, quotes removed
-	opaque string     // why it cannot be judged by its words; empty if it can
-	writes bool       // output goes to a file
+	calls  [][]*syntax.Word // the words of each simple command
+	opaque string           // why it cannot be judged by its words; empty if it can
+	writes bool             // output goes to a file
 }
 
-// parse takes a shell line apart. What only the shell can know when it runs
-// (substitutions, variables as commands, sourced files) makes it opaque.
+// parse takes a shell line apart. Whatever is more than simple commands side
+// by side (substitutions, variables, tests, loops) makes it opaque: the shell
+// evaluates text in more places than anybody can list.
 func parse(command string) line {
+	if !utf8.ValidString(command) || strings.ContainsFunc(command, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		return line{opaque: "it holds control characters"} // shells do not agree on them
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return line{opaque: "it cannot be read as a shell command"}
@@ -27,147 +38,195 @@ func parse(command string) line {
 	var l line
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			l.opaque = "it runs a command inside another"
-		case *syntax.FuncDecl:
-			l.opaque = "it defines a function"
+		case nil, *syntax.File, *syntax.Stmt, *syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause,
+			*syntax.TimeClause, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+		case *syntax.Word:
+			l.word(n)
 		case *syntax.Redirect:
 			l.redirect(n)
 		case *syntax.CallExpr:
-			l.call(n)
-		case *syntax.DeclClause, *syntax.LetClause, *syntax.CoprocClause:
-			l.opaque = "it changes the shell itself"
+			if len(n.Args) > 0 {
+				l.calls = append(l.calls, n.Args)
+			}
+		case *syntax.Assign:
+			l.opaque = "it sets variables"
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			l.opaque = "it runs a command inside another"
+		case *syntax.ParamExp, *syntax.ArithmExp:
+			l.opaque = "it uses variables"
+		default:
+			l.opaque = "it does more than call programs"
 		}
 		return true
 	})
 	return l
 }
 
-func (l *line) redirect(r *syntax.Redirect) {
-	switch r.Op {
-	case syntax.RdrIn, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc, syntax.DplIn, syntax.DplOut:
-		if r.Op == syntax.RdrIn {
-			l.calls = append(l.calls, []string{"cat", word(r.Word, &l.opaque)})
-		}
-		return
+// word notes what turns one word into others that can only be guessed.
+func (l *line) word(w *syntax.Word) {
+	braces := *w // SplitBraces changes what it is given
+	if syntax.SplitBraces(&braces) {
+		l.opaque = "it uses braces"
 	}
-	if to := word(r.Word, &l.opaque); to != "/dev/null" {
-		l.writes = true
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok && (strings.HasPrefix(lit.Value, "~") || strings.Contains(lit.Value, "=~") || strings.Contains(lit.Value, ":~")) {
+			l.opaque = "it uses a home folder"
+		}
 	}
 }
 
-func (l *line) call(c *syntax.CallExpr) {
-	if len(c.Assigns) > 0 {
+func (l *line) redirect(r *syntax.Redirect) {
+	if r.N != nil && !digits(r.N.Value) {
 		l.opaque = "it sets variables"
 	}
-	var words []string
-	for _, w := range c.Args {
-		words = append(words, word(w, &l.opaque))
+	if r.Word == nil {
+		return
 	}
-	if len(words) > 0 {
-		l.calls = append(l.calls, words)
+	to, err := expand.Literal(nil, r.Word)
+	if err != nil {
+		l.opaque = "it uses variables"
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+	case syntax.RdrIn:
+		l.calls = append(l.calls, []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{Value: "cat"}}}, r.Word})
+	case syntax.DplIn, syntax.DplOut:
+		l.writes = l.writes || to != "-" && !digits(to) // >&name is a file
+	default:
+		l.writes = l.writes || to != os.DevNull
 	}
 }
 
-// word gives a word's text, and notes when it has parts that only the shell
-// can know.
-func word(w *syntax.Word, opaque *string) string {
-	if w == nil {
-		return ""
-	}
-	var b strings.Builder
-	var add func(parts []syntax.WordPart)
-	add = func(parts []syntax.WordPart) {
-		for _, p := range parts {
-			switch p := p.(type) {
-			case *syntax.Lit:
-				b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
-			case *syntax.SglQuoted:
-				b.WriteString(p.Value)
-			case *syntax.DblQuoted:
-				add(p.Parts)
-			default:
-				*opaque = "it uses variables"
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// The bounds of what a pattern may become before it is asked about.
+const (
+	mostWords   = 2000
+	mostFolders = 2000
+)
+
+var errTooMuch = errors.New("too much to look at")
+
+// fields gives the words of a simple command as the shell will pass them on in
+// a folder, patterns expanded.
+func fields(words []*syntax.Word, dir string) ([]string, error) {
+	folders := 0
+	cfg := &expand.Config{
+		Env: expand.FuncEnviron(func(name string) string {
+			if name == "PWD" {
+				return dir
 			}
+			return ""
+		}),
+		ReadDir2: func(path string) ([]fs.DirEntry, error) {
+			if folders++; folders > mostFolders {
+				return nil, errTooMuch
+			}
+			return os.ReadDir(path)
+		},
+	}
+	var list []string
+	for field, err := range expand.FieldsSeq(cfg, words...) {
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, field); len(list) > mostWords {
+			return nil, errTooMuch
 		}
 	}
-	add(w.Parts)
-	return b.String()
+	return list, nil
 }
 
 // judgeCommand decides about a shell line: each of its commands must be
 // read-only or remembered.
 func judgeCommand(mode session.Mode, c Call, grants []string) Decision {
 	l := parse(c.Command)
-	for _, words := range l.calls {
-		if reason := forbidden(words); reason != "" {
-			return Decision{Verdict: Deny, Reason: reason}
-		}
+	if reason := l.forbidden(); reason != "" {
+		return Decision{Verdict: Deny, Reason: reason}
 	}
-	if mode == session.All || granted(grants, ruleExact, func(exact string) bool { return exact == c.Command }) {
+	if mode == session.All {
 		return Decision{Verdict: Allow}
 	}
-	exact := []string{ruleExact + ":" + c.Command}
-	switch {
-	case c.Outside:
+	if c.Outside {
 		return Decision{Verdict: Ask, Reason: "it runs outside the workspace"}
+	}
+	rule := ruleExact + ":" + exactly(c)
+	exact := []string{rule}
+	switch {
+	case slices.Contains(grants, rule):
+		return Decision{Verdict: Allow}
+	case c.Shell != "" && c.Shell != "bash" && c.Shell != "sh":
+		return Decision{Verdict: Ask, Reason: "it is for " + c.Shell, Grants: exact}
 	case l.opaque != "":
 		return Decision{Verdict: Ask, Reason: l.opaque, Grants: exact}
 	case l.writes:
 		return Decision{Verdict: Ask, Reason: "it writes to a file", Grants: exact}
 	}
-	var missing []string
-	for _, words := range l.calls {
-		if readOnly(words, c.Path, c.Root) {
-			continue
-		}
-		rule, prefixed := prefix(words)
-		if !prefixed {
-			return Decision{Verdict: Ask, Reason: "it can change things", Grants: exact}
-		}
-		if !granted(grants, rulePrefix, func(p string) bool { return begins(words, strings.Fields(p)) }) {
-			missing = append(missing, rulePrefix+":"+rule)
+	missing, ok := l.missing(c, grants)
+	switch {
+	case !ok:
+		return Decision{Verdict: Ask, Reason: "it can change things", Grants: exact}
+	case len(missing) > 0:
+		return Decision{Verdict: Ask, Reason: "it can change things", Grants: missing}
+	}
+	return Decision{Verdict: Allow}
+}
+
+// exactly is what a rule for exactly this command remembers: the same line in
+// another folder is another command.
+func exactly(c Call) string {
+	if rel, err := filepath.Rel(c.Root, c.Path); err == nil && rel != "." {
+		return "cd " + strconv.Quote(filepath.ToSlash(rel)) + " && " + c.Command
+	}
+	return c.Command
+}
+
+// missing lists the rules for beginnings that the line still needs; !ok means
+// that no such rule can cover it. After a cd the line is judged in the folder
+// before and in the one after, because who knows whether the cd is reached.
+func (l line) missing(c Call, grants []string) (rules []string, ok bool) {
+	dirs := []string{c.Path}
+	for _, call := range l.calls {
+		for _, dir := range slices.Clone(dirs) {
+			words, err := fields(call, dir)
+			if err != nil || len(words) == 0 {
+				return nil, false
+			}
+			if words[0] == "cd" {
+				// Without an argument, or with a dash, it goes who knows where.
+				if len(words) != 2 || words[1] == "" || words[1][0] == '-' || !inside(words[1:], dir, c.Root) {
+					return nil, false
+				}
+				if to := absolute(words[1], dir); !slices.Contains(dirs, to) {
+					dirs = append(dirs, to)
+				}
+				continue
+			}
+			if readOnly(words, dir, c.Root) || granted(grants, rulePrefix, func(p string) bool { return begins(words, strings.Fields(p)) }) {
+				continue
+			}
+			rule, prefixed := prefix(words)
+			if !prefixed {
+				return nil, false
+			}
+			rules = append(rules, rulePrefix+":"+rule)
 		}
 	}
-	if len(missing) == 0 {
-		return Decision{Verdict: Allow}
-	}
-	slices.Sort(missing)
-	return Decision{Verdict: Ask, Reason: "it can change things", Grants: slices.Compact(missing)}
+	slices.Sort(rules)
+	return slices.Compact(rules), true
 }
 
 func begins(words, prefix []string) bool {
 	return len(prefix) > 0 && len(words) >= len(prefix) && slices.Equal(words[:len(prefix)], prefix)
 }
 
-// forbidden names the few commands that no mode and no person's hurry should
-// run: they destroy more than a project.
-func forbidden(words []string) string {
-	name := filepath.Base(words[0])
-	if name == "sudo" && len(words) > 1 {
-		return forbidden(words[1:])
-	}
-	switch {
-	case name == "rm" && slices.ContainsFunc(words[1:], func(w string) bool {
-		return slices.Contains([]string{"/", "/*", "~", "~/", "$HOME", "--no-preserve-root"}, w)
-	}):
-		return "it would delete the whole disk or home folder"
-	case strings.HasPrefix(name, "mkfs"):
-		return "it would erase a disk"
-	case name == "dd" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "of=/dev/") && w != "of=/dev/null" }):
-		return "it would overwrite a device"
-	case slices.Contains([]string{"shutdown", "reboot", "halt", "poweroff"}, name):
-		return "it would stop the computer"
-	}
-	return ""
-}
-
 // prefix is the beginning of a command that "always" remembers: the program,
 // and its sub-command if it is of the kind that has them. Programs that run
-// whatever they are given have none.
+// whatever they are given have none, nor have those that are asked about only
+// because of where they look.
 func prefix(words []string) (string, bool) {
 	name := words[0]
-	if strings.ContainsAny(name, "*?[") || slices.Contains(runners, filepath.Base(name)) {
+	if strings.ContainsAny(name, "*?[{") || runs(name) || looks(words) {
 		return "", false
 	}
 	n := 1
@@ -185,10 +244,18 @@ func prefix(words []string) (string, bool) {
 	return rule, slices.Equal(strings.Fields(rule), words[:n])
 }
 
+// runs reports whether a program runs what it is given, whatever its version.
+func runs(name string) bool {
+	base := strings.TrimSuffix(strings.ToLower(filepath.Base(name)), ".exe")
+	return slices.Contains(runners, base) || slices.Contains(runners, strings.TrimRight(base, "0123456789.-"))
+}
+
 // runners run what they are given, or change what cannot be changed back.
-var runners = strings.Fields(`sh bash zsh dash fish ksh python python2 python3 node deno bun ruby perl php lua Rscript osascript
-powershell pwsh cmd env xargs parallel sudo doas su ssh scp rsync eval exec source . command builtin nohup timeout time nice watch
-awk gawk sed find rm rmdir mv cp dd chmod chown ln tee curl wget nc telnet kill pkill killall crontab at systemctl docker podman kubectl terraform`)
+var runners = strings.Fields(`sh bash zsh dash fish ksh tcsh busybox toybox python node deno bun ruby perl php lua tclsh julia rscript osascript
+	powershell pwsh cmd env xargs parallel sudo doas su pkexec runuser ssh scp rsync eval exec source . command builtin nohup timeout time nice ionice watch
+	setsid stdbuf script expect tmux screen flock chroot unshare nsenter strace gdb systemd-run start open xdg-open vi vim nvim emacs ed ex
+	hash alias set unset shopt trap enable read mapfile export fd fdfind tar socat
+	awk gawk mawk sed find rm rmdir mv cp dd install truncate shred chmod chown ln tee curl wget nc ncat telnet kill pkill killall crontab at systemctl docker podman kubectl terraform`)
 
 // families have sub-commands that differ in what they do.
 var families = strings.Fields(`go git npm pnpm yarn npx cargo make just task mvn gradle gradlew ./gradlew dotnet pip pip3 uv poetry bundle rake rails composer mix apt apt-get brew gh helm hg svn jj`)

@@ -3,6 +3,7 @@
 package permit
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type Call struct {
 	Tool    string
 	Class   session.Class
 	Command string // the shell line, for a Run
+	Shell   string // the name of the shell it is for; empty: bash
 	Path    string // absolute, links resolved
 	Outside bool   // Path lies outside the workspace
 	Root    string // the workspace, absolute, links resolved
@@ -77,19 +79,32 @@ func Judge(mode session.Mode, c Call, grants []string) Decision {
 		return Decision{Verdict: Allow}
 	}
 	if c.Outside {
-		rule := ruleOutside + ":" + filepath.Dir(c.Path)
 		if c.Class == session.Write {
 			return Decision{Verdict: Ask, Reason: "the file is outside the workspace"}
 		}
 		if granted(grants, ruleOutside, func(dir string) bool { return within(dir, c.Path) }) {
 			return Decision{Verdict: Allow}
 		}
-		return Decision{Verdict: Ask, Reason: "it is outside the workspace", Grants: []string{rule}}
+		return Decision{Verdict: Ask, Reason: "it is outside the workspace", Grants: outside(c.Path)}
 	}
 	if c.Class == session.Read || mode == session.Edits || slices.Contains(grants, ruleWrite+":") {
 		return Decision{Verdict: Allow}
 	}
 	return Decision{Verdict: Ask, Reason: "it changes a file", Grants: []string{ruleWrite + ":"}}
+}
+
+// outside is the rule for reading below a folder outside the workspace: the one
+// that is read, or the one of the file. All of the disk or of the home folder
+// cannot be allowed for good.
+func outside(path string) []string {
+	dir := path
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		dir = filepath.Dir(path)
+	}
+	if everything(dir) {
+		return nil
+	}
+	return []string{ruleOutside + ":" + dir}
 }
 
 // guarded reports files whose content other programs obey: a repository's own
@@ -101,7 +116,10 @@ func guarded(c Call) bool {
 	}
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	return slices.ContainsFunc(parts, func(p string) bool {
-		return strings.EqualFold(p, ".git") || strings.EqualFold(p, ".belay.toml") || strings.EqualFold(p, ".gitmodules")
+		// Windows takes .git. and .git:$DATA and git~1 for .git.
+		p, _, _ = strings.Cut(p, ":")
+		p = strings.TrimRight(p, ". ")
+		return strings.EqualFold(p, "git~1") || strings.EqualFold(p, ".git") || strings.EqualFold(p, ".belay.toml") || strings.EqualFold(p, ".gitmodules")
 	})
 }
 

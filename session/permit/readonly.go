@@ -7,17 +7,30 @@ import (
 	"strings"
 )
 
-// readers only look, whatever their flags, except for the flags named.
-var readers = map[string][]string{
-	"ls": nil, "cat": nil, "head": nil, "tail": {"-f", "-F", "--follow"}, "wc": nil, "pwd": nil, "echo": nil, "printf": nil,
-	"true": nil, "false": nil, "test": nil, "[": nil, "cd": nil, "which": nil, "type": nil, "file": {"-C", "--compile"}, "stat": nil, "du": nil, "df": nil,
-	"tree": {"-o"}, "sort": {"-o", "--output", "--compress-program"}, "uniq": nil, "cut": nil, "tr": nil, "nl": nil, "od": nil,
-	"hexdump": nil, "diff": nil, "cmp": nil, "comm": nil, "date": {"-s", "--set"}, "whoami": nil, "id": nil, "uname": nil,
-	"hostname": nil, "basename": nil, "dirname": nil, "realpath": nil, "readlink": nil, "seq": nil, "expr": nil, "column": nil,
-	"md5sum": nil, "sha1sum": nil, "sha256sum": nil, "cksum": nil, "jq": nil, "sleep": nil,
-	"grep": nil, "egrep": nil, "fgrep": nil, "rg": {"--pre", "--hostname-bin", "-z", "--search-zip"},
-	"find": {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"},
+// talkers open no file, whatever they are told, except with the flags named.
+var talkers = map[string][]string{
+	"pwd": nil, "echo": nil, "printf": {"-v"}, "true": nil, "false": nil, "which": nil, "type": nil, "whoami": nil, "id": nil, "uname": nil,
+	"basename": nil, "dirname": nil, "seq": nil, "expr": nil, "tr": nil, "sleep": nil, "test": {"-v", "-R"}, "[": {"-v", "-R"},
 }
+
+// readers only look, whatever their flags, except for the flags named: those
+// write, run a program, follow links, or change the shell.
+var readers = map[string][]string{
+	"ls": nil, "cat": nil, "head": nil, "tail": {"-f", "-F", "--follow"}, "wc": nil, "file": {"-C", "--compile"}, "stat": nil, "du": nil, "df": nil,
+	"tree": {"-o", "-R"}, "sort": {"-o", "--output", "--compress-program"}, "uniq": nil, "cut": nil, "nl": nil, "od": nil,
+	"hexdump": nil, "diff": {"-r", "--recursive", "-l", "--paginate"}, "cmp": nil, "comm": nil, "date": {"-s", "--set"},
+	"hostname": {"-F", "-b", "--file", "--boot"}, "realpath": nil, "readlink": nil, "column": nil,
+	"md5sum": nil, "sha1sum": nil, "sha256sum": nil, "cksum": nil,
+	"grep": {"-R", "--dereference-recursive"}, "egrep": {"-R", "--dereference-recursive"}, "fgrep": {"-R", "--dereference-recursive"},
+	"rg":   {"--pre", "--hostname-bin", "-z", "--search-zip", "-L", "--follow"},
+	"find": {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"},
+	"git":  {"--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager", "--filters"},
+	"go":   nil,
+}
+
+// operands bounds the arguments that are not flags: one more is a file to
+// write to, or a clock or a name to set.
+var operands = map[string]int{"uniq": 1, "hostname": 0, "date": 0}
 
 // reading are the sub-commands that only look.
 var reading = map[string][]string{
@@ -25,72 +38,125 @@ var reading = map[string][]string{
 	"go":  {"version", "list", "doc"},
 }
 
-// readOnly reports whether a command only looks, and only inside the
-// workspace or at the system's own folders of programs.
-func readOnly(words []string, dir, root string) bool {
-	name, args := words[0], words[1:]
-	if subs, ok := reading[name]; ok {
-		if len(args) == 0 || !slices.Contains(subs, args[0]) {
-			return false
-		}
-		// Flags that write a file, or run a program of the repository's choice.
-		if flagged(args, []string{"--output", "-o", "--ext-diff", "--textconv", "-O", "--open-files-in-pager", "-exec", "-toolexec", "-mod", "-modfile", "-overlay", "--filters"}) {
-			return false
-		}
-		return inside(args[1:], dir, root)
+// goFlags are the flags with which go only looks. Others build, run programs
+// of the project's choice, or ask the network.
+var goFlags = strings.Fields("m json f deps e test find all short src c cmd tags v")
+
+// looks reports whether a command is one that only looks, apart from where and
+// with which flags.
+func looks(words []string) bool {
+	if subs, ok := reading[words[0]]; ok {
+		return len(words) > 1 && slices.Contains(subs, words[1])
 	}
-	flags, ok := readers[name]
-	return ok && !flagged(args, flags) && inside(args, dir, root)
+	_, reads := readers[words[0]]
+	_, talks := talkers[words[0]]
+	return reads || talks
 }
 
-// flagged reports whether one of the flags is among the arguments, also with
-// its value attached.
+// readOnly reports whether a command only looks, and only inside the
+// workspace.
+func readOnly(words []string, dir, root string) bool {
+	name, args := words[0], words[1:]
+	if !looks(words) {
+		return false
+	}
+	if flags, ok := talkers[name]; ok {
+		return !flagged(args, flags)
+	}
+	if most, ok := operands[name]; ok && others(args) > most {
+		return false
+	}
+	if name == "go" && slices.ContainsFunc(args, reaches) {
+		return false
+	}
+	return !flagged(args, readers[name]) && inside(args, dir, root)
+}
+
+// others counts the arguments that are not flags; a format of date is one.
+func others(args []string) int {
+	n := 0
+	for _, a := range args {
+		if !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "+") {
+			n++
+		}
+	}
+	return n
+}
+
+// reaches reports an argument with which go does more than look here: a flag
+// that is not known to be harmless, or a module that would be fetched.
+func reaches(arg string) bool {
+	if !strings.HasPrefix(arg, "-") {
+		return strings.Contains(arg, "@")
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return !slices.Contains(goFlags, name)
+}
+
+// flagged reports whether one of the flags is among the arguments, also joined
+// with others, shortened as getopt allows, or with its value attached.
 func flagged(args, flags []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
-		return slices.ContainsFunc(flags, func(f string) bool {
-			if len(f) == 2 && f[0] == '-' && len(a) > 1 && a[0] == '-' && a[1] != '-' {
-				return strings.Contains(a[1:], f[1:]) // flags may be joined: -no
+		name, _, _ := strings.Cut(a, "=")
+		return len(a) > 1 && a[0] == '-' && slices.ContainsFunc(flags, func(f string) bool {
+			switch {
+			case strings.HasPrefix(f, "--"):
+				return len(name) > 2 && strings.HasPrefix(f, name)
+			case len(f) == 2:
+				return a[1] != '-' && strings.Contains(a[1:], f[1:])
 			}
-			return a == f || strings.HasPrefix(a, f+"=")
+			return name == f
 		})
 	})
 }
 
-// inside reports whether every argument that may be a path stays inside. The
-// shell would expand ~ and patterns, so these count as what they may become.
+// longestFlag bounds the flags that are searched for a path.
+const longestFlag = 256
+
+// inside reports whether every argument that may be a path stays inside the
+// workspace. A short flag may have a path attached at any place.
 func inside(args []string, dir, root string) bool {
 	for _, a := range args {
-		if strings.HasPrefix(a, "-") {
-			_, a, _ = strings.Cut(a, "=")
-		}
-		if a == "" || a == "/dev/null" {
+		if !strings.HasPrefix(a, "-") {
+			if !stays(a, dir, root) {
+				return false
+			}
 			continue
 		}
-		if strings.HasPrefix(a, "~") || strings.Contains(a, "{") && strings.Contains(a, ",") {
+		if _, value, ok := strings.Cut(a, "="); ok && !stays(value, dir, root) {
 			return false
 		}
-		if strings.ContainsAny(a, "*?[") {
-			// What it expands to may be links that lead out.
-			found, _ := filepath.Glob(absolute(a, dir))
-			if len(found) > 0 && !inside(found, dir, root) {
+		if strings.HasPrefix(a, "--") {
+			continue
+		}
+		if len(a) > longestFlag {
+			return false
+		}
+		for i := 2; i < len(a); i++ {
+			if !stays(a[i:], dir, root) {
 				return false
 			}
 		}
-		if !filepath.IsAbs(a) && !strings.Contains(a, "..") {
-			if _, err := os.Lstat(filepath.Join(dir, a)); err != nil {
-				continue // not a file: a pattern, a revision, plain words
-			}
-		}
-		a = absolute(a, dir)
-		real, err := filepath.EvalSymlinks(a)
-		if err != nil {
-			real = filepath.Clean(a)
-		}
-		if !within(root, real) {
-			return false
-		}
 	}
 	return true
+}
+
+// stays reports whether a word, should it be a path, stays inside. What is no
+// file (a pattern, a revision, plain words) does.
+func stays(word, dir, root string) bool {
+	if word == "" || word == os.DevNull {
+		return true
+	}
+	climbs := slices.Contains(strings.FieldsFunc(word, func(r rune) bool { return r == '/' || r == filepath.Separator }), "..")
+	path := word
+	if !filepath.IsAbs(path) {
+		path = dir + string(filepath.Separator) + path // not joined: what .. means is for the links to say
+	}
+	found, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return !climbs && within(root, filepath.Clean(path))
+	}
+	return within(root, found)
 }
 
 func absolute(path, dir string) string {

@@ -133,36 +133,36 @@ func fail(step, path string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", step, err)
 	}
-	kind, hint := classify(err)
+	hint, kind := classify(err)
 	return &Error{Step: step, Path: path, Kind: kind, Err: err, hint: hint}
 }
 
-func classify(err error) (kind error, hint string) {
+func classify(err error) (hint string, kind error) {
 	switch code(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return ErrLocked, "another program holds it: close that one, or wait a moment and try again"
+		return "another program holds it: close that one, or wait a moment and try again", ErrLocked
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
-		return ErrReadOnly, "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work"
+		return "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work", ErrReadOnly
 	case sqlite3.SQLITE_FULL:
-		return ErrFull, "free some space and go on: what was saved before is kept"
+		return "free some space and go on: what was saved before is kept", ErrFull
 	case sqlite3.SQLITE_CORRUPT:
-		return ErrDamaged, repairHint
+		return repairHint, ErrDamaged
 	case sqlite3.SQLITE_NOTADB:
-		return ErrNotDatabase, repairHint
+		return repairHint, ErrNotDatabase
 	case sqlite3.SQLITE_IOERR:
-		return ErrDisk, "look at the disk, then run `belay sessions repair`"
+		return "look at the disk, then run `belay sessions repair`", ErrDisk
 	case sqlite3.SQLITE_CANTOPEN:
-		return ErrReadOnly, "check that file and folder exist and may be read and written"
+		return "check that file and folder exist and may be read and written", ErrReadOnly
 	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return ErrFull, "free some space and go on: what was saved before is kept"
+		return "free some space and go on: what was saved before is kept", ErrFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return ErrReadOnly, "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work"
+		return "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work", ErrReadOnly
 	case errors.Is(err, syscall.ENOTDIR):
-		return ErrReadOnly, "a file is in the way of the data folder: set BELAY_HOME to another folder"
+		return "a file is in the way of the data folder: set BELAY_HOME to another folder", ErrReadOnly
 	}
-	return nil, ""
+	return "", nil
 }
 
 // code is SQLite's result code, or 0.

@@ -25,7 +25,7 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 	s := open(t, t.TempDir())
 	id := create(t, s, "/p").ID
 	call := session.ToolEnded{Tool: "shell", Title: "cat x", Output: "```\n\x1b]52;c;evil\x07fence\n```"}
-	add(t, s, id, prompt("fix\nit"), says("done ‮ so"), call, session.Unknown{Type: "future", Data: []byte(`{"a":1}`)},
+	add(t, s, id, prompt("fix\nit"), says("done \u202e so"), call, session.Unknown{Type: "future", Data: []byte(`{"a":1}`)},
 		session.TurnEnded{Outcome: session.OutcomeFailed, Fault: &models.Fault{Kind: models.KindCapacity, Message: "full"}})
 	for range 200 {
 		add(t, s, id, session.Noted{Text: "n"})

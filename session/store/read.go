@@ -72,7 +72,7 @@ func (s *Store) Find(ctx context.Context, prefix string) (session.Session, error
 			}
 		}
 	}
-	return session.Session{}, s.fail(step, s.notFound(ctx, s.r, session.ID(from)))
+	return session.Session{}, s.fail(step, s.notFound(ctx, s.r, session.ID(prefix)))
 }
 
 // List returns the sessions that f names, the one touched last first.

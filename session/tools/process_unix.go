@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -20,6 +21,27 @@ func shellProgram() (name, flag string) {
 // signals are sent to. It has no terminal: reading from one would stop it.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+// gate makes a command wait until open(true); after open(false), or without
+// either when this program has ended, it ends without having run.
+func gate(cmd *exec.Cmd) (open func(run bool) error, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	const wait = `read -r go <&3 || exit 125; exec 3<&-; exec "$@"`
+	cmd.Args = append([]string{"sh", "-c", wait, "sh", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path, cmd.ExtraFiles = "/bin/sh", []*os.File{r}
+	return func(run bool) error {
+		err := r.Close()
+		if run {
+			// Nobody reads any more when the command has been killed: its end
+			// tells more than this error.
+			_, _ = w.WriteString("go\n")
+		}
+		return errors.Join(err, w.Close())
+	}, nil
 }
 
 func endGroup(pid int)  { _ = syscall.Kill(-pid, syscall.SIGTERM) }

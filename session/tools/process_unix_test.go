@@ -4,6 +4,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,5 +80,30 @@ func TestTheReaperEndsWhatOutlivesBelay(t *testing.T) {
 	Reap(strings.NewReader(fmt.Sprintf("+%d\n+%d\n-%d\nnonsense\n-1\n+1\n", cmd.Process.Pid, done.Process.Pid, done.Process.Pid)))
 	if err := cmd.Wait(); err == nil || exitCode(cmd.ProcessState) != 137 {
 		t.Errorf("the command ended with %v, want a kill", err)
+	}
+}
+
+func TestACommandWaitsAtItsGate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		run  bool
+		want int
+	}{"runs when the gate opens": {true, 7}, "ends without having run when belay is gone": {false, 125}} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("/bin/sh", "-c", `exit "$0"`, "7")
+			open, err := gate(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if err := open(tt.run); err != nil {
+				t.Fatal(err)
+			}
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != tt.want {
+				t.Errorf("the command ended with %v, want exit status %d", err, tt.want)
+			}
+		})
 	}
 }

@@ -30,10 +30,9 @@ type reaper struct {
 // command that was ended from outside by ctx gives no error.
 func (r *reaper) run(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
 	ownGroup(cmd)
-	if err := cmd.Start(); err != nil {
+	if err := r.start(cmd); err != nil {
 		return 0, err
 	}
-	r.tell("+", cmd.Process.Pid)
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
@@ -61,25 +60,46 @@ func (r *reaper) run(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
 	return 0, err
 }
 
-// tell writes to the watching process, which is started at the first command.
-// Without one, commands still run: they only lose their safety net.
+// start starts a command that does nothing before the watching process knows
+// its number: if belay ends in between, so does the command.
+func (r *reaper) start(cmd *exec.Cmd) error {
+	r.watch()
+	open, err := gate(cmd)
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(err, open(false))
+	}
+	r.tell("+", cmd.Process.Pid)
+	return open(true)
+}
+
+// watch starts the watching process before the first command. Without it
+// commands still run: they only lose their safety net.
+func (r *reaper) watch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.command) == 0 || r.cmd != nil {
+		return
+	}
+	cmd := exec.Command(r.command[0], r.command[1:]...)
+	ownGroup(cmd) // ctrl+c at the terminal must not end it before us
+	pipe, err := cmd.StdinPipe()
+	if err != nil || cmd.Start() != nil {
+		r.command = nil
+		return
+	}
+	r.cmd, r.pipe = cmd, pipe
+}
+
+// tell writes to the watching process, if there is one.
 func (r *reaper) tell(sign string, pid int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.command) == 0 {
-		return
+	if r.cmd != nil {
+		fmt.Fprintf(r.pipe, "%s%d\n", sign, pid)
 	}
-	if r.cmd == nil {
-		cmd := exec.Command(r.command[0], r.command[1:]...)
-		ownGroup(cmd) // ctrl+c at the terminal must not end it before us
-		pipe, err := cmd.StdinPipe()
-		if err != nil || cmd.Start() != nil {
-			r.command = nil
-			return
-		}
-		r.cmd, r.pipe = cmd, pipe
-	}
-	fmt.Fprintf(r.pipe, "%s%d\n", sign, pid)
 }
 
 func (r *reaper) close() error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,11 +45,13 @@ func (shellTool) prepare(s *Set, raw []byte) (Job, error) {
 	if info, err := os.Stat(p.abs); err != nil || !info.IsDir() {
 		return Job{}, fmt.Errorf("%s is not a folder", p.rel)
 	}
+	shell, _ := shellProgram()
+	shell = strings.TrimSuffix(filepath.Base(shell), ".exe")
 	limit := shellTimeout
 	if args.Timeout > 0 {
 		limit = time.Duration(args.Timeout) * time.Second
 	}
-	return Job{Class: session.Run, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Path: p.abs, Outside: p.outside,
+	return Job{Class: session.Run, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, out func(string)) Result {
 			return s.shell(ctx, p.abs, args.Command, limit, out)
 		}}, nil

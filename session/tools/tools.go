@@ -33,6 +33,7 @@ type Job struct {
 	Before  string // hash of the file before, for a Write
 	After   string // and after
 	Command string // the shell line, for a Run
+	Shell   string // the name of the program that line is for
 	Tasks   []session.Task
 
 	Run func(ctx context.Context, out func(string)) Result

@@ -226,7 +226,7 @@ func TestWrite(t *testing.T) {
 	if err := os.Chmod(filepath.Join(s.o.Root, "run.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, r := call(t, s, "write", `{"path":"new/deep.txt","content":"hi\n"}`); r.Error || content(t, s, "new/deep.txt") != "hi\n" || r.Summary != "+1 −0" {
+	if _, r := call(t, s, "write", `{"path":"new/deep.txt","content":"hi\n"}`); r.Error || content(t, s, "new/deep.txt") != "hi\n" || r.Summary != "created" {
 		t.Errorf("write = %+v", r)
 	}
 	if _, r := call(t, s, "write", `{"path":"old","content":"y"}`); !strings.Contains(r.Output, "has not been read") {

@@ -53,9 +53,9 @@ func (s *Set) resolve(path string) (place, error) {
 func follow(path string) (string, error) {
 	rest := ""
 	for dir := path; ; {
-		real, err := filepath.EvalSymlinks(dir)
+		found, err := filepath.EvalSymlinks(dir)
 		if err == nil {
-			return filepath.Join(real, rest), nil
+			return filepath.Join(found, rest), nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("resolve %s: %w", path, err)

@@ -96,7 +96,7 @@ func (s *Set) change(p place, old, content []byte) (Job, error) {
 				verb = "created"
 			}
 			return Result{Output: fmt.Sprintf("%s %s (+%d −%d lines)", verb, p.rel, added, removed),
-				Summary: fmt.Sprintf("+%d −%d", added, removed), Diff: diff}
+				Summary: verb, Diff: diff}
 		}}, nil
 }
 

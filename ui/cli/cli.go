@@ -14,6 +14,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/theme"
 )
 
 // Deps are what the commands work with. Main gives them.
@@ -43,6 +44,8 @@ type Choice struct {
 	Alone     bool   // nobody can answer questions
 	Trust     bool   // the project's settings and AGENTS.md may be read
 	Data      string // another data folder; for the demo
+	NoWait    bool   // a parked turn ends the run
+	MaxWait   time.Duration
 }
 
 // Screen is what the full screen opens with.
@@ -67,7 +70,7 @@ func Run(ctx context.Context, d Deps, args []string) int {
 	code := exitOf(err)
 	var told *toldError
 	if !errors.As(err, &told) {
-		fmt.Fprintln(d.Err, "belay: "+message(err))
+		fmt.Fprintln(d.Err, "belay: "+theme.Sanitize(message(err)))
 	}
 	return code
 }

@@ -90,7 +90,7 @@ func load(ctx context.Context, c Choice) (config.Settings, error) {
 
 // keys is where API keys are kept.
 func keys() config.Keys {
-	dir, err := config.ConfigDir(os.Getenv)
+	dir, err := config.Dir(os.Getenv)
 	if err != nil {
 		dir = ""
 	}
@@ -159,7 +159,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	// The vocabulary takes memory and time, so it is read when the first request
 	// is built. Counts are estimates until then, and stay so if it fails.
 	warm := sync.OnceFunc(func() { go func() { _ = counter.Load() }() })
-	user, _ := config.ConfigDir(os.Getenv)
+	user, _ := config.Dir(os.Getenv)
 	router := route.New(routeOptions(settings, known, client))
 	newTools := func(root string) (*tools.Set, error) {
 		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: hide, Reaper: reaper(), NewID: d.NewID})
@@ -191,10 +191,16 @@ func mode(c Choice, settings config.Settings) session.Mode {
 }
 
 // network is how long a lost connection is waited out. A person at the screen
-// decides for themselves; without one it is as long as the ladder.
+// decides for themselves; without one it is as long as the ladder, unless the
+// command line says less.
 func network(c Choice, ladder []time.Duration) time.Duration {
-	if !c.Alone {
+	switch {
+	case !c.Alone:
 		return 0
+	case c.NoWait:
+		return time.Nanosecond // 0 would be: as long as it takes
+	case c.MaxWait > 0:
+		return c.MaxWait
 	}
 	var all time.Duration
 	for _, rest := range ladder {

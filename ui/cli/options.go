@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math"
 	mathrand "math/rand/v2"
 	"net/http"
@@ -98,9 +100,28 @@ func tiers(s config.Settings) map[models.Tier][]models.Target {
 	return lists
 }
 
+// keyed refuses a request that cannot succeed: the endpoint wants a key and
+// there is none. Nothing is sent then.
+type keyed struct {
+	models.Client
+	provider func(name string) (models.Provider, bool)
+}
+
+// Stream asks the model, or says which key is missing.
+func (k keyed) Stream(ctx context.Context, t models.Target, req models.Request) iter.Seq2[models.Chunk, error] {
+	p, ok := k.provider(t.Provider)
+	if !ok || p.Key != "" || p.KeyEnv == "" || p.Local {
+		return k.Client.Stream(ctx, t, req)
+	}
+	return func(yield func(models.Chunk, error) bool) {
+		yield(nil, &models.Fault{Kind: models.KindAuth, Scope: models.ScopeAccount, Phase: models.BeforeHeaders, Target: t,
+			Message: "there is no key for " + p.Name, Hint: "Nothing was sent. Set " + p.KeyEnv + "."})
+	}
+}
+
 func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Client) route.Options {
 	o := route.Options{
-		Client: client, Tiers: tiers(s), Model: known.Model, Names: client.Models,
+		Client: keyed{client, known.Provider}, Tiers: tiers(s), Model: known.Model, Names: client.Models,
 		Local: func(t models.Target) bool {
 			p, _ := known.Provider(t.Provider)
 			return p.Local

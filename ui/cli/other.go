@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +28,7 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 func (d Deps) rehearse() *cobra.Command {
-	var addr string
+	var addr, logFile string
 	c := &cobra.Command{
 		Use:   "rehearse SCRIPT",
 		Short: "Serve a scripted model on a local address, for tests and practice",
@@ -48,24 +50,71 @@ SCRIPT it prints an example of one.`,
 			if err != nil {
 				return &SettingsError{err}
 			}
-			l, err := net.Listen("tcp", addr)
+			if logFile == "" {
+				return d.serve(cmd.Context(), addr, rehearsal.New(script, rehearsal.Options{}))
+			}
+			f, err := os.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 			if err != nil {
-				return fmt.Errorf("listen: %w", err)
+				return fmt.Errorf("open the log: %w", err)
 			}
-			fmt.Fprintf(d.Out, "http://%s/v1\n", l.Addr())
-			server := &http.Server{Handler: rehearsal.New(script, rehearsal.Options{}), ReadHeaderTimeout: 10 * time.Second}
-			go func() {
-				<-cmd.Context().Done()
-				_ = server.Close() // open streams end with it
-			}()
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				return fmt.Errorf("serve: %w", err)
-			}
-			return nil
+			server := rehearsal.New(script, rehearsal.Options{Done: exchangeLog(f)})
+			return errors.Join(d.serve(cmd.Context(), addr, server), f.Close())
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "address to listen on")
+	c.Flags().StringVar(&logFile, "log", "", "append each request and what became of it to this file, one JSON object a line")
 	return c
+}
+
+// exchangeLog writes what passes through a rehearsal. Keys are in the headers,
+// which are not written.
+func exchangeLog(w io.Writer) func(rehearsal.Exchange) {
+	var mu sync.Mutex
+	return func(e rehearsal.Exchange) {
+		body := e.Body
+		if !json.Valid(body) {
+			body = nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		_ = writeJSON(w, struct { // a log that cannot be written must not change the answers
+			Time      time.Time       `json:"time"`
+			Method    string          `json:"method"`
+			Path      string          `json:"path"`
+			Model     string          `json:"model"`
+			Stream    bool            `json:"stream"`
+			Trace     string          `json:"trace"`
+			Operation string          `json:"operation"`
+			Reply     string          `json:"reply"`
+			Status    int             `json:"status"`
+			Outcome   string          `json:"outcome"`
+			Body      json.RawMessage `json:"body"`
+		}{e.Time, e.Method, e.Path, e.Model, e.Stream, e.Trace, e.Operation, e.Reply, e.Status, e.Outcome, body})
+	}
+}
+
+// serve answers on an address until ctx ends and the last answer is over.
+func (d Deps) serve(ctx context.Context, addr string, h http.Handler) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	fmt.Fprintf(d.Out, "http://%s/v1\n", l.Addr())
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	over := make(chan error, 1)
+	context.AfterFunc(ctx, func() { // open streams end with ctx
+		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if server.Shutdown(brief) != nil {
+			over <- server.Close()
+			return
+		}
+		over <- nil
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return <-over
 }
 
 // ReaperCommand is the name of the command that belay starts itself with to

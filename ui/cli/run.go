@@ -14,6 +14,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/plain"
+	"belay/ui/theme"
 )
 
 // runFlags are the flags of run and resume.
@@ -123,7 +124,7 @@ func (d Deps) carry(ctx context.Context, f runFlags, prompt string) error {
 	if err != nil {
 		return err
 	}
-	c.Alone = true
+	c.Alone, c.NoWait, c.MaxWait = true, f.noWait, f.maxWait
 	var id session.ID
 	switch {
 	case f.last:
@@ -172,6 +173,7 @@ type runner struct {
 	turn   plain.Turn
 	id     session.ID
 	parked time.Duration // how long it has been parked
+	before int64         // the last event of what came before this run
 }
 
 func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt string) (int, error) {
@@ -199,6 +201,10 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt string
 			}
 		}
 	}
+	if s, err = r.h.Engine.Wait(ctx, r.id); err != nil {
+		return 0, err
+	}
+	r.before = s.Events
 	if err := r.h.Engine.Do(ctx, r.id, command); err != nil {
 		return 0, err
 	}
@@ -270,6 +276,9 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 		if rec.Session != r.id {
 			continue
 		}
+		if _, end := rec.Event.(session.TurnEnded); end && rec.Seq > 0 && rec.Seq <= r.before {
+			continue // of an earlier turn, settled when the session was opened
+		}
 		r.turn.Add(rec)
 		r.out.Record(rec, &r.turn)
 		if e, ok := rec.Event.(session.TurnEnded); ok {
@@ -330,7 +339,7 @@ func (r *runner) hint(s session.Session, code int) {
 	switch code {
 	case exitPerson:
 		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)
-	case exitFailed, exitUnreachable, exitCapacity:
+	case exitFailed, exitUnreachable, exitCapacity, exitAccount, exitSettings:
 		r.say("  to go on: belay resume %s", r.id)
 	}
 }
@@ -340,7 +349,7 @@ func (r *runner) say(format string, args ...any) {
 		t.Say(format, args...)
 		return
 	}
-	fmt.Fprintf(r.d.Err, format+"\n", args...)
+	fmt.Fprintln(r.d.Err, theme.Sanitize(fmt.Sprintf(format, args...)))
 }
 
 // project is the absolute folder to work in.
@@ -352,9 +361,9 @@ func (d Deps) project(g global) (string, error) {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(d.Dir, dir)
 	}
-	real, err := filepath.EvalSymlinks(dir)
+	found, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", &usageError{err: fmt.Errorf("work in %s: %w", g.dir, err)}
 	}
-	return real, nil
+	return found, nil
 }

@@ -109,7 +109,7 @@ var Table = []Binding{
 	{Always, []string{"a"}, "a a", "approve always here; the second press confirms", Asked, false},
 	{No, []string{"n"}, "n", "refuse, with words for the model if you like", Asked, false},
 	{Edit, []string{"e"}, "e", "edit the call before it runs", Asked, false},
-	{TryNow, []string{"f8"}, "F8", "try now", Waiting, true},
+	{TryNow, []string{"f8"}, "F8", "try now; go on with a stopped, failed or parked turn", Waiting, true},
 	{Park, []string{"f9"}, "F9", "park: save for later", Waiting, true},
 	{Details, []string{"f10"}, "F10", "the server's own words", Waiting, true},
 	{Drop, []string{"ctrl+x"}, "ctrl+x", "give up the parked or failed turn; what is held is sent", Waiting, true},

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -53,5 +54,15 @@ func TestGlobal(t *testing.T) {
 		if got := Global(key); got != want {
 			t.Errorf("Global(%q) = %q, want %q", key, got, want)
 		}
+	}
+}
+
+func TestTheReadmeHasThisTable(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), Markdown()) {
+		t.Errorf("README.md lacks the table of keys, which is now:\n%s", Markdown())
 	}
 }

@@ -179,7 +179,8 @@ func (j *JSON) ended(r session.Record, e session.TurnEnded, t *Turn) {
 		Usage   models.Usage    `json:"usage"`
 		Cost    float64         `json:"cost"`
 		Text    string          `json:"text"`
-	}{e.Outcome, e.Reason, faultOf(e.Fault), t.Usage, t.Cost, t.Text})
+		Served  string          `json:"served_model"`
+	}{e.Outcome, e.Reason, faultOf(e.Fault), t.Usage, t.Cost, t.Text, t.served})
 }
 
 // line writes one object: the head's fields, then the body's.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"belay/models"
 	"belay/session"
@@ -25,14 +26,14 @@ type Turn struct {
 	Before string // its words before the tool call that follows
 	Usage  models.Usage
 	Cost   float64
-	served string
+	served string // the model that the endpoint says has answered
 }
 
 // Add takes the next record.
 func (t *Turn) Add(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
-		*t = Turn{served: t.served}
+		*t = Turn{}
 	case session.ItemAdded:
 		switch {
 		case e.Item.Kind == models.Call:
@@ -43,9 +44,21 @@ func (t *Turn) Add(r session.Record) {
 			}
 			t.Text += e.Item.Text
 		}
+	case session.ReplyOpened:
+		t.served = e.Served
 	case session.ReplyEnded:
 		t.Usage, t.Cost = t.Usage.Add(e.Usage), t.Cost+e.Cost
 	}
+}
+
+// another reports whether an endpoint served a model that was not asked for. A
+// dated name of the same model is none.
+func another(asked, served string) bool {
+	if served == "" || served == asked {
+		return false
+	}
+	rest, same := strings.CutPrefix(served, asked+"-")
+	return !same || strings.Trim(rest, "0123456789-") != ""
 }
 
 // Tick does nothing: programs do not need a countdown.
@@ -68,6 +81,8 @@ func Describe(f *models.Fault) string {
 	}
 	if f.Message != "" {
 		s += ": " + theme.Line(f.Message)
+	} else if f.Err != nil {
+		s += ": " + theme.Line(f.Err.Error())
 	}
 	if f.RequestID != "" {
 		s += " [request " + theme.Line(f.RequestID) + "]"

@@ -11,6 +11,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/tools"
 	"belay/ui/theme"
 )
 
@@ -23,6 +24,7 @@ type Text struct {
 	now    func() time.Time
 	wait   *session.Waiting
 	cut    string // the half text shown last
+	served string // the surprising model shown last
 	err    error
 }
 
@@ -60,8 +62,8 @@ func (p *Text) Record(r session.Record, t *Turn) {
 			p.event("  %s %s", marks[task.Status], theme.Line(task.Text))
 		}
 	case session.ReplyOpened:
-		if e.Served != "" && !strings.HasPrefix(e.Served, e.Target.Model) && e.Served != t.served {
-			t.served = e.Served
+		if another(e.Target.Model, e.Served) && e.Served != p.served {
+			p.served = e.Served
 			p.event("· %s is served by %s", e.Target, theme.Line(e.Served))
 		}
 	case session.Noted:
@@ -84,7 +86,12 @@ func (p *Text) tool(e session.ToolEnded) {
 	case e.Error:
 		mark = "✗"
 	}
-	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, theme.Line(e.Title), theme.Line(e.Summary), e.Took.Seconds())
+	title := theme.Line(e.Title)
+	if e.Diff != "" {
+		added, removed := tools.Changed(e.Diff)
+		title += fmt.Sprintf("  +%d −%d", added, removed)
+	}
+	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, title, theme.Line(e.Summary), e.Took.Seconds())
 }
 
 func (p *Text) attempt(r session.Record) {
@@ -158,7 +165,7 @@ func (p *Text) Say(format string, args ...any) { p.event(format, args...) }
 func (p *Text) event(format string, args ...any) {
 	p.clear()
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.events, format+"\n", args...)
+		_, p.err = fmt.Fprintln(p.events, theme.Sanitize(fmt.Sprintf(format, args...)))
 	}
 }
 

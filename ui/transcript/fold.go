@@ -238,7 +238,7 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 	case session.OutcomeStopped:
 		end.symbol, end.text = "■", "stopped"
 		if e.Interrupted {
-			p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: "ctrl+p resume goes on; or just write what is next"})
+			p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: "F8 goes on; or just write what is next"})
 			return
 		}
 	case session.OutcomeNeedsPerson:

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// pkg is a package of this module: its folder, and its files by name.
+type pkg struct {
+	dir   string // "." for main
+	files map[string]*ast.File
+}
+
+func (p pkg) test(name string) bool { return strings.HasSuffix(name, "_test.go") }
+
+// imports lists what a package imports, without its tests.
+func (p pkg) imports() []string {
+	var list []string
+	for name, f := range p.files {
+		if !p.test(name) {
+			list = append(list, importsOf(f)...)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func importsOf(f *ast.File) []string {
+	var list []string
+	for _, spec := range f.Imports {
+		if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// house reads every Go file of the module.
+func house(t *testing.T) []pkg {
+	t.Helper()
+	byDir := map[string]pkg{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".go":
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(name))
+		if byDir[dir].files == nil {
+			byDir[dir] = pkg{dir: dir, files: map[string]*ast.File{}}
+		}
+		byDir[dir].files[filepath.Base(name)] = f
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []pkg
+	for _, p := range byDir {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b pkg) int { return cmp.Compare(a.dir, b.dir) })
+	return list
+}
+
+// floors is the order within session: each may use what stands on the left of
+// it.
+var floors = [][]string{{"store", "permit", "sandbox", "snapshot"}, {"tools"}, {"agent"}, {"steps"}, {"engine"}, {"batch"}}
+
+func floor(name string) int {
+	return slices.IndexFunc(floors, func(names []string) bool { return slices.Contains(names, name) })
+}
+
+// allowed says whether one folder may import another of this module.
+func allowed(from, to string) bool {
+	top, name, deep := strings.Cut(from, "/")
+	toTop, toName, toDeep := strings.Cut(to, "/")
+	switch {
+	case top == "." || from == to:
+		return true
+	case top == "config":
+		return false
+	case top == "models":
+		return deep && (to == "models" || from == "models/openai" && to == "models/diagnose")
+	case top == "context":
+		return to == "models"
+	case from == "session":
+		return to == "models"
+	case top == "session":
+		if toTop == "session" && toDeep {
+			return floor(name) >= 0 && floor(toName) >= 0 && floor(toName) < floor(name)
+		}
+		return to == "session" || to == "models" || toTop == "models" || toTop == "context"
+	case from == "ui":
+		return to != "ui/cli" && to != "ui/plain" && (toTop == "ui" || to == "models" || to == "session")
+	case from == "ui/theme" || from == "ui/keys":
+		return to == "models" || to == "session"
+	case from == "ui/cli" || from == "ui/plain":
+		return to == "ui/theme" || to == "ui/keys" || from == "ui/cli" && to == "ui/plain" || toTop != "ui"
+	case top == "ui":
+		return to == "models" || to == "session" || to == "ui/theme" || to == "ui/keys"
+	}
+	return false
+}
+
+// terminal reports whether an import belongs to the full screen alone.
+func terminal(name string) bool {
+	return strings.Contains(name, "bubbletea") || strings.HasPrefix(name, "charm.land/bubbles")
+}
+
+func TestHouse(t *testing.T) {
+	packages := house(t)
+	t.Run("every import follows the arrows", func(t *testing.T) {
+		for _, p := range packages {
+			for _, name := range p.imports() {
+				to, ours := strings.CutPrefix(name, "belay/")
+				if ours && !allowed(p.dir, to) {
+					t.Errorf("%s imports %s", p.dir, name)
+				}
+			}
+		}
+	})
+	t.Run("the screen's library stays on the screen", func(t *testing.T) {
+		for _, p := range packages {
+			for file, f := range p.files {
+				for _, name := range importsOf(f) {
+					if outside := !strings.HasPrefix(p.dir, "ui") || p.dir == "ui/cli" || p.dir == "ui/plain"; outside && terminal(name) {
+						t.Errorf("%s/%s imports %s", p.dir, file, name)
+					}
+					if name == "github.com/openai/openai-go/v3" {
+						t.Errorf("%s/%s imports openai-go's root package, which drags every API in", p.dir, file)
+					}
+				}
+			}
+		}
+	})
+	t.Run("every package says what it decides, under its folder's name", func(t *testing.T) {
+		vague := []string{"util", "utils", "common", "helper", "helpers", "types", "base", "core", "misc"}
+		for _, p := range packages {
+			want, documented := path.Base(p.dir), 0
+			if p.dir == "." {
+				want = "main"
+			}
+			for file, f := range p.files {
+				if got := strings.TrimSuffix(f.Name.Name, "_test"); got != want {
+					t.Errorf("%s/%s is of package %s, want %s", p.dir, file, f.Name.Name, want)
+				}
+				if f.Doc != nil && !p.test(file) {
+					documented++
+				}
+			}
+			if documented != 1 {
+				t.Errorf("%s has %d package docs, want 1", p.dir, documented)
+			}
+			if slices.Contains(vague, want) {
+				t.Errorf("%s has a name that says nothing", p.dir)
+			}
+			if p.dir == "context" {
+				t.Error("a Go file stands directly in context/, where it clashes with the standard package")
+			}
+		}
+	})
+	t.Run("nothing new stands at the top", func(t *testing.T) {
+		known := []string{"go.mod", "go.sum", "main.go", "ui", "session", "context", "models", "config", "testdata", "README.md", "LICENSE", "AGENTS.md", "CHANGELOG.md"}
+		entries, err := os.ReadDir(".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			built := e.Name() == "belay" || e.Name() == "belay.exe" || e.Name() == "dist" || strings.HasSuffix(e.Name(), ".test") || strings.HasSuffix(e.Name(), ".prof")
+			if !built && !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), "_test.go") && !slices.Contains(known, e.Name()) {
+				t.Errorf("%s stands at the top: put it into one of the folders", e.Name())
+			}
+		}
+	})
+}
+
+func TestAllowedHoldsTheArrows(t *testing.T) {
+	for _, tt := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"config", "models", false},
+		{"models", "session", false},
+		{"models/route", "models", true},
+		{"models/route", "models/openai", false},
+		{"models/openai", "models/diagnose", true},
+		{"context/window", "session", false},
+		{"session", "session/store", false},
+		{"session/agent", "session/tools", true},
+		{"session/tools", "session/agent", false},
+		{"session/tools", "session/store", true},
+		{"session/store", "session/permit", false},
+		{"session/engine", "ui/theme", false},
+		{"ui/transcript", "ui/status", false},
+		{"ui/transcript", "ui/theme", true},
+		{"ui", "session/engine", false},
+		{"ui/cli", "session/engine", true},
+		{"ui/cli", "ui/transcript", false},
+		{"ui/plain", "ui", false},
+	} {
+		if got := allowed(tt.from, tt.to); got != tt.want {
+			t.Errorf("allowed(%s, %s) = %v, want %v", tt.from, tt.to, got, tt.want)
+		}
+	}
+}
