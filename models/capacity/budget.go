@@ -46,6 +46,9 @@ type slot struct {
 
 // refilled is what is spent of the retry budget now.
 func (a *allowance) refilled(now time.Time) float64 {
+	if a.Filled.Sub(now) > refill {
+		return 0 // the clock was set back; nobody waits until it has caught up
+	}
 	back := max(now.Sub(a.Filled), 0)
 	return max(0, a.Spent-float64(back)/float64(refill))
 }
@@ -64,7 +67,7 @@ func (a *allowance) limit(most int) int {
 
 // running are the requests under way.
 func (a *allowance) running(now time.Time) []slot {
-	return slices.DeleteFunc(slices.Clone(a.Slots), func(s slot) bool { return !now.Before(s.Until) })
+	return slices.DeleteFunc(slices.Clone(a.Slots), func(s slot) bool { return !now.Before(s.Until) || s.Until.Sub(now) > slotTime+jump })
 }
 
 // wait is how long a queued request has to wait; 0 lets it go.
@@ -140,7 +143,7 @@ func (b *Board) Enter(ctx context.Context, name string) (leave func(clean bool),
 	slotID, most := b.slot(), b.most(name)
 	look := false // into the store, whatever memory says
 	for {
-		changed := b.watch()
+		changed := b.Changed()
 		now := b.clock.look()
 		wait := b.entry(provider(name)).Provider.wait(now.wall, most)
 		if wait == 0 || look {

@@ -11,12 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	. "belay/models/capacity"
+	"belay/models/capacity"
 )
 
 func TestTheRetryBudgetIsShared(t *testing.T) {
-	under(t, func(t *testing.T, shared Shared) {
-		boards := []*Board{board(shared, "a"), board(shared, "b")}
+	under(t, func(t *testing.T, shared capacity.Shared) {
+		boards := []*capacity.Board{board(shared, "a"), board(shared, "b")}
 		given := 0
 		for n := range 30 {
 			if boards[n%2].Retry(ctx, "p") {
@@ -46,10 +46,10 @@ func TestTheRetryBudgetIsShared(t *testing.T) {
 }
 
 func TestQueuedWorkIsPaced(t *testing.T) {
-	under(t, func(t *testing.T, shared Shared) {
+	under(t, func(t *testing.T, shared capacity.Shared) {
 		began := time.Now()
 		randoms := []float64{0, 0.5, 1, 0}
-		b := board(shared, "a", func(o *Options) {
+		b := board(shared, "a", func(o *capacity.Options) {
 			o.Random = func() float64 { r := randoms[0]; randoms = append(randoms[1:], r); return r }
 		})
 		var at []string
@@ -69,7 +69,7 @@ func TestQueuedWorkIsPaced(t *testing.T) {
 
 // crowd lets many requests of several boards through, each taking a while, and
 // returns the most there were at once.
-func crowd(t *testing.T, boards []*Board, count int, took time.Duration) int {
+func crowd(t *testing.T, boards []*capacity.Board, count int, took time.Duration) int {
 	t.Helper()
 	var mu sync.Mutex
 	running, most := 0, 0
@@ -98,8 +98,8 @@ func crowd(t *testing.T, boards []*Board, count int, took time.Duration) int {
 }
 
 func TestConcurrencyAdapts(t *testing.T) {
-	under(t, func(t *testing.T, shared Shared) {
-		boards := []*Board{board(shared, "a"), board(shared, "b")}
+	under(t, func(t *testing.T, shared capacity.Shared) {
+		boards := []*capacity.Board{board(shared, "a"), board(shared, "b")}
 		limit := func() int {
 			boards[0].Refresh(ctx)
 			_, limit := boards[0].Pace("p")
@@ -130,7 +130,7 @@ func TestConcurrencyAdapts(t *testing.T) {
 }
 
 func TestAPersonNeverWaitsButCounts(t *testing.T) {
-	under(t, func(t *testing.T, shared Shared) {
+	under(t, func(t *testing.T, shared capacity.Shared) {
 		b := board(shared, "a")
 		began := time.Now()
 		var leaves []func(bool)
@@ -159,15 +159,15 @@ func TestAPersonNeverWaitsButCounts(t *testing.T) {
 
 func TestTheUsersOwnLimitHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := board(&memory{}, "a", func(o *Options) { o.Concurrency = func(string) int { return 1 } })
-		if most := crowd(t, []*Board{b}, 30, 5*time.Second); most != 1 {
+		b := board(&memory{}, "a", func(o *capacity.Options) { o.Concurrency = func(string) int { return 1 } })
+		if most := crowd(t, []*capacity.Board{b}, 30, 5*time.Second); most != 1 {
 			t.Errorf("%d at once, want 1", most)
 		}
 	})
 }
 
 func TestASlotOfADeadProgramIsFreeInTheEnd(t *testing.T) {
-	under(t, func(t *testing.T, shared Shared) {
+	under(t, func(t *testing.T, shared capacity.Shared) {
 		dead, b := board(shared, "dead"), board(shared, "b")
 		dead.Join(ctx, "p")
 		dead.Join(ctx, "p")
@@ -204,7 +204,7 @@ func TestWaitersDoNotWriteToTheStore(t *testing.T) {
 
 func TestWorkGoesOnWithTheRaceDetectorWatching(t *testing.T) {
 	s := &memory{}
-	boards := []*Board{board(s, "a"), board(s, "b")}
+	boards := []*capacity.Board{board(s, "a"), board(s, "b")}
 	var wg sync.WaitGroup
 	for n := range 8 {
 		b := boards[n%2]

@@ -32,8 +32,10 @@ const (
 	forgetting = time.Hour        // half-life of successes and failures; after it a streak is over
 )
 
-// saving bounds how long a slow store may hold a request up.
-const saving = 2 * time.Second
+const (
+	saving  = 2 * time.Second // a slow store may hold a request up so long
+	sparing = 5 * time.Second // a store that failed is left alone so long
+)
 
 // Shared is where all running belays of a user keep what they know.
 type Shared interface {
@@ -76,6 +78,7 @@ type Board struct {
 	load     sync.Mutex // held while the store is read for the first time
 	loaded   atomic.Bool
 	reported sync.Once
+	spare    atomic.Int64 // until when on the monotonic clock the store is left alone
 
 	// refused is what speaks against targets, and against all of a provider's,
 	// in this program only. The map is replaced, never changed.
@@ -187,17 +190,17 @@ func (b *Board) entry(i id) *entry {
 // Refresh takes over what other belays have written. Call it at the start, and
 // whenever the store says that somebody wrote.
 func (b *Board) Refresh(ctx context.Context) {
-	if b.o.Shared == nil {
+	now := b.clock.look()
+	if b.o.Shared == nil || b.spared(now) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saving)
 	defer cancel()
 	rows, err := b.o.Shared.All(ctx)
 	if err != nil {
-		b.report(err)
+		b.failed(now, err)
 		return
 	}
-	now := b.clock.look()
 	fresh := make(map[id]kept, len(rows))
 	for key, data := range rows {
 		i, ok := parse(key)
@@ -228,7 +231,12 @@ func (b *Board) begin(ctx context.Context) {
 	}
 }
 
-func (b *Board) report(err error) {
+// spared reports whether the store failed only just: work that waits for a
+// broken disk again and again would stand still.
+func (b *Board) spared(now instant) bool { return now.mono < time.Duration(b.spare.Load()) }
+
+func (b *Board) failed(now instant, err error) {
+	b.spare.Store(int64(now.mono + sparing))
 	if b.o.Report != nil {
 		b.reported.Do(func() { b.o.Report(err) })
 	}
@@ -239,6 +247,10 @@ func (b *Board) report(err error) {
 func (b *Board) update(ctx context.Context, now instant, i id, c change) (*entry, bool) {
 	b.begin(ctx)
 	if b.o.Shared == nil {
+		return b.remember(now, i, c)
+	}
+	if b.spared(now) {
+		b.postpone(i, nil, c)
 		return b.remember(now, i, c)
 	}
 	b.mu.Lock()
@@ -266,12 +278,8 @@ func (b *Board) update(ctx context.Context, now instant, i id, c change) (*entry
 		return json.Marshal(after)
 	})
 	if err != nil {
-		b.report(err)
-		b.mu.Lock()
-		// A store that fails for hours must not fill the memory.
-		list := append(append(late[:len(late):len(late)], b.unsaved[i]...), c)
-		b.unsaved[i] = list[max(0, len(list)-100):]
-		b.mu.Unlock()
+		b.failed(now, err)
+		b.postpone(i, late, c)
 		return b.remember(now, i, c)
 	}
 	b.mu.Lock()
@@ -280,6 +288,15 @@ func (b *Board) update(ctx context.Context, now instant, i id, c change) (*entry
 		b.publish(now, map[id]kept{i: after})
 	}
 	return b.entry(i), did
+}
+
+// postpone keeps changes for the time when the store works again; early ones
+// go before those that wait already.
+func (b *Board) postpone(i id, early []change, c change) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := append(append(early[:len(early):len(early)], b.unsaved[i]...), c)
+	b.unsaved[i] = list[max(0, len(list)-100):] // a store that fails for hours must not fill the memory
 }
 
 // remember makes a change in memory alone.
@@ -317,8 +334,9 @@ func (b *Board) publish(now instant, fresh map[id]kept) {
 	b.changed = make(chan struct{})
 }
 
-// watch returns a channel that is closed at the next change.
-func (b *Board) watch() <-chan struct{} {
+// Changed returns a channel that is closed at the next change of any target's
+// or provider's state. Time alone changes states too: see Condition's Until.
+func (b *Board) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changed

@@ -142,12 +142,17 @@ func clean(s string, limit int) string {
 // hostile are signs that steer a terminal or hide in a text.
 func hostile(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
-// Endpoint is an address without what may be secret in it.
+// Endpoint is an address without what may be secret in it; empty when it is no
+// address of a server.
 func Endpoint(address string) string {
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
-	return clean(u.String(), longest)
+	for _, bare := range []url.URL{{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}, {Scheme: u.Scheme, Host: u.Host}} {
+		if s := clean(bare.String(), longest+1); len(s) <= longest {
+			return s
+		}
+	}
+	return ""
 }
