@@ -46,6 +46,11 @@ type TierChosen struct {
 	Tier models.Tier `json:"tier"`
 }
 
+// Pinned keeps the session's requests at one target; zero takes that back.
+type Pinned struct {
+	Target models.Target `json:"target,omitzero"`
+}
+
 // ModeChosen sets which tool calls run without asking.
 type ModeChosen struct {
 	Mode Mode `json:"mode"`
@@ -246,6 +251,7 @@ func (Created) event()          {}
 func (Renamed) event()          {}
 func (Filed) event()            {}
 func (TierChosen) event()       {}
+func (Pinned) event()           {}
 func (ModeChosen) event()       {}
 func (PromptQueued) event()     {}
 func (PromptUnqueued) event()   {}
@@ -279,6 +285,7 @@ var durable = map[string]reflect.Type{
 	"renamed":           reflect.TypeFor[Renamed](),
 	"filed":             reflect.TypeFor[Filed](),
 	"tier.chosen":       reflect.TypeFor[TierChosen](),
+	"pinned":            reflect.TypeFor[Pinned](),
 	"mode.chosen":       reflect.TypeFor[ModeChosen](),
 	"prompt.queued":     reflect.TypeFor[PromptQueued](),
 	"prompt.unqueued":   reflect.TypeFor[PromptUnqueued](),

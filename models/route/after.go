@@ -162,7 +162,7 @@ func (op *operation) moved(ctx context.Context, f *models.Fault) (bool, error) {
 		failed.Next = models.NextPark
 		op.yield(failed, nil)
 		return true, &Parked{Fault: op.cause(f), Asked: true}
-	case errors.Is(f.Err, errTier), op.need.Lever.pin() && op.need.Lever.Tier() != op.tier:
+	case errors.Is(f.Err, errTier), op.need.Lever.elsewhere(op.target, op.tier):
 		if !op.yield(failed, nil) {
 			return true, errLeft
 		}

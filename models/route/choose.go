@@ -19,6 +19,9 @@ type candidate struct {
 // then those of the tiers below as far as a switch may go.
 func (op *operation) candidates(otherProvider bool) []candidate {
 	top := op.need.Lever.Tier()
+	if only := op.need.Lever.onlyTarget(); only != (models.Target{}) {
+		return []candidate{{only, op.tierOf(only)}}
+	}
 	floor := op.r.o.Floor.Rank()
 	if op.need.Lever.pin() || op.r.o.Policy != Auto {
 		floor = top.Rank()
@@ -48,6 +51,20 @@ func (op *operation) candidates(otherProvider bool) []candidate {
 		list = append(list, local...) // a local model is the last resort of its tier
 	}
 	return list
+}
+
+// tierOf is the tier that a target stands in; the lever's, if it is in several.
+func (op *operation) tierOf(t models.Target) models.Tier {
+	top := op.need.Lever.Tier()
+	if slices.Contains(op.r.o.Tiers[top], t) {
+		return top
+	}
+	for _, tier := range models.Tiers() {
+		if slices.Contains(op.r.o.Tiers[tier], t) {
+			return tier
+		}
+	}
+	return top
 }
 
 // below are the candidates that a failure may move the request to: never up,
@@ -126,6 +143,9 @@ func (op *operation) start(ctx context.Context) error {
 // served by another one, or would rather be.
 func (op *operation) move(ctx context.Context, c candidate) error {
 	preferred := candidate{op.r.o.Tiers[op.need.Lever.Tier()][0], op.need.Lever.Tier()}
+	if op.need.Lever.onlyTarget() == c.Target {
+		preferred = c // pinned: it is where it should be
+	}
 	from, known := op.need.Lever.servedBy()
 	if !known {
 		from = preferred
@@ -174,7 +194,7 @@ func (op *operation) none(ctx context.Context, cond models.Condition) error {
 	if err := op.wait(ctx, cond.Fault, rest); err != nil {
 		return err
 	}
-	if op.need.Lever.pin() && op.need.Lever.Tier() != op.tier {
+	if op.need.Lever.elsewhere(op.target, op.tier) {
 		return nil // the lever moved: the loop follows it
 	}
 	return op.start(ctx)

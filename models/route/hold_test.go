@@ -160,3 +160,21 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 		}
 	})
 }
+
+func TestAPinnedTargetIsTheOnlyOneAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{script: map[models.Target][]any{terra: {models.KindCapacity}}}
+		l := NewLever(models.Heavy)
+		l.Pin(terra)
+		got, err := play(t.Context(), router(e, nil), Need{Lever: l})
+		var p *Parked
+		if want := "terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park"; got != want || !errors.As(err, &p) {
+			t.Errorf("went %s (%v), want %s", got, err, want)
+		}
+		l.Release()
+		l.Choose(models.Heavy)
+		if got, err := play(t.Context(), router(e, nil), Need{Lever: l}); got != "sol(1/4) done" || err != nil {
+			t.Errorf("after a tier key it went %s (%v)", got, err)
+		}
+	})
+}

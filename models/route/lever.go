@@ -14,7 +14,8 @@ import (
 type Lever struct {
 	mu     sync.Mutex
 	tier   models.Tier
-	pinned bool // chosen while a request was running: no automatic switch until it is done
+	only   models.Target // the user pinned it: nobody else is asked; zero: no pin
+	pinned bool          // chosen while a request was running: no automatic switch until it is done
 	busy   bool
 	park   bool
 	cancel context.CancelCauseFunc
@@ -64,12 +65,28 @@ func (l *Lever) Tier() models.Tier {
 func (l *Lever) Choose(tier models.Tier) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tier == tier && l.away == (away{}) {
+	if l.tier == tier && l.away == (away{}) && l.only == (models.Target{}) {
 		return
 	}
+	l.only = models.Target{}
 	l.tier, l.pinned, l.away, l.rest = tier, l.busy, away{}, rest{}
 	l.by = candidate{} // the next request begins there: nobody switches behind the user's back
 	l.signal(errTier)
+}
+
+// Pin keeps all requests at one target until a tier is chosen, or until it is
+// called with the zero Target. A request that waits or streams goes there.
+func (l *Lever) Pin(t models.Target) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.only == t {
+		return
+	}
+	l.only, l.away, l.rest, l.by = t, away{}, rest{}, candidate{}
+	if t != (models.Target{}) {
+		l.pinned = l.busy
+		l.signal(errTier)
+	}
 }
 
 // Now ends a wait.
@@ -122,10 +139,32 @@ func (l *Lever) begin() {
 	}
 }
 
+// pin reports whether no automatic switch may happen.
 func (l *Lever) pin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pinned
+	return l.pinned || l.only != (models.Target{})
+}
+
+// elsewhere reports whether the user wants the running request to go elsewhere.
+func (l *Lever) elsewhere(t models.Target, tier models.Tier) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.astray(t, tier)
+}
+
+func (l *Lever) astray(t models.Target, tier models.Tier) bool {
+	if l.only != (models.Target{}) {
+		return l.only != t
+	}
+	return l.pinned && l.tier != tier
+}
+
+// onlyTarget is the target that the user pinned, if there is one.
+func (l *Lever) onlyTarget() models.Target {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.only
 }
 
 func (l *Lever) parking() bool {
@@ -186,7 +225,7 @@ func (l *Lever) due(now time.Time) (rest, bool) {
 
 // attempt gives the context of one attempt on a tier, which the lever can end,
 // and has ended if it moved away just before.
-func (l *Lever) attempt(parent context.Context, tier models.Tier) (context.Context, func()) {
+func (l *Lever) attempt(parent context.Context, t models.Target, tier models.Tier) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +237,7 @@ func (l *Lever) attempt(parent context.Context, tier models.Tier) (context.Conte
 	switch {
 	case l.park:
 		cancel(errPark)
-	case l.pinned && l.tier != tier:
+	case l.astray(t, tier):
 		cancel(errTier)
 	}
 	return ctx, func() {

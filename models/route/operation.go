@@ -73,7 +73,7 @@ func (op *operation) steer(ctx context.Context) error {
 		return op.cancelled(ctx)
 	case op.need.Lever.parking():
 		return &Parked{Fault: op.first, Asked: true}
-	case op.need.Lever.pin() && op.need.Lever.Tier() != op.tier:
+	case op.need.Lever.elsewhere(op.target, op.tier):
 		return op.follow(ctx)
 	}
 	return nil
@@ -87,7 +87,7 @@ func (op *operation) cancelled(ctx context.Context) error {
 // there is nothing more to do: the reply is complete, or the caller left.
 func (op *operation) attempt(parent context.Context) *models.Fault {
 	r, target := op.r, op.target
-	ctx, release := op.need.Lever.attempt(parent, op.tier)
+	ctx, release := op.need.Lever.attempt(parent, op.target, op.tier)
 	defer release()
 	op.admitted, op.insist = false, false
 	model := r.o.Model(target)

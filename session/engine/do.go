@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"belay/models"
 	"belay/session"
 	"belay/session/agent"
 )
@@ -19,6 +20,11 @@ var (
 
 // Do carries a command out. What follows from it comes as events.
 func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error {
+	if c, ok := c.(session.SetAside); ok {
+		e.o.Board.SetAside(ctx, c.Target, c.Aside)
+		e.feed.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
+		return nil
+	}
 	a := e.active(id)
 	if a == nil {
 		return e.file(ctx, id, c)
@@ -79,12 +85,18 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 	case session.Park:
 		a.lever.Park()
 	case session.ChooseTier:
-		if c.Tier != a.head.Tier {
+		if c.Tier != a.head.Tier || a.head.Pin != (models.Target{}) {
 			if err := a.append(ctx, session.TierChosen(c)); err != nil {
 				return err
 			}
 		}
 		a.lever.Choose(c.Tier)
+	case session.Pin:
+		err := a.append(ctx, session.Pinned(c))
+		if err == nil {
+			a.lever.Pin(c.Target)
+		}
+		return err
 	case session.ChooseMode:
 		return a.append(ctx, session.ModeChosen(c))
 	case session.AnswerCall:
