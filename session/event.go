@@ -149,6 +149,7 @@ type Switched struct {
 	ToTier   models.Tier   `json:"to_tier"`
 	Fault    *models.Fault `json:"fault,omitempty"` // nil: the user asked for it, or it is the way back
 	Back     bool          `json:"back,omitempty"`  // To is the preferred target again
+	Hold     time.Duration `json:"hold,omitempty"`  // how long From is left alone before it is tried again
 }
 
 // ReplyEnded records who served a reply and what it took.

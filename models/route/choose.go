@@ -230,9 +230,9 @@ func (op *operation) switchTo(ctx context.Context, c candidate, f *models.Fault)
 	from, fromTier := op.target, op.tier
 	op.target, op.tier, op.admitted = c.Target, c.tier, true
 	preferred := op.r.o.Tiers[op.need.Lever.Tier()][0]
-	op.r.o.Allowance.Leave(ctx, from)
+	hold := op.r.o.Allowance.Leave(ctx, from).Sub(op.r.o.Now())
 	op.need.Lever.lend(away{target: c.Target, tier: c.tier, from: preferred})
-	if !op.yield(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier, Fault: f}, nil) {
+	if !op.yield(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier, Fault: f, Hold: hold}, nil) {
 		op.r.o.Board.Left(ctx, c.Target)
 		return errLeft
 	}

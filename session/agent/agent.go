@@ -272,7 +272,7 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 	case models.Waiting:
 		log.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
 	case models.Switched:
-		return false, log.Append(ctx, session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Back: c.Back})
+		return false, log.Append(ctx, session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Back: c.Back, Hold: c.Hold})
 	default:
 		return false, fmt.Errorf("take reply: unexpected %T", chunk)
 	}

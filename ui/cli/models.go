@@ -53,17 +53,16 @@ func (d Deps) listModels(ctx context.Context, c Choice, asJSON bool) (err error)
 			err = closeErr
 		}
 	}()
-	served, err := h.served(ctx, d.Now())
+	past, err := h.Past(ctx, d.Now())
 	if err != nil {
 		return err
 	}
+	served := past.served()
 	rows := [][]string{{"TIER", "MODEL", "STATE", "WINDOW", "PRICE IN/OUT", "CAN", "SERVED AS"}}
 	for _, tier := range models.Tiers() {
 		for _, t := range tiers(h.Settings)[tier] {
 			m := h.Catalog.Model(t)
-			cond := h.Board.Condition(t)
-			cond.Tier, cond.Short = tier, m.Short
-			line := modelLine{cond, m.Window, m.MaxOutput, m.Price, m.Tools, m.Images, m.Reasoning, m.Known, served[t]}
+			line := modelLine{h.Router.Condition(tier, t), m.Window, m.MaxOutput, m.Price, m.Tools, m.Images, m.Reasoning, m.Known, served[t]}
 			if asJSON {
 				if err := writeJSON(d.Out, line); err != nil {
 					return err
