@@ -80,6 +80,9 @@ func Gather(ctx context.Context, o Options) Briefing {
 // add appends one file, marked with its path, so that the model can tell whose
 // words they are.
 func (br *Briefing) add(b *strings.Builder, path string) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return // opening a pipe would wait for its other end
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -106,6 +109,9 @@ func (br *Briefing) add(b *strings.Builder, path string) {
 
 // chain is the folders from the repository's root down to the workspace.
 func chain(repo, root string) []string {
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real // as git names the repository
+	}
 	dirs := []string{root}
 	for dir := root; repo != "" && dir != repo; {
 		parent := filepath.Dir(dir)

@@ -259,7 +259,7 @@ func FuzzTheShellPassesOnTheWordsThatWereJudged(f *testing.F) {
 		}
 		got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 		for _, word := range got {
-			if len(judged) > 1 && !slices.Contains(judged[1:], word) && !strings.Contains(word, "//") {
+			if len(judged) > 1 && !slices.Contains(judged[1:], word) && !strings.Contains(word, "//") && !strings.HasPrefix(word, "/proc/") {
 				t.Errorf("%q: the shell passes on %q, judged was %q", args, got, judged[1:])
 			}
 		}

@@ -69,22 +69,32 @@ func replaceOnce(text, old, replacement string, all bool) (string, error) {
 
 // miss explains why a text was not found, by the nearest thing that was.
 func miss(text, old string) error {
-	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	want := strings.Split(strings.Trim(old, "\n"), "\n")
 	lines := strings.Split(text, "\n")
-	for i := range lines {
-		if i+len(want) <= len(lines) && squeeze(strings.Join(lines[i:i+len(want)], "\n")) == squeeze(old) {
-			return fmt.Errorf("the old text differs in white space from lines %d to %d, which are:\n%s", i+1, i+len(want), strings.Join(lines[i:i+len(want)], "\n"))
-		}
+	squeezed := squeeze(text)
+	want := squeeze(strings.Trim(old, "\n"))
+	height := strings.Count(want, "\n") - 1
+	if i := strings.Index(squeezed, want); i >= 0 {
+		at := strings.Count(squeezed[:i], "\n")
+		return fmt.Errorf("the old text differs in white space from lines %d to %d, which are:\n%s", at+1, at+height, strings.Join(lines[at:at+height], "\n"))
 	}
-	first := squeeze(want[0])
-	for i, line := range lines {
-		if first != "" && squeeze(line) == first {
-			end := min(i+len(want), len(lines))
-			return fmt.Errorf("the old text was not found; its first line is line %d, but what follows differs:\n%s", i+1, strings.Join(lines[i:end], "\n"))
-		}
+	first, _, _ := strings.Cut(want[1:], "\n")
+	if i := strings.Index(squeezed, "\n"+first+"\n"); first != "" && i >= 0 {
+		at := strings.Count(squeezed[:i], "\n")
+		return fmt.Errorf("the old text was not found; its first line is line %d, but what follows differs:\n%s", at+1, strings.Join(lines[at:min(at+height, len(lines))], "\n"))
 	}
 	return fmt.Errorf("the old text was not found: read the file again")
+}
+
+// squeeze makes each run of white space in a line one space, and puts a line
+// end before the first line and after the last, so that whole lines are found.
+func squeeze(text string) string {
+	var b strings.Builder
+	b.WriteByte('\n')
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString(strings.Join(strings.Fields(line), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // lineNumbers lists where a text begins, at most five places.

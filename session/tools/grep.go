@@ -179,14 +179,23 @@ func readBounded(r *bufio.Reader) ([]byte, error) {
 }
 
 func (s *Set) ownGrep(ctx context.Context, p place, glob string, re *regexp.Regexp, h *hits) error {
-	names := []string{""}
-	if info, err := os.Stat(p.abs); err != nil {
+	info, err := os.Stat(p.abs)
+	if err != nil {
 		return err
-	} else if info.IsDir() {
-		if names, err = files(ctx, p.abs); err != nil {
-			return err
-		}
 	}
+	names := []string{filepath.Base(p.abs)}
+	if !info.IsDir() {
+		p.abs, p.rel = filepath.Dir(p.abs), path.Dir(p.rel)
+	} else if names, err = files(ctx, p.abs); err != nil {
+		return err
+	}
+	// A repository may hold links, and a folder may have become one: nothing
+	// below this one leads out of it.
+	root, err := os.OpenRoot(p.abs)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, f := range names {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -198,12 +207,12 @@ func (s *Set) ownGrep(ctx context.Context, p place, glob string, re *regexp.Rege
 				continue
 			}
 		}
-		file := filepath.Join(p.abs, filepath.FromSlash(f))
-		info, err := os.Stat(file)
+		file := filepath.FromSlash(f)
+		info, err := root.Lstat(file)
 		if err != nil || !info.Mode().IsRegular() || info.Size() > mostGrepFile {
 			continue
 		}
-		b, err := os.ReadFile(file)
+		b, err := root.ReadFile(file)
 		if err != nil || binary(b) {
 			continue
 		}

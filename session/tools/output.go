@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -26,6 +27,7 @@ type output struct {
 	newID func() string
 	live  func(string)
 
+	part       []byte // of a character whose rest comes with the next piece
 	head, tail []byte
 	total      int64
 	file       *os.File
@@ -46,7 +48,10 @@ func (o *output) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if o.live != nil {
-		o.live(string(p))
+		text := append(o.part, p...)
+		n := len(text) - unfinished(text)
+		o.part = append([]byte(nil), text[n:]...)
+		o.live(string(text[:n]))
 	}
 	rest := p
 	if room := outputHead - len(o.head); room > 0 {
@@ -63,6 +68,20 @@ func (o *output) Write(p []byte) (int, error) {
 		o.tail = append([]byte(nil), o.tail[len(o.tail)-outputTail:]...)
 	}
 	return len(p), nil
+}
+
+// unfinished is the number of bytes at the end that begin a character and do
+// not end it.
+func unfinished(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 // spill writes to the file. When it is made, everything so far is still in
@@ -104,7 +123,10 @@ func (o *output) close() (text, file string) {
 	tail = tail[len(tail)-min(len(tail), outputTail):]
 	left := o.total - int64(len(o.head)) - int64(len(tail))
 	note := fmt.Sprintf("\n… %d bytes left out …\n", left)
-	if file != "" {
+	switch {
+	case file != "" && o.total > outputDisk:
+		note = fmt.Sprintf("\n… %d bytes left out; the first %d MB are in %s …\n", left, outputDisk>>20, file)
+	case file != "":
 		note = fmt.Sprintf("\n… %d bytes left out; all of it is in %s …\n", left, file)
 	}
 	return plainText(o.head) + note + plainText(tail), file

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -98,5 +99,9 @@ func (s *Set) environment() []string {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(s.o.Hide, name)
 	})
+	// A folder that only looks like a repository must not make git run what its
+	// settings name, nor cd lead elsewhere than it says.
+	n, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1), fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n), fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n), "CDPATH=")
 	return append(env, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive", "BELAY=1")
 }

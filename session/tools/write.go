@@ -51,6 +51,9 @@ func (s *Set) current(p place) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file", p.rel)
 	}
+	if info.Size() > readFileMost {
+		return nil, fmt.Errorf("%s has %d MB: change it with shell", p.rel, info.Size()>>20)
+	}
 	b, err := s.readFile(p)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", p.rel, err)
