@@ -158,6 +158,9 @@ func TestTheMapOfTheWeek(t *testing.T) {
 	if got := weeks[0].Hours[2][10]; got != (Hour{10, 0}) {
 		t.Errorf("all on Wednesday at 10: %v; what a person stopped does not count", got)
 	}
+	if quiet := Weeks(list[:2], berlin, monday)[0]; quiet.Any() || !sol.Any() {
+		t.Errorf("Any() = %v and %v", quiet.Any(), sol.Any())
+	}
 	worst := sol.Worst(3)
 	if len(worst) != 1 || worst[0].Day != time.Wednesday || worst[0].Hour != 15 {
 		t.Errorf("Worst() = %v", worst)

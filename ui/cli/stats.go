@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,7 +80,17 @@ type statistics struct {
 	Risks    []ledger.Risk    `json:"risks"`
 	Alerts   []ledger.Alert   `json:"alerts"`
 	Degrades []ledger.Degrade `json:"degrades"`
-	attempts []ledger.Attempt // they were made of
+}
+
+// atLeast is how many days of record the hours of the week and the alerts are
+// made of, however short the time that was asked for.
+const atLeast = 30
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // tell reads the record and prints what was asked for.
@@ -96,18 +107,20 @@ func (d Deps) tell(ctx context.Context, f statsFlags) error {
 	if err != nil {
 		return &usageError{err: err, help: "belay stats --help"}
 	}
-	var list []ledger.Attempt
+	var history []ledger.Attempt
 	err = with(ctx, true, func(st *store.Store) (err error) {
-		list, err = ledger.Read(ctx, st, since, time.Time{})
+		history, err = ledger.Read(ctx, st, earlier(since, now.AddDate(0, 0, -atLeast)), time.Time{})
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if f.here {
-		list = inProject(list, f.project)
+		history = inProject(history, f.project)
 	}
-	s := newStatistics(list, by, since, now)
+	from, _ := slices.BinarySearchFunc(history, since, func(a ledger.Attempt, t time.Time) int { return a.CreatedAt.Compare(t) })
+	list := history[from:]
+	s := newStatistics(history, list, by, since, now)
 	switch {
 	case f.json:
 		return writeJSON(d.Out, s)
@@ -124,16 +137,28 @@ func (d Deps) tell(ctx context.Context, f statsFlags) error {
 	return d.print(s, f.chosen)
 }
 
-func newStatistics(list []ledger.Attempt, by ledger.By, since, now time.Time) statistics {
+// newStatistics makes them of the attempts that were asked for. What compares
+// times with each other is made of the whole history.
+func newStatistics(history, list []ledger.Attempt, by ledger.By, since, now time.Time) statistics {
 	s := statistics{
 		Version: 1, Since: since.UTC(), Until: now.UTC(), Total: ledger.Total(list), By: by, Rows: ledger.Summary(list, by, time.Local), Costs: ledger.CostOfSuccess(list),
-		Episodes: ledger.Episodes(list, now), Weeks: ledger.Weeks(list, time.Local, now), Sizes: ledger.SizesOf(list),
-		Alerts: ledger.Alerts(list, now, time.Local, ledger.Limits{}), Degrades: ledger.Degrades(list), attempts: list,
+		Episodes: ledger.Episodes(list, now), Weeks: ledger.Weeks(history, time.Local, now), Sizes: ledger.SizesOf(list),
+		Alerts: ledger.Alerts(history, now, time.Local, ledger.Limits{}), Degrades: ledger.Degrades(list),
 	}
 	for _, w := range s.Weeks[1:] {
-		s.Risks = append(s.Risks, ledger.RiskOf(list, w.Target, now))
+		s.Risks = append(s.Risks, ledger.RiskOf(history, w.Target, now))
 	}
+	// Lists that are empty are [] in JSON, not null.
+	s.Rows, s.Episodes, s.Risks, s.Alerts, s.Degrades = listed(s.Rows), listed(s.Episodes), listed(s.Risks), listed(s.Alerts), listed(s.Degrades)
+	s.Sizes.Buckets = listed(s.Sizes.Buckets)
 	return s
+}
+
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 func inProject(list []ledger.Attempt, project string) []ledger.Attempt {

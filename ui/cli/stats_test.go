@@ -109,6 +109,9 @@ func TestStatsOnATerminalAndOnAPipe(t *testing.T) {
 	if !strings.Contains(out, "14–15 h\t4\t50%") || strings.Contains(out, "864") {
 		t.Errorf("the last day by hour:\n%s", out)
 	}
+	if strings.Contains(out, "a week is needed") || !strings.Contains(out, "(local time, since 3 March)") {
+		t.Errorf("the hours of the week are made of the last day alone:\n%s", out)
+	}
 	out, _, _ = belay(t, 0, "stats", "--by", "project", "--here")
 	if !strings.Contains(out, "/shop\t863") || strings.Contains(out, "/other") {
 		t.Errorf("here:\n%s", out)
@@ -226,7 +229,7 @@ func BenchmarkStatistics100000(b *testing.B) {
 		list = append(list, months()...)
 	}
 	for b.Loop() {
-		s := newStatistics(list, ledger.ByModel, noon.AddDate(0, 0, -30), noon)
+		s := newStatistics(list, list, ledger.ByModel, noon.AddDate(0, 0, -30), noon)
 		if s.Total.Attempts != len(list) {
 			b.Fatal(fmt.Sprint(s.Total))
 		}

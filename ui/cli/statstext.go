@@ -83,8 +83,8 @@ func (d Deps) print(s statistics, all bool) error {
 	for _, line := range s.sentences() {
 		fmt.Fprintln(d.Out, cutTo(theme.Line(line), width))
 	}
-	if t.Capacity > 0 {
-		fmt.Fprintf(d.Out, "\nno room, by weekday and hour (local time)\n%s", heat(s.Weeks[0]))
+	if week := s.Weeks[0]; week.Any() {
+		fmt.Fprintf(d.Out, "\nno room, by weekday and hour (local time, since %s)\n%s", week.Since.Local().Format("2 January"), heat(week))
 	}
 	return d.printDegrades(s, all, width)
 }
