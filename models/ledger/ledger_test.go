@@ -357,7 +357,7 @@ func TestAlerts(t *testing.T) {
 			}
 		})
 	}
-	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, Least: 10}); len(got) != 1 || got[0].Kind != AlertShare {
+	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, Least: 10}); len(got) != 1 || got[0].Kind != AlertShare || got[0].Key() != "capacity share p/sol" {
 		t.Errorf("with limits of one's own: %v", got)
 	}
 }
