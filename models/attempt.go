@@ -9,7 +9,7 @@ type Attempt struct {
 	RequestID     string    `json:"request_id"`     // the provider's
 	ProjectID     string    `json:"project_id"`     // the workspace
 	TeamID        string    `json:"team_id"`        // from the settings
-	Environment   string    `json:"environment"`    // from the settings
+	Environment   string    `json:"environment"`    // what made it: screen, run, demo
 	Model         string    `json:"model"`          // as it was asked for
 	Endpoint      string    `json:"endpoint"`       // the host
 	Stream        bool      `json:"stream"`         //
@@ -17,7 +17,7 @@ type Attempt struct {
 	OutputTokens  int64     `json:"output_tokens"`  //
 	Concurrency   int       `json:"concurrency"`    // of our requests at the provider while it ran, itself included
 	RetryCount    int       `json:"retry_count"`    // attempts at the same request before it
-	FallbackModel string    `json:"fallback_model"` // who took over after it; empty: nobody
+	FallbackModel string    `json:"fallback_model"` // provider/model that took over after it; empty: nobody
 	StatusCode    int       `json:"status_code"`    // HTTP; 0: there was no answer
 	ErrorCode     string    `json:"error_code"`     // the provider's, else the kind of the failure
 	LatencyMS     int64     `json:"latency_ms"`     // from sending to the end

@@ -216,7 +216,9 @@ func (b *Board) Refresh(ctx context.Context) {
 			delete(fresh, i) // memory knows more; the next change brings both together
 		}
 	}
-	b.publish(now, fresh)
+	if len(fresh) > 0 {
+		b.publish(now, fresh)
+	}
 }
 
 // begin reads the store before the first decision that depends on it.

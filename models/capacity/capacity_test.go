@@ -138,6 +138,53 @@ func TestTwoBoardsAgree(t *testing.T) {
 	})
 }
 
+func TestTwoProgramsOnOneDatabaseAgree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		var stores []*store.Store
+		var boards []*capacity.Board
+		for _, owner := range []string{"a", "b"} {
+			s, err := store.Open(ctx, dir, store.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			stores, boards = append(stores, s), append(boards, board(s, owner))
+			boards[len(boards)-1].Refresh(ctx)
+		}
+		for n := range 3 {
+			boards[n%2].Failed(ctx, sol, full())
+		}
+		told := boards[1].Changed()
+		if changed, err := stores[1].Changed(ctx); !changed || err != nil {
+			t.Fatalf("Changed() = %v, %v", changed, err)
+		}
+		boards[1].Refresh(ctx)
+		select {
+		case <-told:
+		default:
+			t.Error("nobody was told of the change")
+		}
+		if got, want := states(boards[1]), "resting 30s"; got != want || states(boards[0]) != want {
+			t.Errorf("%s and %s, want %s", states(boards[0]), got, want)
+		}
+		quiet := boards[1].Changed()
+		boards[1].Refresh(ctx)
+		select {
+		case <-quiet:
+			t.Error("a refresh without news was told of")
+		default:
+		}
+		time.Sleep(30 * time.Second)
+		if _, ok := boards[1].Allow(ctx, sol, false); !ok {
+			t.Error("nobody tries the rested target")
+		}
+		if _, ok := boards[0].Allow(ctx, sol, false); ok {
+			t.Error("both try the rested target")
+		}
+	})
+}
+
 func TestARefusedKeyIsThisProgramsOwn(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
 		a, b := board(shared, "a"), board(shared, "b")

@@ -29,6 +29,9 @@ type Alert struct {
 	Hours  []int         `json:"hours,omitempty"` // of the day, local
 }
 
+// Key is the same for the same trouble, so that a person hears of it once.
+func (a Alert) Key() string { return string(a.Kind) + " " + a.Target.String() }
+
 // String says what was seen, in a sentence for people.
 func (a Alert) String() string {
 	switch a.Kind {

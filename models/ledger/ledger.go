@@ -19,41 +19,8 @@ import (
 	"belay/models"
 )
 
-// Attempt is one request to a model and how it ended. The first sixteen names
-// are a common record of such requests and are kept exactly; the others are
-// belay's. A field that nobody reported is empty.
-type Attempt struct {
-	RequestID     string    `json:"request_id"` // the provider's
-	ProjectID     string    `json:"project_id"` // the folder that was worked in
-	TeamID        string    `json:"team_id"`
-	Environment   string    `json:"environment"` // what made it: screen, run, batch
-	Model         string    `json:"model"`       // that was asked
-	Endpoint      string    `json:"endpoint"`    // without user, password and query
-	Stream        bool      `json:"stream"`
-	InputTokens   int64     `json:"input_tokens"` // as counted by the provider, else by belay before sending
-	OutputTokens  int64     `json:"output_tokens"`
-	Concurrency   int       `json:"concurrency"`    // requests to the provider under way when it began, this one included
-	RetryCount    int       `json:"retry_count"`    // attempts at the same request before this one
-	FallbackModel string    `json:"fallback_model"` // provider/model that takes over after this one failed; empty: none did
-	StatusCode    int       `json:"status_code"`    // HTTP; 0: there was no answer
-	ErrorCode     string    `json:"error_code"`
-	LatencyMS     int64     `json:"latency_ms"` // from sending to the end
-	CreatedAt     time.Time `json:"created_at"` // when it was sent
-
-	Session         string       `json:"session"`
-	Turn            int          `json:"turn"`
-	Step            string       `json:"step"`
-	Provider        string       `json:"provider"`
-	Tier            models.Tier  `json:"tier"`
-	Kind            models.Kind  `json:"kind"`  // of the failure; empty: it succeeded
-	Phase           models.Phase `json:"phase"` // how far a failed reply had come
-	ServedModel     string       `json:"served_model"`
-	FirstTokenMS    int64        `json:"first_token_ms"` // 0: there was none
-	CachedTokens    int64        `json:"cached_tokens"`
-	ReasoningTokens int64        `json:"reasoning_tokens"`
-	Cost            float64      `json:"cost"`     // US dollars, as far as prices are known
-	DelayMS         int64        `json:"delay_ms"` // waited before it was sent
-}
+// Attempt is a row of the record. What its fields mean stands at models.Attempt.
+type Attempt models.Attempt
 
 // Log is where attempts are kept.
 type Log interface {

@@ -158,6 +158,9 @@ func TestTheMapOfTheWeek(t *testing.T) {
 	if got := weeks[0].Hours[2][10]; got != (Hour{10, 0}) {
 		t.Errorf("all on Wednesday at 10: %v; what a person stopped does not count", got)
 	}
+	if quiet := Weeks(list[:2], berlin, monday)[0]; quiet.Any() || !sol.Any() {
+		t.Errorf("Any() = %v and %v", quiet.Any(), sol.Any())
+	}
 	worst := sol.Worst(3)
 	if len(worst) != 1 || worst[0].Day != time.Wednesday || worst[0].Hour != 15 {
 		t.Errorf("Worst() = %v", worst)
@@ -354,7 +357,7 @@ func TestAlerts(t *testing.T) {
 			}
 		})
 	}
-	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, Least: 10}); len(got) != 1 || got[0].Kind != AlertShare {
+	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, Least: 10}); len(got) != 1 || got[0].Kind != AlertShare || got[0].Key() != "capacity share p/sol" {
 		t.Errorf("with limits of one's own: %v", got)
 	}
 }

@@ -85,6 +85,16 @@ func Weeks(list []Attempt, loc *time.Location, now time.Time) []Week {
 	return weeks
 }
 
+// Any reports whether any attempt found no capacity.
+func (w *Week) Any() bool {
+	for _, h := range w.Clock() {
+		if h.Capacity > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Worst gives the hours in which most attempts found no capacity, at most n and
 // only such as had any, with five attempts or more.
 func (w *Week) Worst(n int) []Slot {

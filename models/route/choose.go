@@ -226,7 +226,7 @@ func (op *operation) admit(ctx context.Context) error {
 
 // switchTo moves the request to another target by itself, and says so.
 func (op *operation) switchTo(ctx context.Context, c candidate, f *models.Fault) error {
-	op.record(ctx, c.Model)
+	op.record(ctx, c.String())
 	from, fromTier := op.target, op.tier
 	op.target, op.tier, op.admitted = c.Target, c.tier, true
 	preferred := op.r.o.Tiers[op.need.Lever.Tier()][0]
@@ -259,7 +259,7 @@ func (op *operation) follow(ctx context.Context) error {
 		}
 		return op.none(ctx, models.Condition{Target: op.target, State: models.Aside})
 	}
-	op.record(ctx, c.Model)
+	op.record(ctx, c.String())
 	op.target, op.tier, op.admitted = c.Target, c.tier, true
 	if !op.yield(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier}, nil) {
 		op.r.o.Board.Left(ctx, c.Target)

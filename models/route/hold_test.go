@@ -149,7 +149,7 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 		}
 		want := []string{
 			`sol retry 0 kind "capacity" status 503 code "server_is_overloaded" then "" after 0ms`,
-			`sol retry 1 kind "capacity" status 503 code "server_is_overloaded" then "terra" after 1500ms`,
+			`sol retry 1 kind "capacity" status 503 code "server_is_overloaded" then "openai/terra" after 1500ms`,
 			`terra retry 2 kind "" status 200 code "" then "" after 0ms`,
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -40,6 +40,7 @@ func whole(t testing.TB) ledger.Attempt {
 			t.Fatalf("field %s has a kind of its own", v.Type().Field(i).Name)
 		}
 	}
+	a.Endpoint = "https://host/v1"
 	return a
 }
 
