@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -14,9 +13,7 @@ import (
 
 	"belay/models"
 	"belay/session"
-	"belay/session/agent"
 	"belay/session/store"
-	"belay/session/tools"
 )
 
 // until waits for something that real programs do, while fake time stands.
@@ -222,6 +219,57 @@ func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
 	})
 }
 
+func TestAChangeThatWaitsForApprovalCanBeMadeAfterARestart(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(file string) error
+		want string
+	}{
+		{"as it was asked", func(string) error { return nil }, "new"},
+		{"unless somebody changed the file", func(file string) error {
+			return errors.Join(os.WriteFile(file, []byte("theirs"), 0o600), os.Chtimes(file, time.Now().Add(time.Hour), time.Now().Add(time.Hour)))
+		}, "theirs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, `
+[[reply]]
+[[reply.calls]]
+name = "read"
+arguments = { path = "f" }
+[[reply]]
+[[reply.calls]]
+name = "write"
+arguments = { path = "f", content = "new" }
+[[reply]]
+text = "Done."
+`, func(r *rig) { r.mode = session.Ask }, func(t *testing.T, r *rig, id session.ID) {
+				file := filepath.Join(r.project, "f")
+				put(r.project, "f", "old")
+				if err := os.Chtimes(file, time.Now().Add(-time.Hour), time.Now().Add(-time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+				r.send(id, "go")
+				r.asks(id)
+				r.stop()
+				if err := tt.then(file); err != nil {
+					t.Fatal(err)
+				}
+				r.start()
+				if _, err := r.Open(t.Context(), id, false); err != nil {
+					t.Fatal(err)
+				}
+				if tt.want == "new" {
+					r.do(id, session.AnswerCall{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true}})
+				}
+				r.wait(id)
+				if b, _ := os.ReadFile(file); string(b) != tt.want {
+					t.Errorf("the file holds %q, want %q\n%s", b, tt.want, r.log(id))
+				}
+			})
+		})
+	}
+}
+
 func TestEditedArgumentsMeetTheRules(t *testing.T) {
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
@@ -312,94 +360,6 @@ func TestAParkedTurnGoesOnAlthoughTheStoreFailedOnce(t *testing.T) {
 	})
 }
 
-func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
-	for _, tt := range []struct {
-		name, script string
-		until        func(*rig, session.ID)
-		want         session.Status
-	}{
-		{"while streaming", slow, func(*rig, session.ID) { time.Sleep(3 * time.Second) }, session.Interrupted},
-		{"while asking", shell, func(r *rig, id session.ID) { r.asks(id) }, session.Asking},
-		{"while parked", fmt.Sprintf(full, "60m"), func(r *rig, id session.ID) { r.wait(id) }, session.Parked},
-		{"while waiting", fmt.Sprintf(full, "60m"), func(*rig, session.ID) { time.Sleep(time.Second) }, session.Interrupted},
-		{"as a turn is done", "[[reply]]\ntimes = -1\ntext = \"Done.\"", func(*rig, session.ID) {}, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			in(t, tt.script, nil, func(t *testing.T, r *rig, id session.ID) {
-				r.send(id, "first")
-				r.send(id, "second")
-				tt.until(r, id)
-				if err := r.Engine.Close(); err != nil {
-					t.Error(err)
-				}
-				if err := r.Do(t.Context(), id, session.Send{Prompt: session.Prompt{ID: "x", Text: "x"}}); !errors.Is(err, ErrNotOpen) {
-					t.Errorf("Do after Close = %v, want ErrNotOpen", err)
-				}
-				asked := len(r.server.Log())
-				time.Sleep(time.Hour)
-				if got := len(r.server.Log()); got != asked {
-					t.Errorf("%d requests after Close", got-asked)
-				}
-				s, err := r.store.Load(t.Context(), id)
-				if err != nil || tt.want != "" && s.Status != tt.want {
-					t.Errorf("left %s, want %s, %v", s.Status, tt.want, err)
-				}
-			})
-		})
-	}
-}
-
-func TestAClosedSessionBeginsNothing(t *testing.T) {
-	in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", nil, func(t *testing.T, r *rig, id session.ID) {
-		a := r.active(id)
-		r.send(id, "first")
-		r.send(id, "second")
-		a.close()
-		a.mu.Lock()
-		err := a.begin(t.Context(), session.TurnResumed{})
-		a.mu.Unlock()
-		if !errors.Is(err, agent.ErrClosing) {
-			t.Errorf("begin = %v, want ErrClosing", err)
-		}
-		if err := a.idle(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if s := a.session(); s.Turn > 1 {
-			t.Errorf("turn %d was begun", s.Turn)
-		}
-	})
-}
-
-func TestATakeoverStopsTheTurnAndTheSessionCanBeTakenBack(t *testing.T) {
-	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
-		r.send(id, "go")
-		time.Sleep(3 * time.Second)
-		other, err := store.Open(t.Context(), r.data, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer other.Close()
-		if _, err := other.Acquire(t.Context(), id, "other", true); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		if s := r.wait(id); s.Live() {
-			t.Errorf("Status = %s after a takeover", s.Status)
-		}
-		if err := other.Close(); err != nil {
-			t.Fatal(err)
-		}
-		s, err := r.Open(t.Context(), id, true)
-		if err != nil || s.Status != session.Interrupted {
-			t.Fatalf("Open = %s, %v", s.Status, err)
-		}
-		r.do(id, session.Resume{})
-		if s := r.wait(id); s.Status != session.Idle {
-			t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.log(id))
-		}
-	})
-}
-
 func TestTheLoopGuardKnowsAChangeFromALoop(t *testing.T) {
 	check := "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo failed\" }\n"
 	change := "[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"%d\", content = \"x\" }\n"
@@ -427,7 +387,7 @@ func TestTheLoopGuardKnowsAChangeFromALoop(t *testing.T) {
 }
 
 func TestQueueCommandsInEveryStatus(t *testing.T) {
-	fails := "[[reply]]\nfault = { how = \"status\", status = 400, code = \"invalid_prompt\", message = \"no\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
+	fails := "[[reply]]\ntext = \"some words\"\nspeed = { chunk = 1, delay = \"1s\" }\nfault = { how = \"failed\", at = \"text\", after = 5, code = \"invalid_prompt\", message = \"no\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	reach := map[session.Status]struct {
 		script string
 		do     func(*rig, session.ID)
@@ -465,94 +425,6 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 					}
 				})
 			})
-		}
-	}
-}
-
-// long makes a session whose log is far longer than what a request can hold:
-// many turns, or one.
-func long(t testing.TB, s *store.Store, project string, turns, calls int) session.ID {
-	t.Helper()
-	head, err := s.Create(t.Context(), session.Created{Project: project, Tier: models.Heavy, Mode: session.Edits})
-	if err != nil {
-		t.Fatal(err)
-	}
-	output := strings.Repeat("a line of some output\n", 500)
-	for turn := 1; turn <= turns; turn++ {
-		events := []session.Event{session.TurnStarted{Prompt: session.Prompt{ID: fmt.Sprint("p", turn), Text: fmt.Sprint("prompt ", turn)}}}
-		for i := range calls {
-			call := fmt.Sprintf("c%d-%d", turn, i)
-			events = append(events, session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: call, Name: "read", Arguments: `{"path":"x"}`}},
-				session.ToolEnded{CallID: call, Tool: "read", Output: output})
-		}
-		events = append(events, session.ItemAdded{Item: models.Say(models.Assistant, "Done.")}, session.TurnEnded{Outcome: session.OutcomeDone})
-		if _, _, err := s.Append(t.Context(), head.ID, turn, events...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return head.ID
-}
-
-func TestTheTailOfALongLogBeginsWithAPrompt(t *testing.T) {
-	for _, tt := range []struct {
-		name         string
-		turns, calls int
-		first        string
-	}{
-		{"a short log is whole", 3, 2, "prompt 1"},
-		{"of many turns the last ones, whole", 60, 10, ""},
-		{"of one long turn the prompt and the end", 1, 600, "prompt 1"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			in(t, "", nil, func(t *testing.T, r *rig, _ session.ID) {
-				id := long(t, r.store, r.project, tt.turns, tt.calls)
-				if _, err := r.Open(t.Context(), id, false); err != nil {
-					t.Fatal(err)
-				}
-				items := r.active(id).Items()
-				if tt.turns*tt.calls > 100 {
-					if items[0].Role != models.Developer {
-						t.Errorf("begins with %v, want a note that something was left out", items[0])
-					}
-					items = items[1:]
-				}
-				if it := items[0]; it.Role != models.User || tt.first != "" && it.Text != tt.first {
-					t.Errorf("begins with %+v, want a prompt %s", it, tt.first)
-				}
-				size, calls := 0, map[string]bool{}
-				for _, it := range items {
-					size += len(it.Text)
-					if it.Kind == models.Call {
-						calls[it.CallID] = true
-					} else if it.Kind == models.Output && !calls[it.CallID] && tt.turns > 1 {
-						t.Errorf("the output of %s has no call", it.CallID)
-					}
-				}
-				if size > 2*tailBytes {
-					t.Errorf("%d bytes were read, the bound is %d", size, tailBytes)
-				}
-			})
-		})
-	}
-}
-
-func BenchmarkOpenALongSession(b *testing.B) {
-	dir := b.TempDir()
-	s, err := store.Open(b.Context(), dir, store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	r := &rig{data: dir, project: b.TempDir()}
-	id := long(b, s, r.project, 500, 20) // 110 MB
-	b.ReportAllocs()
-	for b.Loop() {
-		e := New(Options{Store: s, Tools: func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root}) }, What: "bench", Now: time.Now})
-		if _, err := e.Open(context.Background(), id, false); err != nil {
-			b.Fatal(err)
-		}
-		if err := e.Close(); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -166,6 +166,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 		a.items = append(a.items, models.Say(models.Developer, "The beginning of this conversation was left out to save room."))
 	}
 	a.items = append(a.items, session.History(records)...)
+	remember(set, records)
 	a.brief = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(err, set.Close())
@@ -214,6 +215,24 @@ func (e *Engine) tail(ctx context.Context, id session.ID) (records []session.Rec
 		records = records[first:]
 	}
 	return records, whole && !skipped, nil
+}
+
+// remember tells the tools which files the model has seen, so that a change it
+// was about to make can still be made.
+func remember(set *tools.Set, records []session.Record) {
+	args := map[string]string{}
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case session.ItemAdded:
+			if name := e.Item.Name; name == "read" || name == "edit" || name == "write" {
+				args[e.Item.CallID] = e.Item.Arguments
+			}
+		case session.ToolEnded:
+			if !e.Error && !e.Denied && !e.Unknown {
+				set.Knew(args[e.CallID], r.Time)
+			}
+		}
+	}
 }
 
 func begins(r session.Record) bool {

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -81,7 +82,7 @@ type Set struct {
 
 // New returns the tools for a workspace.
 func New(o Options) (*Set, error) {
-	s := &Set{o: o, tools: map[string]tool{}, schemas: map[string]*jsonschema.Schema{}, seen: seen{hash: map[string]string{}}}
+	s := &Set{o: o, tools: map[string]tool{}, schemas: map[string]*jsonschema.Schema{}, seen: seen{hash: map[string]string{}, at: map[string]time.Time{}}}
 	s.reaper = &reaper{command: o.Reaper, grace: shellGrace}
 	for _, e := range all {
 		schema, err := compile(e.name, e.schema)

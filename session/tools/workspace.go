@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // place is a path that a call names, resolved.
@@ -140,6 +142,7 @@ func (s *Set) replace(root *os.Root, name string, content []byte) error {
 type seen struct {
 	mu   sync.Mutex
 	hash map[string]string
+	at   map[string]time.Time // of files seen in an earlier run of belay
 }
 
 func (s *seen) set(path, hash string) {
@@ -151,8 +154,30 @@ func (s *seen) set(path, hash string) {
 func (s *seen) get(path string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h, ok := s.hash[path]
-	return h, ok
+	if h, ok := s.hash[path]; ok {
+		return h, true
+	}
+	if info, err := os.Stat(path); err == nil && !info.ModTime().After(s.at[path]) {
+		h, err := FileHash(path)
+		return h, err == nil
+	}
+	return "", false
+}
+
+// Knew tells that a call on a file, with these arguments, was done at a time
+// in an earlier run of belay: what is not younger the model has seen.
+func (s *Set) Knew(args string, at time.Time) {
+	var named struct{ Path string }
+	if json.Unmarshal([]byte(args), &named) != nil || named.Path == "" {
+		return
+	}
+	p, err := s.resolve(named.Path)
+	if err != nil {
+		return
+	}
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	s.seen.at[p.abs] = at
 }
 
 // None stands for the hash of a file that does not exist.

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"belay/session"
+	"belay/session/agent"
+	"belay/session/store"
+)
+
+func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		until        func(*rig, session.ID)
+		want         session.Status
+	}{
+		{"while streaming", slow, func(*rig, session.ID) { time.Sleep(3 * time.Second) }, session.Interrupted},
+		{"while asking", shell, func(r *rig, id session.ID) { r.asks(id) }, session.Asking},
+		{"while parked", fmt.Sprintf(full, "60m"), func(r *rig, id session.ID) { r.wait(id) }, session.Parked},
+		{"while waiting", fmt.Sprintf(full, "60m"), func(*rig, session.ID) { time.Sleep(time.Second) }, session.Interrupted},
+		{"as a turn is done", "[[reply]]\ntimes = -1\ntext = \"Done.\"", func(*rig, session.ID) {}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, tt.script, nil, func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "first")
+				r.send(id, "second")
+				tt.until(r, id)
+				if err := r.Engine.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := r.Do(t.Context(), id, session.Send{Prompt: session.Prompt{ID: "x", Text: "x"}}); !errors.Is(err, ErrNotOpen) {
+					t.Errorf("Do after Close = %v, want ErrNotOpen", err)
+				}
+				asked := len(r.server.Log())
+				time.Sleep(time.Hour)
+				if got := len(r.server.Log()); got != asked {
+					t.Errorf("%d requests after Close", got-asked)
+				}
+				s, err := r.store.Load(t.Context(), id)
+				if err != nil || tt.want != "" && s.Status != tt.want {
+					t.Errorf("left %s, want %s, %v", s.Status, tt.want, err)
+				}
+			})
+		})
+	}
+}
+
+func TestAClosedSessionBeginsNothing(t *testing.T) {
+	in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", nil, func(t *testing.T, r *rig, id session.ID) {
+		a := r.active(id)
+		r.send(id, "first")
+		r.send(id, "second")
+		a.close()
+		turn := a.session().Turn
+		a.mu.Lock()
+		err := a.begin(t.Context(), session.TurnResumed{})
+		a.mu.Unlock()
+		if !errors.Is(err, agent.ErrClosing) {
+			t.Errorf("begin = %v, want ErrClosing", err)
+		}
+		if err := a.idle(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := a.session(); s.Turn != turn {
+			t.Errorf("turn %d was begun", s.Turn)
+		}
+	})
+}
+
+func TestATakeoverStopsTheTurnAndTheSessionCanBeTakenBack(t *testing.T) {
+	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		time.Sleep(3 * time.Second)
+		other, err := store.Open(t.Context(), r.data, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if _, err := other.Acquire(t.Context(), id, "other", true); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if s := r.wait(id); s.Live() {
+			t.Errorf("Status = %s after a takeover", s.Status)
+		}
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Open(t.Context(), id, true)
+		if err != nil || s.Status != session.Interrupted {
+			t.Fatalf("Open = %s, %v", s.Status, err)
+		}
+		r.do(id, session.Resume{})
+		if s := r.wait(id); s.Status != session.Idle {
+			t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.log(id))
+		}
+	})
+}
