@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -24,6 +25,7 @@ import (
 	"belay/models/openai"
 	"belay/session/tools"
 	"belay/ui"
+	"belay/ui/capacity"
 	"belay/ui/cli"
 )
 
@@ -76,7 +78,8 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
 		ListFiles: func(ctx context.Context) ([]string, error) { return tools.Files(ctx, c.Project) },
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
-		RunShell:  b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
+		Capacity:  b.capacity, RunTool: b.tool,
+		RunShell: b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
 	})
 	return errors.Join(err, b.close())
 }
@@ -86,6 +89,8 @@ type backstage struct {
 	d     cli.Deps
 	c     cli.Choice
 	house *cli.House
+	past  *cli.Past
+	read  time.Time // when past was
 }
 
 // connect opens the house, or says what must be asked first. The screen calls
@@ -133,6 +138,44 @@ func (b *backstage) prompts(ctx context.Context) []string {
 		return nil // a history that cannot be read is no reason to stop
 	}
 	return list
+}
+
+// tool runs one of belay's own commands as the command line would.
+func (b *backstage) tool(ctx context.Context, name string) (string, error) {
+	var out bytes.Buffer
+	d := b.d
+	d.In, d.Out, d.Err = strings.NewReader(""), &out, &out
+	args := []string{name, "--dir", b.c.Project}
+	if b.c.Rehearsal != "" && name == "doctor" {
+		args = append(args, "--rehearsal", b.c.Rehearsal)
+	}
+	if code := cli.Run(ctx, d, args); code != 0 {
+		return out.String(), fmt.Errorf("exit code %d", code)
+	}
+	return out.String(), nil
+}
+
+// capacity is the state of all models for the panel. What the record says is
+// read anew every half minute; the rest is in memory.
+func (b *backstage) capacity(ctx context.Context) (capacity.View, error) {
+	now := b.d.Now()
+	if b.past == nil || now.Sub(b.read) > 30*time.Second {
+		past, err := b.house.Past(ctx, now)
+		if err != nil {
+			return capacity.View{}, err
+		}
+		b.past, b.read = past, now
+	}
+	v := capacity.View{Says: b.past.Says()}
+	for _, day := range b.past.Week() {
+		v.Week = append(v.Week, capacity.Day(day))
+	}
+	for _, st := range b.house.Standings() {
+		row := capacity.Row{Condition: st.Condition, Tried: st.Tried, Streak: st.Streak, FirstToken: st.FirstToken}
+		row.Share, row.Attempts = b.past.Share(st.Target)
+		v.Rows = append(v.Rows, row)
+	}
+	return v, nil
 }
 
 // locals lists the endpoints found on this computer.

@@ -125,7 +125,8 @@ type Limits struct {
 	Steps   int           `toml:"steps"`
 	Retries int           `toml:"retries"`
 	Wait    time.Duration `toml:"wait"`
-	Cost    float64       `toml:"cost"` // US dollars
+	Cost    float64       `toml:"cost"`   // US dollars
+	Tokens  int64         `toml:"tokens"` // input and output together
 }
 
 // Permissions are what runs without asking.

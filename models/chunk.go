@@ -78,7 +78,9 @@ type Waiting struct {
 type Switched struct {
 	From, To         Target
 	FromTier, ToTier Tier
-	Fault            *Fault // nil when the user asked for it
+	Fault            *Fault        // why; nil when the user asked for it, or for the way back
+	Back             bool          // To is the preferred target again
+	Hold             time.Duration // how long From is left alone before it is tried again
 }
 
 func (Opened) chunk()         {}

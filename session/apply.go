@@ -22,7 +22,9 @@ func (s *Session) Apply(r Record) {
 	case Filed:
 		s.Archived, s.Deleted = e.Archived, e.Deleted
 	case TierChosen:
-		s.Tier = e.Tier
+		s.Tier, s.Pin = e.Tier, models.Target{}
+	case Pinned:
+		s.Pin = e.Target
 	case ModeChosen:
 		s.Mode = e.Mode
 	case PromptQueued:

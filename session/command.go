@@ -34,6 +34,17 @@ type Park struct{}
 // ChooseTier sets the tier, for the waiting or streaming request as well.
 type ChooseTier struct{ Tier models.Tier }
 
+// Pin keeps the session's requests at one target until a tier is chosen; the
+// zero Target takes the pin away.
+type Pin struct{ Target models.Target }
+
+// SetAside keeps all requests of all belays away from a target, or takes that
+// back. It belongs to no session.
+type SetAside struct {
+	Target models.Target
+	Aside  bool
+}
+
 // ChooseMode sets which tool calls run without asking.
 type ChooseMode struct{ Mode Mode }
 
@@ -57,6 +68,8 @@ func (Drop) command()       {}
 func (TryNow) command()     {}
 func (Park) command()       {}
 func (ChooseTier) command() {}
+func (Pin) command()        {}
+func (SetAside) command()   {}
 func (ChooseMode) command() {}
 func (AnswerCall) command() {}
 func (Rename) command()     {}

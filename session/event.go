@@ -46,6 +46,11 @@ type TierChosen struct {
 	Tier models.Tier `json:"tier"`
 }
 
+// Pinned keeps the session's requests at one target; zero takes that back.
+type Pinned struct {
+	Target models.Target `json:"target,omitzero"`
+}
+
 // ModeChosen sets which tool calls run without asking.
 type ModeChosen struct {
 	Mode Mode `json:"mode"`
@@ -142,7 +147,9 @@ type Switched struct {
 	To       models.Target `json:"to"`
 	FromTier models.Tier   `json:"from_tier"`
 	ToTier   models.Tier   `json:"to_tier"`
-	Fault    *models.Fault `json:"fault,omitempty"` // nil: the user asked for it
+	Fault    *models.Fault `json:"fault,omitempty"` // nil: the user asked for it, or it is the way back
+	Back     bool          `json:"back,omitempty"`  // To is the preferred target again
+	Hold     time.Duration `json:"hold,omitempty"`  // how long From is left alone before it is tried again
 }
 
 // ReplyEnded records who served a reply and what it took.
@@ -236,10 +243,16 @@ type Waiting struct {
 	Fault  *models.Fault
 }
 
+// TiersChanged says that the state of some target may be another one now,
+// whichever belay noticed it; not durable, and of no session.
+type TiersChanged struct{}
+
+func (TiersChanged) event()     {}
 func (Created) event()          {}
 func (Renamed) event()          {}
 func (Filed) event()            {}
 func (TierChosen) event()       {}
+func (Pinned) event()           {}
 func (ModeChosen) event()       {}
 func (PromptQueued) event()     {}
 func (PromptUnqueued) event()   {}
@@ -273,6 +286,7 @@ var durable = map[string]reflect.Type{
 	"renamed":           reflect.TypeFor[Renamed](),
 	"filed":             reflect.TypeFor[Filed](),
 	"tier.chosen":       reflect.TypeFor[TierChosen](),
+	"pinned":            reflect.TypeFor[Pinned](),
 	"mode.chosen":       reflect.TypeFor[ModeChosen](),
 	"prompt.queued":     reflect.TypeFor[PromptQueued](),
 	"prompt.unqueued":   reflect.TypeFor[PromptUnqueued](),

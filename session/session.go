@@ -60,6 +60,7 @@ type Session struct {
 
 	Tier   models.Tier   `json:"tier"`
 	Mode   Mode          `json:"mode"`
+	Pin    models.Target `json:"pin,omitzero"`    // the only one to be asked; zero: no pin
 	Target models.Target `json:"target,omitzero"` // who served last
 	Served string        `json:"served,omitempty"`
 

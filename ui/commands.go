@@ -79,6 +79,8 @@ func (m *Model) show(a keys.Action) (tea.Cmd, bool) {
 		m.release()
 		m.focus, m.finds = finding, 0
 		m.composer.Focus(false)
+	case keys.Capacity:
+		return m.toggleGauge(), true
 	case keys.Help:
 		m.layer, m.help = help, palette.Help{}
 	case keys.Rename:
@@ -207,6 +209,8 @@ func (m *Model) layerKey(name, text string) tea.Cmd {
 		case "esc", "enter":
 			m.layer = none
 		}
+	case gauging:
+		return m.gaugeKey(name)
 	case setup:
 		return m.setupKey(name, text)
 	case broken:

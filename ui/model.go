@@ -31,7 +31,8 @@ const (
 	leaving
 	owned // another belay has the session
 	setup
-	broken // nothing works: say why and leave
+	broken  // nothing works: say why and leave
+	gauging // the capacity panel
 )
 
 // focus is which part of the main screen takes the keys.
@@ -80,6 +81,7 @@ type Model struct {
 	palette  *palette.Pane
 	help     palette.Help
 	first    firstStart
+	gauge    gauge
 
 	layer  layer
 	focus  focus

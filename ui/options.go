@@ -9,6 +9,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/capacity"
 )
 
 // Engine runs sessions. Do returns when the command is on disk, not when its
@@ -69,6 +70,8 @@ type Options struct {
 
 	ListFiles func(ctx context.Context) ([]string, error)                   // to mention with @
 	ReadImage func(ctx context.Context, path string) (models.Image, error)  // of a mentioned picture
+	Capacity  func(ctx context.Context) (capacity.View, error)              // how all models are doing
+	RunTool   func(ctx context.Context, name string) (string, error)        // a command of belay's own: doctor, stats
 	RunShell  func(ctx context.Context, command string) (string, error)     // for !
 	Prompts   func(ctx context.Context) []string                            // earlier ones, oldest first
 	EditText  func(ctx context.Context, text string) (path string, e error) // writes a draft to a file for the editor

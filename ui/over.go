@@ -27,6 +27,11 @@ func (m *Model) over(lines []string) ([]string, *tea.Cursor) {
 		box = m.help.View(m.theme, w, h-2)
 	case picking:
 		box, x, y = m.picker.View(w, h-2)
+	case gauging:
+		if m.side() == 0 {
+			row = 2
+			box = m.gauge.pane.View(m.theme, w, h-5, m.o.Now())
+		}
 	case setup:
 		return m.page(m.first.view(m.theme, w)), nil
 	case broken:

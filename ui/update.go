@@ -151,6 +151,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			out += "\n" + msg.err.Error()
 		}
 		m.transcript().Ran(msg.command, out, msg.err != nil)
+	case gaugeMsg:
+		return m.gauged(msg)
 	case setupMsg:
 		return m.setupStep(msg)
 	case localMsg:
@@ -178,6 +180,10 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 		}
 		part := records[:n]
 		records = records[n:]
+		if id == "" { // of no session: some target's state changed
+			m.refreshTiers()
+			continue
+		}
 		r := m.rooms[id]
 		if r == nil || r.loading {
 			m.early = append(m.early, part...)
@@ -239,6 +245,9 @@ func (m *Model) clock() tea.Cmd {
 }
 
 func (m *Model) pace() time.Duration {
+	if m.layer == gauging {
+		return time.Second
+	}
 	if r := m.room(); r != nil {
 		return r.ticks(m.o.Now())
 	}
@@ -254,7 +263,7 @@ func (m *Model) tick() tea.Cmd {
 	m.ticking = false
 	m.transcript().Tick()
 	m.refreshTiers()
-	return m.clock()
+	return tea.Batch(m.clock(), m.loadGauge())
 }
 
 // say shows passing words; the next key or a few seconds take them away.

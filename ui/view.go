@@ -59,7 +59,7 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 
 	lines := make([]string, 0, h)
 	lines = append(lines, m.top(), m.theme.Rule(w, m.theme.Warn.Paint(theme.Line(m.o.Banner))))
-	lines = append(lines, m.body(room)...)
+	lines = append(lines, m.beside(m.body(room))...)
 	lines = append(lines, under...)
 	lines = append(lines, m.theme.Rule(w, m.newWords()))
 	at := len(lines)
@@ -143,7 +143,7 @@ func (m *Model) body(height int) []string {
 	if t.Empty() {
 		return m.welcome(height)
 	}
-	t.SetSize(m.width, height)
+	t.SetSize(m.width-m.side(), height)
 	return t.View()
 }
 

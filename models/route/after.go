@@ -16,8 +16,7 @@ const (
 	fixedDelay    = time.Second      // network and gateway: it is not the model's fault
 	offlineDelay  = 10 * time.Second // the same once a connection has been gone for longer than offlineAfter
 	offlineAfter  = 30 * time.Second
-	absentDelay   = 60 * time.Second // a local endpoint where nothing runs
-	leaveAfterBad = 2                // failures of a server or stream before another target is tried
+	leaveAfterBad = 2 // failures of a server or stream before another target is tried
 )
 
 // move is what a kind of failure allows.
@@ -34,6 +33,7 @@ var moves = map[models.Kind]move{
 	models.KindCapacity: {again: true, other: true, passes: true},
 	models.KindRate:     {again: true, other: true, provider: true, passes: true},
 	models.KindUsage:    {other: true, provider: true, passes: true},
+	models.KindSize:     {other: true},
 	models.KindServer:   {again: true, other: true, passes: true},
 	models.KindGateway:  {again: true, fixed: true, passes: true},
 	models.KindNetwork:  {again: true, fixed: true, free: true, passes: true},
@@ -50,35 +50,90 @@ func (op *operation) after(ctx context.Context, f *models.Fault) error {
 	if op.first == nil {
 		op.first = f
 	}
+	op.tried[op.target] = f.Kind
 	op.name(ctx, f)
 	m := moves[f.Kind]
 	if f.Retry != nil {
 		m.again, m.other = *f.Retry, m.other && *f.Retry
+	}
+	if op.slept {
+		m = move{again: true, fixed: true, free: true, passes: true} // nobody could have answered
 	}
 	if m.free {
 		op.attempts--
 	} else {
 		op.failed[op.target]++
 	}
-	delay := op.delay(f, m)
-	next, to, tier := models.NextRetry, op.target, op.tier
-	if m.other && op.leave(f, delay) {
-		if t, tr, ok := op.another(m.provider); ok {
-			next, to, tier = models.NextSwitch, t, tr
-			delay = 0
-		}
+	delay := op.wish(f, m)
+	if cond := op.r.o.Allowance.Condition(op.target); cond.State == models.Resting {
+		delay = max(delay, cond.Until.Sub(op.r.o.Now()))
 	}
-	used := op.attempts >= op.r.o.Attempts || (op.waited+delay > op.r.o.MaxWait && !m.free)
-	if m.free && op.need.Network > 0 && op.r.o.Now().Add(delay).Sub(op.began) > op.need.Network {
-		used = true
+	if f.Kind == models.KindSize && !op.shrunk && op.attempts > 0 {
+		op.shrunk, m.again, delay = true, true, 0 // what goes out next is shorter
+	} else if c, ok := op.elsewhere(ctx, f, m, delay); ok {
+		return op.tell(ctx, f, m, models.NextSwitch, c, 0)
 	}
-	if next == models.NextRetry && (!m.again || used) || next == models.NextSwitch && op.attempts >= op.r.o.Attempts {
+	next := models.NextRetry
+	if !m.again || op.used(m, delay) || !op.affordable(ctx, f, m) {
 		next = models.NextStop
 		if m.passes && (f.Retry == nil || *f.Retry) {
 			next = models.NextPark
 		}
 	}
-	return op.tell(ctx, f, m, next, to, tier, delay)
+	return op.tell(ctx, f, m, next, candidate{op.target, op.tier}, delay)
+}
+
+// elsewhere finds who takes over, if it is time for that.
+func (op *operation) elsewhere(ctx context.Context, f *models.Fault, m move, delay time.Duration) (candidate, bool) {
+	if !m.other || !op.leave(f, delay) || !op.need.Rung && op.attempts >= op.r.o.Attempts {
+		return candidate{}, false
+	}
+	op.skip[op.target] = true
+	list := op.below(m.provider)
+	if f.Kind == models.KindSize {
+		window := op.r.o.Model(op.target).Window
+		var larger []candidate
+		for _, c := range list {
+			if op.r.o.Model(c.Target).Window > window {
+				larger = append(larger, c)
+			}
+		}
+		list = larger
+	}
+	c, _, ok := op.pick(ctx, list, op.need.Rung)
+	if !ok {
+		delete(op.skip, op.target)
+	}
+	return c, ok
+}
+
+// leave reports whether it is time to try another target.
+func (op *operation) leave(f *models.Fault, delay time.Duration) bool {
+	switch {
+	case f.Kind == models.KindAbsent, f.Kind == models.KindSize, op.need.Rung:
+		return true
+	case op.r.o.Policy != Auto || op.need.Lever.pin():
+		return false
+	case f.Kind == models.KindUsage:
+		return true
+	case f.Kind == models.KindServer, f.Kind == models.KindStream:
+		return op.failed[op.target] >= leaveAfterBad
+	}
+	return op.failed[op.target] >= op.r.o.After || op.waited+delay > op.r.o.MaxWait
+}
+
+// used reports whether the request's attempts or its time are over.
+func (op *operation) used(m move, delay time.Duration) bool {
+	if m.free {
+		return op.need.Network > 0 && op.r.o.Now().Add(delay).Sub(op.began) > op.need.Network
+	}
+	return op.need.Rung || op.attempts >= op.r.o.Attempts || op.waited+delay > op.r.o.MaxWait
+}
+
+// affordable takes a retry out of the budget that all of a user's sessions
+// share. What the server itself asked for, and what no server hears of, is free.
+func (op *operation) affordable(ctx context.Context, f *models.Fault, m move) bool {
+	return m.free || f.Delayed || f.Kind == models.KindSize || op.r.o.Allowance.Retry(ctx, op.target.Provider)
 }
 
 // name adds to a fault about an unknown model the names that were meant. The
@@ -99,54 +154,63 @@ func (op *operation) name(ctx context.Context, f *models.Fault) {
 // moved handles the lever: the user's stop, park or choice of a tier. The
 // attempt may have failed by itself in the same moment.
 func (op *operation) moved(ctx context.Context, f *models.Fault) (bool, error) {
+	failed := models.AttemptFailed{Number: op.attempts, Of: op.of(), Tier: op.tier, Target: op.target, Fault: f, Next: models.NextSwitch}
 	switch {
 	case ctx.Err() != nil:
 		return true, &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Phase: f.Phase, Err: context.Cause(ctx)}
 	case op.need.Lever.parking():
-		op.yield(models.AttemptFailed{Number: op.attempts, Of: op.r.o.Attempts, Tier: op.tier, Target: op.target, Fault: f, Next: models.NextPark}, nil)
+		failed.Next = models.NextPark
+		op.yield(failed, nil)
 		return true, &Parked{Fault: op.cause(f), Asked: true}
-	case errors.Is(f.Err, errTier), op.need.Lever.pin() && op.need.Lever.Tier() != op.tier:
-		failed := models.AttemptFailed{Number: op.attempts, Of: op.r.o.Attempts, Tier: op.tier, Target: op.target, Fault: f, Next: models.NextSwitch}
+	case errors.Is(f.Err, errTier), op.need.Lever.elsewhere(op.target, op.tier):
 		if !op.yield(failed, nil) {
 			return true, errLeft
 		}
-		return true, op.follow()
+		return true, op.follow(ctx)
 	}
 	return false, nil
-}
-
-// follow goes where the lever points. The attempts begin anew: it is a
-// person's decision.
-func (op *operation) follow() error {
-	from, fromTier := op.target, op.tier
-	op.attempts, op.waited = 0, 0
-	clear(op.failed)
-	clear(op.skip)
-	if err := op.choose(op.need.Lever.Tier()); err != nil {
-		return err
-	}
-	if !op.yield(models.Switched{From: from, To: op.target, FromTier: fromTier, ToTier: op.tier}, nil) {
-		return errLeft
-	}
-	return nil
 }
 
 // cause is the fault to report: the preferred target's, if there is one that
 // is not the user's own doing.
 func (op *operation) cause(f *models.Fault) *models.Fault {
 	if op.first != nil {
-		return op.first
+		f = op.first
 	}
-	if f.Kind == models.KindCancelled {
+	if f == nil || f.Kind == models.KindCancelled {
 		return nil
 	}
-	return f
+	return op.alike(f)
 }
 
-// delay is how long to wait before the same target is asked again.
-func (op *operation) delay(f *models.Fault, m move) time.Duration {
+// alike points to the doctor when every target of every tier failed the same
+// way: then the cause is likely nearer than all of them.
+func (op *operation) alike(f *models.Fault) *models.Fault {
+	all := map[models.Target]bool{}
+	for _, list := range op.r.o.Tiers {
+		for _, t := range list {
+			all[t] = true
+		}
+	}
+	if len(all) < 2 || len(op.tried) < len(all) {
+		return f
+	}
+	for t := range all {
+		if op.tried[t] != f.Kind {
+			return f
+		}
+	}
+	told := *f
+	told.Hint = "Every model failed in the same way. `belay doctor` tells whether a name, the key or a proxy is the cause."
+	return &told
+}
+
+// wish is how long to wait before the same target is asked again.
+func (op *operation) wish(f *models.Fault, m move) time.Duration {
 	jitter := time.Duration(op.r.o.Random() * float64(time.Second))
 	switch {
+	case op.slept:
+		return fixedDelay + jitter
 	case f.Delayed && f.RetryAfter > 0:
 		return f.RetryAfter
 	case f.Delayed:
@@ -163,57 +227,21 @@ func (op *operation) delay(f *models.Fault, m move) time.Duration {
 	return step + jitter
 }
 
-// leave reports whether it is time to try another target.
-func (op *operation) leave(f *models.Fault, delay time.Duration) bool {
-	if op.r.o.Policy != Auto || op.need.Lever.pin() {
-		return f.Kind == models.KindAbsent
-	}
-	switch f.Kind {
-	case models.KindUsage, models.KindAbsent:
-		return true
-	case models.KindServer, models.KindStream:
-		return op.failed[op.target] >= leaveAfterBad
-	}
-	return op.failed[op.target] >= op.r.o.After || op.waited+delay > op.r.o.MaxWait
-}
-
-// another finds the next admissible target: in the tier, then below it.
-func (op *operation) another(otherProvider bool) (models.Target, models.Tier, bool) {
-	op.skip[op.target] = true
-	floor := op.r.o.Floor.Rank()
-	if op.need.Lever.pin() || op.r.o.Policy != Auto {
-		floor = op.tier.Rank()
-	}
-	if start := op.need.Lever.Tier().Rank(); op.need.Wrote && floor > start+1 {
-		floor = start + 1
-	}
-	for _, tier := range models.Tiers() {
-		if tier.Rank() < op.tier.Rank() || tier.Rank() > floor {
-			continue
-		}
-		for _, t := range op.r.o.Tiers[tier] {
-			local := op.r.o.Local(t) && !op.r.o.SwitchLocal && tier != op.tier
-			if !op.skip[t] && op.able(t) && !local && (!otherProvider || t.Provider != op.target.Provider) {
-				return t, tier, true
-			}
-		}
-	}
-	return models.Target{}, "", false
-}
-
 // tell announces the next move, then makes it.
-func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next models.Next, to models.Target, tier models.Tier, delay time.Duration) error {
-	failed := models.AttemptFailed{Number: op.attempts, Of: op.r.o.Attempts, Tier: op.tier, Target: op.target, Fault: f, Next: next}
+func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next models.Next, to candidate, delay time.Duration) error {
+	failed := models.AttemptFailed{Number: max(op.attempts, 1), Of: op.of(), Tier: op.tier, Target: op.target, Fault: f, Next: next}
 	if m.free {
-		failed.Number++ // it was made, though it does not count
+		failed.Number = op.attempts + 1 // it was made, though it does not count
 	}
 	if next == models.NextRetry {
 		failed.Delay = delay
 	}
-	op.r.board.failed(op.target, f, next)
 	if !op.yield(failed, nil) {
-		if next == models.NextRetry {
-			op.need.Lever.owe(rest{op.target, op.r.o.Now().Add(delay), f})
+		switch next {
+		case models.NextRetry:
+			op.need.Lever.owe(rest{candidate{op.target, op.tier}, op.r.o.Now().Add(delay), f})
+		case models.NextSwitch:
+			op.r.o.Board.Left(ctx, to.Target)
 		}
 		return errLeft
 	}
@@ -221,22 +249,9 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 	case models.NextStop:
 		return op.final(f)
 	case models.NextPark:
-		p := &Parked{Fault: op.cause(f)}
-		if f.Delayed {
-			p.Until = op.r.o.Now().Add(f.RetryAfter)
-		}
-		if !f.ResetAt.IsZero() {
-			p.Until = f.ResetAt
-		}
-		return p
+		return op.park(f)
 	case models.NextSwitch:
-		from, fromTier := op.target, op.tier
-		op.target, op.tier = to, tier
-		op.need.Lever.lend(to, tier, op.r.o.Now())
-		if !op.yield(models.Switched{From: from, To: to, FromTier: fromTier, ToTier: tier, Fault: f}, nil) {
-			return errLeft
-		}
-		return nil
+		return op.switchTo(ctx, to, f)
 	}
 	if !m.free {
 		op.waited += delay
@@ -244,23 +259,39 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 	return op.wait(ctx, f, delay)
 }
 
-// wait announces a wait and sits it out.
+// park gives the request up until there may be room again.
+func (op *operation) park(f *models.Fault) *Parked {
+	p := &Parked{Fault: op.cause(f)}
+	switch {
+	case !f.ResetAt.IsZero():
+		p.Until = f.ResetAt
+	case f.Delayed:
+		p.Until = op.r.o.Now().Add(f.RetryAfter)
+	default:
+		p.Until = op.r.o.Allowance.Condition(op.target).Until
+	}
+	return p
+}
+
+// wait announces a wait and sits it out, or until the lever moves.
 func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Duration) error {
+	op.record(ctx, "")
+	op.delay += delay
+	if delay <= 0 {
+		return nil
+	}
 	until := op.r.o.Now().Add(delay)
-	op.r.board.set(op.target, models.Condition{State: models.Trying, Until: until, Fault: f})
-	wait := models.Waiting{Number: op.attempts + 1, Of: op.r.o.Attempts, Until: until, Target: op.target, Fault: f}
-	if !op.yield(wait, nil) {
+	op.r.wait(op.target, models.Condition{State: models.Trying, Until: until, Fault: f})
+	defer op.r.waited(op.target)
+	if !op.yield(models.Waiting{Number: op.attempts + 1, Of: op.of(), Until: until, Target: op.target, Fault: f}, nil) {
 		return errLeft
 	}
 	if err := op.need.Lever.wait(ctx, delay); err != nil {
-		op.r.board.set(op.target, models.Condition{State: models.Ready})
-		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Err: err}
+		return op.cancelled(ctx)
 	}
+	op.insist = op.r.o.Now().Before(until) // somebody ended the wait: they want it now
 	if op.need.Lever.parking() {
 		return &Parked{Fault: op.cause(f), Asked: true}
-	}
-	if tier := op.need.Lever.Tier(); tier != op.tier && op.need.Lever.pin() {
-		return op.follow()
 	}
 	return nil
 }
@@ -269,7 +300,7 @@ func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Durat
 // person sees why the first choice failed and not the last resort.
 func (op *operation) final(f *models.Fault) *models.Fault {
 	if op.first != nil && op.first.Target != f.Target && moves[f.Kind].again {
-		return op.first
+		return op.alike(op.first)
 	}
-	return f
+	return op.alike(f)
 }

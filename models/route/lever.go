@@ -14,28 +14,31 @@ import (
 type Lever struct {
 	mu     sync.Mutex
 	tier   models.Tier
-	pinned bool // chosen while a request was running: no automatic switch until it is done
+	only   models.Target // the user pinned it: nobody else is asked; zero: no pin
+	pinned bool          // chosen while a request was running: no automatic switch until it is done
 	busy   bool
 	park   bool
 	cancel context.CancelCauseFunc
 	wake   chan struct{}
 	away   away
 	rest   rest
+	by     candidate // who was asked last
+	fresh  bool      // a turn has ended since: the time to go back
 }
 
 // rest is how long the next request must wait, because the one before was
 // left at a failure that asked for it.
 type rest struct {
-	target models.Target
-	until  time.Time
-	fault  *models.Fault
+	candidate
+	until time.Time
+	fault *models.Fault
 }
 
 // away is where an automatic switch has taken the session.
 type away struct {
 	target models.Target
 	tier   models.Tier
-	since  time.Time
+	from   models.Target // the preferred one
 }
 
 // The causes with which a lever ends an attempt.
@@ -62,11 +65,28 @@ func (l *Lever) Tier() models.Tier {
 func (l *Lever) Choose(tier models.Tier) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tier == tier && l.away.since.IsZero() {
+	if l.tier == tier && l.away == (away{}) && l.only == (models.Target{}) {
 		return
 	}
+	l.only = models.Target{}
 	l.tier, l.pinned, l.away, l.rest = tier, l.busy, away{}, rest{}
+	l.by = candidate{} // the next request begins there: nobody switches behind the user's back
 	l.signal(errTier)
+}
+
+// Pin keeps all requests at one target until a tier is chosen, or until it is
+// called with the zero Target. A request that waits or streams goes there.
+func (l *Lever) Pin(t models.Target) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.only == t {
+		return
+	}
+	l.only, l.away, l.rest, l.by = t, away{}, rest{}, candidate{}
+	if t != (models.Target{}) {
+		l.pinned = l.busy
+		l.signal(errTier)
+	}
 }
 
 // Now ends a wait.
@@ -106,7 +126,7 @@ func (l *Lever) signal(cause error) {
 func (l *Lever) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pinned, l.busy, l.park = false, false, false
+	l.pinned, l.busy, l.park, l.fresh = false, false, false, true
 }
 
 func (l *Lever) begin() {
@@ -119,10 +139,32 @@ func (l *Lever) begin() {
 	}
 }
 
+// pin reports whether no automatic switch may happen.
 func (l *Lever) pin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pinned
+	return l.pinned || l.only != (models.Target{})
+}
+
+// elsewhere reports whether the user wants the running request to go elsewhere.
+func (l *Lever) elsewhere(t models.Target, tier models.Tier) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.astray(t, tier)
+}
+
+func (l *Lever) astray(t models.Target, tier models.Tier) bool {
+	if l.only != (models.Target{}) {
+		return l.only != t
+	}
+	return l.pinned && l.tier != tier
+}
+
+// onlyTarget is the target that the user pinned, if there is one.
+func (l *Lever) onlyTarget() models.Target {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.only
 }
 
 func (l *Lever) parking() bool {
@@ -131,23 +173,39 @@ func (l *Lever) parking() bool {
 	return l.park
 }
 
-// lend remembers an automatic switch.
-func (l *Lever) lend(t models.Target, tier models.Tier, now time.Time) {
+// lend remembers an automatic switch; home, that it is over.
+func (l *Lever) lend(a away) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.away = away{t, tier, now}
+	l.away = a
 }
 
-// lent gives the target of the last automatic switch until it is time to try
-// the preferred one again.
-func (l *Lever) lent(now time.Time, after time.Duration) (models.Target, models.Tier, bool) {
+func (l *Lever) home() { l.lend(away{}) }
+
+// lent gives the target of the last automatic switch, as long as it is too
+// early to try the preferred one again: between turns, and after its hold.
+func (l *Lever) lent(hold func(models.Target) time.Time, now time.Time) (away, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.away.since.IsZero() || now.Sub(l.away.since) >= after {
-		l.away = away{}
-		return models.Target{}, "", false
+	fresh := l.fresh
+	l.fresh = false
+	if l.away == (away{}) || fresh && !hold(l.away.from).After(now) {
+		return away{}, false
 	}
-	return l.away.target, l.away.tier, true
+	return l.away, true
+}
+
+// served notes who is asked; servedBy gives who was asked last.
+func (l *Lever) served(t models.Target, tier models.Tier) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by = candidate{t, tier}
+}
+
+func (l *Lever) servedBy() (candidate, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.by, l.by != (candidate{})
 }
 
 // owe remembers a wait that the caller left; due gives it back once.
@@ -157,17 +215,17 @@ func (l *Lever) owe(r rest) {
 	l.rest = r
 }
 
-func (l *Lever) due(t models.Target) (rest, bool) {
+func (l *Lever) due(now time.Time) (rest, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.rest
 	l.rest = rest{}
-	return r, r.target == t && !r.until.IsZero()
+	return r, r.until.After(now)
 }
 
 // attempt gives the context of one attempt on a tier, which the lever can end,
 // and has ended if it moved away just before.
-func (l *Lever) attempt(parent context.Context, tier models.Tier) (context.Context, func()) {
+func (l *Lever) attempt(parent context.Context, t models.Target, tier models.Tier) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,7 +237,7 @@ func (l *Lever) attempt(parent context.Context, tier models.Tier) (context.Conte
 	switch {
 	case l.park:
 		cancel(errPark)
-	case l.pinned && l.tier != tier:
+	case l.astray(t, tier):
 		cancel(errTier)
 	}
 	return ctx, func() {

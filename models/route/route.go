@@ -5,9 +5,9 @@ package route
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"belay/models"
@@ -24,14 +24,44 @@ const (
 	Confirm Policy = "ask"
 )
 
-// Options are what a Router works with. Client, Tiers, Model, Now and Random
-// are needed.
+// Board knows how each target is doing.
+type Board interface {
+	// Order puts a tier's targets in the order in which they should be asked.
+	Order(tier []models.Target) []models.Target
+	// Allow asks whether a request may go to a target now. Whoever is allowed
+	// reports by Succeeded, Failed or Left. Insist is a person's word.
+	Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool)
+	Succeeded(ctx context.Context, t models.Target, firstToken time.Duration)
+	Failed(ctx context.Context, t models.Target, f *models.Fault)
+	Left(ctx context.Context, t models.Target)
+}
+
+// Allowance is what is shared by all requests of a user.
+type Allowance interface {
+	// Retry takes one automatic retry at a provider, if there is one left.
+	Retry(ctx context.Context, provider string) bool
+	// Join counts a request at a provider while it runs.
+	Join(ctx context.Context, provider string) (leave func(clean bool))
+	// Leave notes that requests are moved away from a target; Hold is until
+	// when they stay away.
+	Leave(ctx context.Context, t models.Target) time.Time
+	Hold(t models.Target) time.Time
+	// Condition gives the state of a target.
+	Condition(t models.Target) models.Condition
+}
+
+// Options are what a Router works with. Client, Board, Allowance, Tiers,
+// Model, Now and Random are needed.
 type Options struct {
-	Client models.Client
-	Tiers  map[models.Tier][]models.Target
-	Model  func(models.Target) models.Model
-	Names  func(ctx context.Context, provider string) ([]string, error) // what an endpoint offers; nil: unknown
-	Local  func(models.Target) bool                                     // runs on this computer; nil: none does
+	Client    models.Client
+	Board     Board
+	Allowance Allowance
+	Tiers     map[models.Tier][]models.Target
+	Model     func(models.Target) models.Model
+	Names     func(ctx context.Context, provider string) ([]string, error) // what an endpoint offers; nil: unknown
+	Local     func(models.Target) bool                                     // runs on this computer; nil: none does
+	Endpoint  func(provider string) string                                 // its host, for the record; nil: unknown
+	Record    func(ctx context.Context, a models.Attempt)                  // hears of every attempt; nil: nobody does
 
 	Policy      Policy
 	Floor       models.Tier // automatic switches never go below
@@ -40,10 +70,6 @@ type Options struct {
 	Attempts    int         // per request over all targets
 	MaxWait     time.Duration
 
-	// FailbackAfter is how long requests stay with the target that they were
-	// switched to before the preferred one is tried again.
-	FailbackAfter time.Duration
-
 	Now    func() time.Time
 	Random func() float64 // uniform in [0, 1)
 }
@@ -51,18 +77,22 @@ type Options struct {
 // Need is what a request asks of its target, and how its user can steer it.
 type Need struct {
 	Lever     *Lever
-	Images    bool          // the request holds pictures
-	Wrote     bool          // this turn has changed something: switch one tier down at most
-	Operation string        // one id for all attempts
-	Network   time.Duration // how long to wait out a lost connection; 0: as long as it takes
+	Images    bool           // the request holds pictures
+	Wrote     bool           // this turn has changed something: switch one tier down at most
+	Operation string         // one id for all attempts
+	Purpose   models.Purpose // whose it is, for the record
+	Network   time.Duration  // how long to wait out a lost connection; 0: as long as it takes
+	Rung      bool           // a parked request tries again by itself: every admissible target once, without waits
+	Insist    bool           // a person wants it now: also targets that rest
 }
 
 // Build makes the request for one target. It is called anew for each attempt.
+// A window that is smaller than the target's own asks for a shorter request.
 type Build func(models.Model) (models.Request, error)
 
 // Parked says that a request has been given up for now.
 type Parked struct {
-	Until time.Time     // the server's own word on when to come back; zero if it gave none
+	Until time.Time     // when there may be room, by the server's word or the target's rest; zero if nobody knows
 	Fault *models.Fault // of the preferred target
 	Asked bool          // the user pressed park
 }
@@ -80,8 +110,11 @@ func (p *Parked) Unwrap() error {
 
 // Router sends requests to targets.
 type Router struct {
-	o     Options
-	board board
+	o Options
+
+	mu      sync.Mutex
+	trying  map[models.Target]models.Condition // of requests that wait for their next attempt
+	running map[string]int                     // requests by provider
 }
 
 // New returns a router. It does nothing until Stream is called.
@@ -89,7 +122,13 @@ func New(o Options) *Router {
 	if o.Local == nil {
 		o.Local = func(models.Target) bool { return false }
 	}
-	return &Router{o: o, board: board{conditions: map[models.Target]models.Condition{}}}
+	if o.Endpoint == nil {
+		o.Endpoint = func(string) string { return "" }
+	}
+	if o.Record == nil {
+		o.Record = func(context.Context, models.Attempt) {}
+	}
+	return &Router{o: o, trying: map[models.Target]models.Condition{}, running: map[string]int{}}
 }
 
 // Stream makes a request and keeps at it as the policy says. The sequence
@@ -101,144 +140,61 @@ func New(o Options) *Router {
 func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[models.Chunk, error] {
 	return func(yield func(models.Chunk, error) bool) {
 		need.Lever.begin()
-		op := &operation{r: r, need: need, build: build, yield: yield, failed: map[models.Target]int{}, began: r.o.Now()}
+		op := &operation{r: r, need: need, build: build, yield: yield, began: r.o.Now(),
+			failed: map[models.Target]int{}, skip: map[models.Target]bool{}, tried: map[models.Target]models.Kind{}}
 		op.run(ctx)
 	}
 }
 
-// operation is one request on its way to a reply.
-type operation struct {
-	r     *Router
-	need  Need
-	build Build
-	yield func(models.Chunk, error) bool
-
-	began    time.Time
-	tier     models.Tier
-	target   models.Target
-	attempts int                   // that count
-	waited   time.Duration         // that counts
-	failed   map[models.Target]int // failures in a row that speak for leaving a target
-	first    *models.Fault         // of the preferred target
-	skip     map[models.Target]bool
+// Conditions gives the state of each tier's current target, heavy first.
+// A tier without targets is left out.
+func (r *Router) Conditions() []models.Condition {
+	var list []models.Condition
+	for _, tier := range models.Tiers() {
+		targets := r.o.Board.Order(r.o.Tiers[tier])
+		if len(targets) == 0 {
+			continue
+		}
+		list = append(list, r.Condition(tier, targets[0]))
+	}
+	return list
 }
 
-// errLeft says that the caller has left the loop.
-var errLeft = errors.New("the caller left")
-
-func (op *operation) run(ctx context.Context) {
-	op.skip = map[models.Target]bool{}
-	err := op.start(ctx)
-	for err == nil {
-		if err = op.steer(ctx); err != nil {
-			break
-		}
-		fault := op.attempt(ctx)
-		switch {
-		case fault == nil:
-			return
-		case fault != unsent:
-			err = op.after(ctx, fault)
-		}
+// Condition gives the state of one target of a tier.
+func (r *Router) Condition(tier models.Tier, t models.Target) models.Condition {
+	c := r.o.Allowance.Condition(t)
+	r.mu.Lock()
+	waiting, ok := r.trying[t]
+	r.mu.Unlock()
+	if ok && (c.State == models.Ready || c.State == models.HalfOpen) && waiting.Until.After(r.o.Now()) {
+		c = waiting
 	}
-	if !errors.Is(err, errLeft) {
-		op.yield(nil, err)
-	}
+	c.Tier, c.Target, c.Short = tier, t, r.o.Model(t).Short
+	return c
 }
 
-// unsent stands for an attempt that ended before it began.
-var unsent = &models.Fault{}
-
-// steer does before an attempt what the lever asks for.
-func (op *operation) steer(ctx context.Context) error {
-	switch {
-	case ctx.Err() != nil:
-		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Err: context.Cause(ctx)}
-	case op.need.Lever.parking():
-		return &Parked{Fault: op.first, Asked: true}
-	case op.need.Lever.pin() && op.need.Lever.Tier() != op.tier:
-		return op.follow()
-	}
-	return nil
+func (r *Router) wait(t models.Target, c models.Condition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trying[t] = c
 }
 
-// start takes the target that the last requests were moved to, as long as it
-// is too early to go back, and the lever's tier otherwise.
-func (op *operation) start(ctx context.Context) error {
-	if t, tier, ok := op.need.Lever.lent(op.began, op.r.o.FailbackAfter); ok {
-		op.target, op.tier = t, tier
-	} else if err := op.choose(op.need.Lever.Tier()); err != nil {
-		return err
-	}
-	if due, ok := op.need.Lever.due(op.target); ok && due.until.After(op.began) {
-		return op.wait(ctx, due.fault, due.until.Sub(op.began))
-	}
-	return nil
+func (r *Router) waited(t models.Target) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.trying, t)
 }
 
-// choose takes the first target of a tier that can do what is needed.
-func (op *operation) choose(tier models.Tier) error {
-	targets := op.r.o.Tiers[tier]
-	if len(targets) == 0 {
-		return &models.Fault{Kind: models.KindModel, Scope: models.ScopeRequest,
-			Message: fmt.Sprintf("the tier %s has no model", tier),
-			Hint:    fmt.Sprintf("name one in the settings: [tiers] %s = [\"provider/model\"]", tier)}
-	}
-	for _, t := range targets {
-		if !op.skip[t] && op.able(t) {
-			op.tier, op.target = tier, t
-			return nil
-		}
-	}
-	op.tier, op.target = tier, targets[0]
-	return nil
+// enter counts a request at a provider and tells how many run there with it.
+func (r *Router) enter(provider string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running[provider]++
+	return r.running[provider]
 }
 
-func (op *operation) able(t models.Target) bool {
-	m := op.r.o.Model(t)
-	return m.Tools && (m.Images || !op.need.Images)
-}
-
-// attempt makes one attempt and passes its chunks on. It returns nil when
-// there is nothing more to do: the reply is complete, or the caller left.
-func (op *operation) attempt(ctx context.Context) *models.Fault {
-	r := op.r
-	ctx, release := op.need.Lever.attempt(ctx, op.tier)
-	defer release()
-	model := r.o.Model(op.target)
-	req, err := op.build(model)
-	if ctx.Err() != nil {
-		return unsent // building takes a while: the lever moved meanwhile
-	}
-	if err != nil {
-		var f *models.Fault
-		if !errors.As(err, &f) {
-			f = &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: op.target, Message: err.Error(), Err: err}
-		}
-		return f
-	}
-	req.Operation = op.need.Operation
-	op.attempts++
-	if !op.yield(models.AttemptStarted{Number: op.attempts, Of: r.o.Attempts, Tier: op.tier, Target: op.target}, nil) {
-		return nil
-	}
-	for chunk, err := range r.o.Client.Stream(ctx, op.target, req) {
-		if err != nil {
-			var f *models.Fault
-			if !errors.As(err, &f) {
-				f = &models.Fault{Kind: models.KindStream, Target: op.target, Message: err.Error(), Err: err}
-			}
-			return f
-		}
-		if _, done := chunk.(models.Finished); done {
-			r.board.set(op.target, models.Condition{State: models.Ready})
-		}
-		if !op.yield(chunk, nil) {
-			return nil
-		}
-		if _, done := chunk.(models.Finished); done {
-			return nil
-		}
-	}
-	return &models.Fault{Kind: models.KindStream, Scope: models.ScopeProvider, Target: op.target, Message: "the reply ended without a closing event"}
+func (r *Router) leave(provider string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running[provider]--
 }

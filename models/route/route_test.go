@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"belay/models"
+	"belay/models/capacity"
 )
 
 var (
@@ -64,9 +65,11 @@ func (e *endpoint) Stream(ctx context.Context, t models.Target, _ models.Request
 
 func router(e *endpoint, change func(*Options)) *Router {
 	e.began = time.Now()
-	o := Options{Client: e, Tiers: map[models.Tier][]models.Target{models.Heavy: {sol}, models.Medium: {terra}, models.Light: {luna}},
+	tiers := map[models.Tier][]models.Target{models.Heavy: {sol}, models.Medium: {terra}, models.Light: {luna}}
+	board := capacity.New(capacity.Options{Tiers: tiers})
+	o := Options{Client: e, Board: board, Allowance: board, Tiers: tiers,
 		Model:  func(t models.Target) models.Model { return models.Model{Target: t, Tools: true, Short: t.Model} },
-		Policy: Auto, Floor: models.Light, After: 2, Attempts: 4, MaxWait: 30 * time.Second, FailbackAfter: 5 * time.Minute,
+		Policy: Auto, Floor: models.Light, After: 2, Attempts: 4, MaxWait: 30 * time.Second,
 		Now: time.Now, Random: func() float64 { return 0.5 }}
 	if change != nil {
 		change(&o)
@@ -118,7 +121,7 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 		{"a good reply needs one attempt", nil, nil, "sol(1/4) done", "", false},
 		{"capacity is retried with a growing delay", map[models.Target][]any{sol: {full, ""}}, nil, "sol(1/4) retry 1.5s sol(2/4) done", "", false},
 		{"after two failures the next tier serves", map[models.Target][]any{sol: {full}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
-		{"without switching it waits, then parks", map[models.Target][]any{sol: {full}}, func(o *Options) { o.Policy = Never }, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) retry 4.5s sol(4/4) park", full, true},
+		{"without switching it waits, then parks", map[models.Target][]any{sol: {full}}, func(o *Options) { o.Policy = Never }, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) park", full, true},
 		{"all full parks after four attempts", map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) retry 1.5s terra(4/4) park", full, true},
 		{"a stated delay is kept exactly", map[models.Target][]any{sol: {stated, ""}}, nil, "sol(1/4) retry 7s sol(2/4) done", "", false},
 		{"a delay that is too long switches", map[models.Target][]any{sol: {far}}, nil, "sol(1/4) switch →terra terra(2/4) done", "", false},
@@ -132,7 +135,7 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 		{"a broken stream is retried, then switched", map[models.Target][]any{sol: {models.KindStream}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
 		{"a gateway is asked again, never switched", map[models.Target][]any{sol: {models.KindGateway}}, nil, "sol(1/4) retry 1.5s sol(2/4) retry 1.5s sol(3/4) retry 1.5s sol(4/4) park", models.KindGateway, true},
 		{"the server's word against a retry is kept", map[models.Target][]any{sol: {&models.Fault{Kind: full, Retry: &no}}}, nil, "sol(1/4) stop", full, false},
-		{"a local model is no automatic refuge", map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) { o.Attempts = 8 }, "sol(1/8) retry 1.5s sol(2/8) switch →terra terra(3/8) retry 1.5s terra(4/8) retry 2.5s terra(5/8) retry 4.5s terra(6/8) retry 8.5s terra(7/8) retry 8.5s terra(8/8) park", full, true},
+		{"a local model is no automatic refuge", map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) { o.Attempts = 8 }, "sol(1/8) retry 1.5s sol(2/8) switch →terra terra(3/8) retry 1.5s terra(4/8) retry 2.5s terra(5/8) park", full, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -172,7 +175,7 @@ func TestTheLever(t *testing.T) {
 	}{
 		{"another tier during a wait changes the waiting request", map[models.Target][]any{sol: {full}}, func(l *Lever) { l.Choose(models.Medium) }, "sol(1/4) retry 1.5s →terra terra(1/4) done", false},
 		{"another tier while streaming begins again there", map[models.Target][]any{sol: {"hang"}}, func(l *Lever) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) done", false},
-		{"a chosen tier is not left by itself", map[models.Target][]any{sol: {"hang"}, terra: {full}}, func(l *Lever) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) retry 4.5s terra(4/4) park", true},
+		{"a chosen tier is not left by itself", map[models.Target][]any{sol: {"hang"}, terra: {full}}, func(l *Lever) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park", true},
 		{"the same tier does nothing", map[models.Target][]any{sol: {full, ""}}, func(l *Lever) { l.Choose(models.Heavy) }, "sol(1/4) retry 1.5s sol(2/4) done", false},
 		{"now ends the wait", map[models.Target][]any{sol: {full, ""}}, func(l *Lever) { l.Now() }, "sol(1/4) retry 1.5s sol(2/4) done", false},
 		{"park ends the wait", map[models.Target][]any{sol: {full}}, func(l *Lever) { l.Park() }, "sol(1/4) retry 1.5s", true},
@@ -300,7 +303,7 @@ func TestASwitchLastsUntilItIsTimeToGoBack(t *testing.T) {
 			l.Release()
 			time.Sleep(rest)
 		}
-		want := "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done | terra(1/4) done | sol(1/4) done"
+		want := "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done | terra(1/4) done | →sol sol(1/4) done"
 		if s := strings.Join(got, " | "); s != want {
 			t.Errorf("went\n%s, want\n%s", s, want)
 		}

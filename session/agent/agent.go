@@ -69,6 +69,10 @@ type Options struct {
 	Model   func(models.Target) models.Model
 	Root    string // the workspace, links resolved
 	Turn    int
+	Purpose models.Purpose // whose the requests are, for the record
+	Rung    bool           // the first request is a try of a parked turn by itself
+	Insist  bool           // the first request is a person's word
+	Limits  Limits
 	Unknown map[string]session.Effect // by call id: begun before a crash, outcome not recorded
 	Alone   bool                      // nobody watches: unknown outcomes are told to the model
 	Network time.Duration             // how long a lost connection is waited out; 0: as long as it takes
@@ -80,6 +84,7 @@ type Options struct {
 type turn struct {
 	Options
 	wrote  bool // this turn has changed something
+	spent  spent
 	repeat map[string]*repeat
 
 	mu sync.Mutex // guards repeat while calls run together
@@ -105,6 +110,9 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 				return *end
 			}
 			continue
+		}
+		if end := t.limit(ctx); end != nil {
+			return *end
 		}
 		done, err := t.ask(ctx)
 		if err != nil {
@@ -170,7 +178,9 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 		leftOut = left
 		return req, err
 	}
-	need := route.Need{Lever: t.Lever, Images: pictures(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), Network: t.Network}
+	need := route.Need{Lever: t.Lever, Images: pictures(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), Network: t.Network,
+		Purpose: t.Purpose, Rung: t.Rung, Insist: t.Insist}
+	t.spent.steps++
 	for chunk, err := range t.Router.Stream(ctx, need, build) {
 		if err != nil {
 			// What was said before a stop is kept as well.
@@ -246,9 +256,15 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 				Phase: models.AfterLastItem, Message: "the model ended its reply without a word", Hint: "try again, or choose another tier"}
 		}
 		model := r.t.Model(r.target)
+		r.t.Rung, r.t.Insist = false, false
+		r.t.spent.tokens += c.Usage.Input + c.Usage.Output
+		r.t.spent.cost += model.Cost(c.Usage)
 		return false, r.commit(ctx, session.ReplyEnded{Tier: r.tier, Target: r.target, Served: c.Served, RequestID: c.RequestID,
 			Usage: c.Usage, Cost: model.Cost(c.Usage), Window: model.Window, LeftOut: leftOut})
 	case models.AttemptFailed:
+		if c.Next == models.NextRetry || c.Next == models.NextSwitch {
+			r.t.spent.retries++
+		}
 		err := r.cut(ctx, &session.AttemptFailed{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target, Fault: c.Fault, Next: c.Next, Delay: c.Delay})
 		// After a choice of another tier as well: the next request must hold the
 		// results of what was finished. When parked they wait.
@@ -256,7 +272,7 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 	case models.Waiting:
 		log.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
 	case models.Switched:
-		return false, log.Append(ctx, session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault})
+		return false, log.Append(ctx, session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Back: c.Back, Hold: c.Hold})
 	default:
 		return false, fmt.Errorf("take reply: unexpected %T", chunk)
 	}

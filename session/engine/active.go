@@ -39,6 +39,8 @@ type active struct {
 	done    chan struct{}           // closed when it has ended
 	timer   *time.Timer             // of a parked turn
 	closed  bool                    // nothing is begun any more
+	rung    bool                    // the turn that begins is a try of the ladder
+	insist  bool                    // it is a person's word
 }
 
 func (a *active) session() session.Session {
@@ -181,7 +183,7 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 
 // build makes the request for one target.
 func (a *active) build(m models.Model, items []models.Item) (models.Request, int, error) {
-	req, account, err := window.Fit(m, a.e.o.Limits, a.e.o.Counter, a.brief().Instructions, a.tools.Specs(), items)
+	req, account, err := window.Fit(m, a.e.o.Window, a.e.o.Counter, a.brief().Instructions, a.tools.Specs(), items)
 	req.CacheKey, req.Effort = string(a.id), a.e.o.Effort
 	return req, account.LeftOut + account.Masked, err
 }
@@ -194,10 +196,12 @@ func (a *active) begin(ctx context.Context, event session.Event) error {
 	if a.cancel != nil {
 		return ErrBusy
 	}
-	if err := a.review(ctx); err != nil {
-		return err
+	err := a.review(ctx)
+	if err == nil {
+		err = a.append(ctx, event)
 	}
-	if err := a.append(ctx, event); err != nil {
+	if err != nil {
+		a.rung, a.insist = false, false
 		return err
 	}
 	a.launch()
@@ -224,8 +228,10 @@ func (a *active) launch() {
 	}
 	o := agent.Options{
 		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Model: a.e.o.Model, Root: a.root,
-		Turn: a.head.Turn, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
+		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn},
+		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
+	a.rung, a.insist = false, false
 	done := a.done
 	a.e.work.Go(func() {
 		select {

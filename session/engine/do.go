@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"belay/models"
 	"belay/session"
 	"belay/session/agent"
 )
@@ -19,6 +20,11 @@ var (
 
 // Do carries a command out. What follows from it comes as events.
 func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error {
+	if c, ok := c.(session.SetAside); ok {
+		e.o.Board.SetAside(ctx, c.Target, c.Aside)
+		e.feed.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
+		return nil
+	}
 	a := e.active(id)
 	if a == nil {
 		return e.file(ctx, id, c)
@@ -68,23 +74,29 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 	case session.Stop:
 		return a.stop(ctx)
 	case session.Resume:
-		return a.resume(ctx, "by the user")
+		return a.retry(ctx)
 	case session.Drop:
 		return a.drop(ctx)
 	case session.TryNow:
 		if a.cancel == nil && a.head.Status == session.Parked {
-			return a.resume(ctx, "by the user")
+			return a.retry(ctx)
 		}
 		a.lever.Now()
 	case session.Park:
 		a.lever.Park()
 	case session.ChooseTier:
-		if c.Tier != a.head.Tier {
+		if c.Tier != a.head.Tier || a.head.Pin != (models.Target{}) {
 			if err := a.append(ctx, session.TierChosen(c)); err != nil {
 				return err
 			}
 		}
 		a.lever.Choose(c.Tier)
+	case session.Pin:
+		err := a.append(ctx, session.Pinned(c))
+		if err == nil {
+			a.lever.Pin(c.Target)
+		}
+		return err
 	case session.ChooseMode:
 		return a.append(ctx, session.ModeChosen(c))
 	case session.AnswerCall:
@@ -140,6 +152,14 @@ func (a *active) halt(ctx context.Context) error {
 		a.timer = nil
 	}
 	return err
+}
+
+// retry is resume by the user: before the turn's own time it is their word,
+// which also a resting target hears; at that time it is a try of the ladder.
+func (a *active) retry(ctx context.Context) error {
+	due := a.head.Status == session.Parked && !a.head.Retry.IsZero() && !a.e.o.Now().Before(a.head.Retry)
+	a.rung, a.insist = due, !due
+	return a.resume(ctx, "by the user")
 }
 
 // resume goes on with the last turn. a.mu is held.

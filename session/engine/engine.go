@@ -17,6 +17,7 @@ import (
 	"belay/context/briefing"
 	"belay/context/window"
 	"belay/models"
+	"belay/models/capacity"
 	"belay/models/route"
 	"belay/session"
 	"belay/session/agent"
@@ -30,7 +31,7 @@ type Options struct {
 	Router   *route.Router
 	Model    func(models.Target) models.Model
 	Counter  window.Counter
-	Limits   window.Limits
+	Window   window.Limits
 	Tools    func(root string) (*tools.Set, error)
 	Briefing func(ctx context.Context, root string) briefing.Briefing
 
@@ -41,6 +42,10 @@ type Options struct {
 	Effort string       // reasoning effort for every request; empty: the provider's
 
 	Ladder []time.Duration // rests between the tries of a parked turn
+	Random func() float64  // uniform in [0, 1), spreads the rests by a tenth; nil: exact
+	Board  *capacity.Board // what is known of all targets
+	Watch  time.Duration   // how often other belays' changes are looked for; 0: never
+	Limits agent.Limits    // of a task
 	// Network is how long a lost connection is waited out; 0: as long as it takes.
 	Network time.Duration
 
@@ -56,7 +61,8 @@ type Engine struct {
 	mu      sync.Mutex
 	open    map[session.ID]*active
 	closing bool
-	work    sync.WaitGroup // turns and timers
+	watch   context.CancelFunc
+	work    sync.WaitGroup // turns and watchers
 }
 
 // New returns an engine. It does nothing until a session is started or opened.
@@ -102,8 +108,34 @@ func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (sessio
 		return session.Session{}, errors.Join(fmt.Errorf("open session %s: %w", id, err), lease.Release())
 	}
 	e.open[id] = a
+	e.look()
 	a.settle()
 	return a.session(), nil
+}
+
+// look begins to notice what other belays write, once: targets that they found
+// full or free are so for this one too. e.mu is held.
+func (e *Engine) look() {
+	if e.watch != nil || e.o.Watch <= 0 || e.o.Board == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	e.watch = cancel
+	e.work.Go(func() {
+		ticker := time.NewTicker(e.o.Watch)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if changed, err := e.o.Store.Changed(ctx); err == nil && changed {
+				e.o.Board.Refresh(ctx)
+				e.feed.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
+			}
+		}
+	})
 }
 
 // load reads what the engine needs of a session.
@@ -122,6 +154,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	}
 	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier),
 		answers: map[string]chan session.Answer{}}
+	a.lever.Pin(head.Pin)
 	if a.grants, err = e.o.Store.Grants(ctx, head.Project); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
@@ -268,6 +301,9 @@ func (e *Engine) Close() error {
 	e.closing = true
 	open := e.open
 	e.open = map[session.ID]*active{}
+	if e.watch != nil {
+		e.watch()
+	}
 	e.mu.Unlock()
 	for _, a := range open {
 		a.close()

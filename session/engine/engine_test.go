@@ -18,6 +18,7 @@ import (
 	"belay/context/tokens"
 	"belay/context/window"
 	"belay/models"
+	"belay/models/capacity"
 	"belay/models/openai"
 	"belay/models/rehearsal"
 	"belay/models/route"
@@ -37,11 +38,12 @@ type rig struct {
 	alone   bool
 	mode    session.Mode
 
-	mu    sync.Mutex
-	heard []session.Record
-	quit  context.CancelFunc
-	done  chan struct{}
-	store *store.Store
+	mu       sync.Mutex
+	heard    []session.Record
+	attempts []models.Attempt
+	quit     context.CancelFunc
+	done     chan struct{}
+	store    *store.Store
 }
 
 func newRig(t *testing.T, script string) *rig {
@@ -72,15 +74,21 @@ func (r *rig) start() {
 	}
 	client := openai.New(openai.Options{Providers: []models.Provider{{Name: "p", BaseURL: "http://rehearsal/v1", API: r.api, Key: "k", KeyEnv: "KEY"}},
 		HTTP: &http.Client{Transport: r.server}, Version: "test"})
-	router := route.New(route.Options{Client: client, Model: model, Policy: route.Auto, Floor: models.Light, After: 2, Attempts: 4, MaxWait: 30 * time.Second,
-		FailbackAfter: 5 * time.Minute, Now: time.Now, Random: func() float64 { return 0.5 },
-		Tiers: map[models.Tier][]models.Target{models.Heavy: {{Provider: "p", Model: "sol"}}, models.Medium: {{Provider: "p", Model: "terra"}}, models.Light: {{Provider: "p", Model: "luna"}}}})
+	tiers := map[models.Tier][]models.Target{models.Heavy: {{Provider: "p", Model: "sol"}}, models.Medium: {{Provider: "p", Model: "terra"}}, models.Light: {{Provider: "p", Model: "luna"}}}
+	board := capacity.New(capacity.Options{Shared: st, Tiers: tiers, Owner: newID()})
+	router := route.New(route.Options{Client: client, Board: board, Allowance: board, Tiers: tiers, Model: model, Policy: route.Auto, Floor: models.Light,
+		After: 2, Attempts: 4, MaxWait: 30 * time.Second, Now: time.Now, Random: func() float64 { return 0.5 },
+		Record: func(_ context.Context, a models.Attempt) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.attempts = append(r.attempts, a)
+		}})
 	r.store = st
-	r.Engine = New(Options{Store: st, Router: router, Model: model, Counter: tokens.New(), Limits: window.Limits{Reserve: 16000},
+	r.Engine = New(Options{Store: st, Router: router, Model: model, Counter: tokens.New(), Window: window.Limits{Reserve: 16000},
 		Tools:    func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
 		Briefing: func(context.Context, string) briefing.Briefing { return briefing.Briefing{Instructions: "be good"} },
 		Tier:     models.Heavy, Mode: r.mode, What: "test", Alone: r.alone,
-		Ladder: []time.Duration{30 * time.Second, 2 * time.Minute}, Now: time.Now, NewID: newID})
+		Ladder: []time.Duration{30 * time.Second, 2 * time.Minute}, Board: board, Now: time.Now, NewID: newID})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.quit, r.done = cancel, make(chan struct{})
 	done, eng := r.done, r.Engine

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"belay/models"
 	"belay/session"
 	"belay/session/tools"
 )
@@ -91,10 +92,20 @@ func (a *active) climb(end session.TurnEnded) session.TurnEnded {
 	if rung >= len(ladder) {
 		end.Outcome, end.Rung = session.OutcomeFailed, 0
 		end.Reason = "outage: no model has answered through all the tries; everything is kept"
+		if end.Fault != nil && a.e.o.Board != nil {
+			a.e.o.Board.SetOutage(context.Background(), end.Fault.Target, true)
+		}
 		return end
 	}
+	if end.Fault != nil && end.Fault.Kind == models.KindUsage && !end.Retry.IsZero() {
+		return end // once, exactly when the allowance returns, however far that is
+	}
 	end.Rung = rung + 1
-	if at := a.e.o.Now().Add(ladder[rung]); end.Retry.Before(at) {
+	rest := ladder[rung]
+	if a.e.o.Random != nil {
+		rest += time.Duration((a.e.o.Random() - 0.5) * 0.2 * float64(rest))
+	}
+	if at := a.e.o.Now().Add(rest); end.Retry.Before(at) {
 		end.Retry = at
 	}
 	return end
@@ -118,6 +129,7 @@ func (a *active) goOn(rest time.Duration) {
 			return
 		}
 		a.timer = nil
+		a.rung = true
 		if err := a.resume(context.Background(), "its time had come"); err != nil && !a.lost() {
 			a.show(session.Noted{Text: "the parked turn could not go on: " + err.Error()})
 			a.goOn(time.Minute)

@@ -324,7 +324,7 @@ func (found *salvage) restore(ctx context.Context, s *Store, report *Report, id 
 }
 
 // settle takes permissions and trust over if SQLite can still read all of
-// them. They are never dug out: an old copy may be one that was taken back.
+// them, and what it can read of the record of attempts. They are never dug out: an old copy may be one that was taken back.
 func settle(ctx context.Context, s *Store, kept string) error {
 	_, err := s.w.ExecContext(ctx, "ATTACH ? AS old", location(kept, "mode=ro"))
 	if err != nil {
@@ -334,6 +334,9 @@ func settle(ctx context.Context, s *Store, kept string) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO grants SELECT * FROM old.grants; INSERT INTO trust SELECT * FROM old.trust")
 		return err
 	})
+	// The record of attempts is worth keeping, but nothing depends on it; a
+	// database of version 1 has none.
+	_ = saveRecord(ctx, s)
 	_, detach := s.w.ExecContext(ctx, "DETACH old")
 	return errors.Join(err, detach, removeShared(kept))
 }

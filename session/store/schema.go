@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"path/filepath"
 )
 
 // application marks our files, so that another program's database is told from
@@ -65,6 +67,48 @@ var steps = []string{`
 		trusted INTEGER NOT NULL,
 		time    INTEGER NOT NULL
 	);`,
+	// 2: what is known of the models. Attempts are never changed, only deleted
+	// when they are old. Repair tells events, sessions and drafts by their
+	// number of columns (7, 8 and 2), so no other table may have as many.
+	`
+	CREATE TABLE capacity (
+		key     TEXT PRIMARY KEY,  -- as package capacity names it
+		value   BLOB NOT NULL,     -- its own
+		updated INTEGER NOT NULL
+	);
+	CREATE TABLE attempts (
+		id               INTEGER PRIMARY KEY,
+		request_id       TEXT NOT NULL,
+		project_id       TEXT NOT NULL,
+		team_id          TEXT NOT NULL,
+		environment      TEXT NOT NULL,
+		model            TEXT NOT NULL,
+		endpoint         TEXT NOT NULL,
+		stream           INTEGER NOT NULL,
+		input_tokens     INTEGER NOT NULL,
+		output_tokens    INTEGER NOT NULL,
+		concurrency      INTEGER NOT NULL,
+		retry_count      INTEGER NOT NULL,
+		fallback_model   TEXT NOT NULL,
+		status_code      INTEGER NOT NULL,
+		error_code       TEXT NOT NULL,
+		latency_ms       INTEGER NOT NULL,
+		created_at       INTEGER NOT NULL,
+		session          TEXT NOT NULL,
+		turn             INTEGER NOT NULL,
+		step             TEXT NOT NULL,
+		provider         TEXT NOT NULL,
+		tier             TEXT NOT NULL,
+		kind             TEXT NOT NULL, -- empty: it succeeded
+		phase            TEXT NOT NULL,
+		served_model     TEXT NOT NULL,
+		first_token_ms   INTEGER NOT NULL,
+		cached_tokens    INTEGER NOT NULL,
+		reasoning_tokens INTEGER NOT NULL,
+		cost             REAL NOT NULL,
+		delay_ms         INTEGER NOT NULL
+	);
+	CREATE INDEX attempts_created ON attempts (created_at);`,
 }
 
 // schema reads the version of a database of ours; 0 is an empty one.
@@ -113,6 +157,38 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// openOlder reads a database that an older belay wrote: brought up to date
+// where it lies, else as a copy. A command that only lists things is often the
+// first one after an update.
+func (s *Store) openOlder(ctx context.Context, older error) error {
+	path := s.path
+	if s.copied != "" {
+		path = filepath.Join(s.copied, File)
+	}
+	if s.copied != "" || update(ctx, path) != nil {
+		if s.copied == "" {
+			var err error
+			if path, err = s.copy(); err != nil {
+				return older
+			}
+		}
+		if err := update(ctx, path); err != nil {
+			return errors.Join(older, err)
+		}
+		return s.tryReading(ctx, path, "mode=rw")
+	}
+	return s.tryReading(ctx, path, "mode=ro")
+}
+
+func update(ctx context.Context, path string) error {
+	db, err := connect(path, "mode=rw&_txlock=immediate", pragmas("busy_timeout(5000)"))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	return errors.Join(migrate(ctx, db, steps), db.Close())
 }
 
 func newer(version int) error {

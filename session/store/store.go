@@ -31,7 +31,8 @@ type Options struct {
 
 	// ReadOnly opens for reading alone and creates nothing: for lists, showing
 	// and exporting, also from a folder that cannot be written to. A database
-	// that does not exist is read as an empty one.
+	// that does not exist is read as an empty one; an older one is brought up to
+	// date first, or a copy of it where that cannot be.
 	ReadOnly bool
 }
 
@@ -110,9 +111,18 @@ func (s *Store) openForWriting(ctx context.Context, dir string) error {
 	return nil
 }
 
-// openForReading tries ever humbler ways: beside running writers; a file at
-// rest in a folder that cannot be written to; a copy of both.
+// openForReading opens what there is, brought up to date when it is older.
 func (s *Store) openForReading(ctx context.Context) error {
+	err := s.openAsItIs(ctx)
+	if errors.Is(err, ErrOlder) {
+		return s.openOlder(ctx, err)
+	}
+	return err
+}
+
+// openAsItIs tries ever humbler ways: beside running writers; a file at rest in
+// a folder that cannot be written to; a copy of both.
+func (s *Store) openAsItIs(ctx context.Context) error {
 	f, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.openEmpty(ctx)
@@ -135,15 +145,24 @@ func (s *Store) openForReading(ctx context.Context) error {
 	if walErr != nil || wal.Size() == 0 {
 		return s.tryReading(ctx, s.path, "mode=ro&immutable=1")
 	}
-	s.copied, err = os.MkdirTemp("", "belay-read-*")
+	to, err := s.copy()
 	if err != nil {
 		return first
 	}
-	to := filepath.Join(s.copied, File)
-	if errors.Join(copyFile(s.path, to), copyFile(s.path+"-wal", to+"-wal")) != nil {
-		return first
-	}
 	return s.tryReading(ctx, to, "mode=rw")
+}
+
+// copy makes a copy of the database and its log, for reading.
+func (s *Store) copy() (string, error) {
+	var err error
+	if s.copied, err = os.MkdirTemp("", "belay-read-*"); err != nil {
+		return "", err
+	}
+	to := filepath.Join(s.copied, File)
+	if err := copyFile(s.path+"-wal", to+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return to, copyFile(s.path, to)
 }
 
 func (s *Store) tryReading(ctx context.Context, path, mode string) error {

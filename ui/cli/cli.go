@@ -131,7 +131,7 @@ Without a command it opens the full screen.`,
 	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model, your own script or the built-in one")
 	root.Flags().Lookup("rehearsal").NoOptDefVal = BuiltIn
 	d.modelFlags(root, &g)
-	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.config(&g), d.demo(), d.rehearse(), d.reaper())
+	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.models(&g), d.doctor(&g), d.stats(&g), d.config(&g), d.demo(), d.rehearse(), d.reaper())
 	for _, c := range append(root.Commands(), root) {
 		checkArgs(c)
 	}

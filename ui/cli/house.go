@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,9 +15,12 @@ import (
 	"belay/context/tokens"
 	"belay/context/window"
 	"belay/models"
+	"belay/models/capacity"
 	"belay/models/catalog"
+	"belay/models/ledger"
 	"belay/models/route"
 	"belay/session"
+	"belay/session/agent"
 	"belay/session/engine"
 	"belay/session/store"
 	"belay/session/tools"
@@ -116,6 +120,8 @@ type House struct {
 	Engine   *engine.Engine
 	Settings config.Settings
 	Catalog  *catalog.Catalog
+	Board    *capacity.Board
+	Router   *route.Router
 	Tools    func(root string) (*tools.Set, error)
 }
 
@@ -160,22 +166,37 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	// is built. Counts are estimates until then, and stay so if it fails.
 	warm := sync.OnceFunc(func() { go func() { _ = counter.Load() }() })
 	user, _ := config.Dir(os.Getenv)
-	router := route.New(routeOptions(settings, known, client))
+	board := capacity.New(capacity.Options{Shared: st, Tiers: tiers(settings), Owner: d.NewID(), Hold: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
+		Concurrency: func(provider string) int { return settings.Providers[provider].Concurrency },
+		Report: func(err error) {
+			fmt.Fprintf(d.Err, "belay: the state of the models is kept in memory only: %v\n", err)
+		}})
+	o := routeOptions(settings, known, client)
+	o.Board, o.Allowance = board, board
+	o.Record = func(ctx context.Context, a models.Attempt) {
+		a.Environment = c.What
+		// A record that cannot be written is no reason to stop the work; a disk
+		// that is full shows where it matters.
+		_ = st.Write(ctx, ledger.Attempt(a))
+	}
+	router := route.New(o)
 	newTools := func(root string) (*tools.Set, error) {
 		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: hide, Reaper: reaper(), NewID: d.NewID})
 	}
 	eng := engine.New(engine.Options{
 		Store: st, Router: router, Model: known.Model, Counter: counter,
-		Limits: window.Limits{Reserve: settings.Context.Reserve, Budget: settings.Context.Budget.Heavy},
+		Window: window.Limits{Reserve: settings.Context.Reserve, Budget: settings.Context.Budget.Heavy},
 		Tools:  newTools,
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
 			warm()
 			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
 		},
 		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), What: c.What, Alone: c.Alone,
-		Ladder: settings.Park.Ladder, Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
+		Ladder: settings.Park.Ladder, Random: mathrand.Float64, Board: board, Watch: time.Second,
+		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens},
+		Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
 	})
-	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Tools: newTools}, nil
+	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools}, nil
 }
 
 // mode is the approval mode of new sessions. Without a screen, file changes

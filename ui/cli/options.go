@@ -127,7 +127,11 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 			return p.Local
 		},
 		Policy: route.Policy(s.Switch.Policy), Floor: models.Tier(s.Switch.Floor), SwitchLocal: s.Switch.Local, After: s.Switch.After.Interactive,
-		Attempts: s.Retry.Attempts, MaxWait: s.Retry.MaxWait, FailbackAfter: s.Switch.FailbackAfter, Now: time.Now, Random: mathrand.Float64,
+		Endpoint: func(provider string) string {
+			p, _ := known.Provider(provider)
+			return p.BaseURL
+		},
+		Attempts: s.Retry.Attempts, MaxWait: s.Retry.MaxWait, Now: time.Now, Random: mathrand.Float64,
 	}
 	switch s.Retry.Profile {
 	case "switch-early":

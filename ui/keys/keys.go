@@ -51,6 +51,7 @@ const (
 	Reasoning  Action = "reasoning"
 	ThemeCycle Action = "theme"
 	Suspend    Action = "suspend"
+	Capacity   Action = "capacity"
 	Quit       Action = "quit"
 )
 
@@ -94,6 +95,7 @@ var Table = []Binding{
 	{New, []string{"ctrl+n"}, "ctrl+n", "new session", Anywhere, true},
 	{Previous, []string{"alt+left"}, "alt+←", "previous running session", Anywhere, true},
 	{Next, []string{"alt+right"}, "alt+→", "next running session", Anywhere, true},
+	{Capacity, []string{"f5"}, "F5", "capacity: how all models are doing", Anywhere, true},
 	{OpenCall, []string{"ctrl+o"}, "ctrl+o", "open a tool call; then ↑ ↓ choose another", Anywhere, true},
 	{Editor, []string{"ctrl+e"}, "ctrl+e", "edit the draft in $EDITOR", Anywhere, true},
 	{Prompts, []string{"ctrl+r"}, "ctrl+r", "search earlier prompts", Anywhere, true},

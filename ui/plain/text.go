@@ -107,7 +107,9 @@ func (p *Text) attempt(r session.Record) {
 		}
 		p.Tick()
 	case session.Switched:
-		if e.Fault == nil {
+		if e.Back {
+			p.event("⇄ %s → %s: back, its rest is over", e.From, e.To)
+		} else if e.Fault == nil {
 			p.event("⇄ %s → %s: your choice", e.From, e.To)
 		} else {
 			p.event("⇄ %s → %s: %s", e.From, e.To, theme.Kind(e.Fault))

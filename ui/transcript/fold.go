@@ -200,6 +200,8 @@ func (p *Pane) switched(r session.Record, e session.Switched) {
 	from, to := p.short(e.From), p.short(e.To)
 	text := fmt.Sprintf("%s → %s", from, to)
 	switch {
+	case e.Back:
+		text += ": back, its rest is over"
 	case e.Fault == nil:
 		text += ": your choice"
 	default:
@@ -209,6 +211,9 @@ func (p *Pane) switched(r session.Record, e session.Switched) {
 		}
 		if e.FromTier.Rank() >= 0 && e.FromTier.Rank() < e.ToTier.Rank() {
 			text += ", back when " + from + " answers again"
+			if e.Hold > 0 {
+				text += ", after " + theme.Clock(e.Hold.Round(time.Second)) + " at the earliest"
+			}
 		}
 	}
 	p.failures, p.target = 0, e.To

@@ -1,0 +1,156 @@
+package capacity
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"belay/models"
+)
+
+const (
+	samples = 31  // times to the first token that are kept
+	lowAt   = 0.5 // below it a target is tried last in its tier
+	backAt  = 0.7 // above it, it is back
+
+	// faith is the number of successes every target is credited with. Without
+	// it one failure would be a share of 0, and a target that is not asked any
+	// more would keep a bad share for ever instead of being forgiven in time.
+	faith = 2
+)
+
+// share is the share of successes, recent ones counting more.
+func (c *circuit) share(now time.Time) float64 {
+	fade := fade(now, c.Weighed)
+	return (c.Good*fade + faith) / (c.All*fade + faith)
+}
+
+// health is the share of successes, lowered for a target that is slower to
+// begin than the others of its tier.
+func (c *circuit) health(now time.Time, own, tier time.Duration) float64 {
+	h := c.share(now)
+	if own > 0 && tier > 0 {
+		h *= min(1, float64(tier)/float64(own))
+	}
+	return h
+}
+
+// judge tells whether a target is tried last, given that it was or was not.
+func judge(was bool, health float64) bool {
+	if was {
+		return health <= backAt
+	}
+	return health < lowAt
+}
+
+func median(ms []int64) time.Duration {
+	if len(ms) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(ms))
+	return time.Duration(s[(len(s)-1)/2]+s[len(s)/2]) * time.Millisecond / 2
+}
+
+// pace is the median of what the targets of a tier take to their first token.
+func (b *Board) pace(tier []models.Target) time.Duration {
+	var buffer [8]int64
+	list := buffer[:0]
+	for _, t := range tier {
+		if first := b.entry(id{t}).first; first > 0 {
+			list = append(list, first.Milliseconds())
+		}
+	}
+	return median(list)
+}
+
+// tierOf is the first tier that a target is in, or nil.
+func (b *Board) tierOf(t models.Target) []models.Target {
+	for _, tier := range models.Tiers() {
+		if slices.Contains(b.o.Tiers[tier], t) {
+			return b.o.Tiers[tier]
+		}
+	}
+	return nil
+}
+
+// The order in which the targets of a tier are asked.
+const (
+	first = iota
+	unhealthy
+	resting
+	unusable
+	aside
+)
+
+// Order returns a tier's targets, the one to ask first in front: those that
+// can be asked, in the order of the settings; the unhealthy ones; those that
+// rest, the first to be rested in front; the unusable; and those that the user
+// set aside. It does not change its argument.
+func (b *Board) Order(tier []models.Target) []models.Target {
+	type place struct {
+		models.Target
+		class int
+		until time.Time
+	}
+	now := b.clock.read()
+	var buffer [8]place
+	places := buffer[:0]
+	pace := b.pace(tier)
+	for _, t := range tier {
+		e := b.entry(id{t})
+		c := b.condition(t, e, now)
+		p := place{Target: t}
+		switch c.State {
+		case models.Aside:
+			p.class = aside
+		case models.Out:
+			p.class, p.until = unusable, c.Until
+		case models.Resting:
+			p.class, p.until = resting, c.Until
+		default:
+			if judge(e.Target.Low, e.Target.health(now.wall, e.first, pace)) {
+				p.class = unhealthy
+			}
+		}
+		places = append(places, p)
+	}
+	slices.SortStableFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), a.until.Compare(b.until))
+	})
+	list := make([]models.Target, len(places))
+	for i, p := range places {
+		list[i] = p.Target
+	}
+	return list
+}
+
+// Status is everything that is known of a target, for a person to see.
+type Status struct {
+	models.Condition
+	Tried      bool          // this or another belay has asked it before
+	Streak     int           // capacity failures in a row
+	Since      time.Time     // the first of them
+	Outage     time.Time     // since when it is taken to be down; zero: it is not
+	Hold       time.Time     // until when requests that left it do not come back; zero: they may
+	Share      float64       // of successes, 0 to 1
+	Health     float64       // 0 to 1
+	Unhealthy  bool          // tried last in its tier
+	FirstToken time.Duration // median time to the first token; 0: unknown
+}
+
+// Status describes a target.
+func (b *Board) Status(t models.Target) Status {
+	now := b.clock.read()
+	e := b.entry(id{t})
+	c := &e.Target
+	s := Status{
+		Condition: b.condition(t, e, now), Tried: !c.Weighed.IsZero(), Streak: c.Streak, Since: c.Since, Outage: c.Outage,
+		Hold: e.hold.at(now), Share: c.share(now.wall), Health: c.health(now.wall, e.first, b.pace(b.tierOf(t))), FirstToken: e.first,
+	}
+	s.Unhealthy = judge(c.Low, s.Health)
+	// Nobody looked while the computer slept.
+	if woke := b.clock.woke.Load(); woke != 0 && !c.Outage.IsZero() && c.Outage.UnixNano() < woke {
+		s.Outage = time.Time{}
+	}
+	return s
+}

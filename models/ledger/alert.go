@@ -1,0 +1,182 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"belay/models"
+)
+
+// AlertKind tells alerts apart.
+type AlertKind string
+
+// The kinds of alerts.
+const (
+	AlertShare AlertKind = "capacity share" // too many attempts found no capacity
+	AlertJump  AlertKind = "jump"           // many more than in the week before
+	AlertHours AlertKind = "busy hours"     // a target fails in certain hours
+	AlertExtra AlertKind = "retry cost"     // retries and fallbacks cost out of line
+)
+
+// Alert is something in the record that a person should hear of.
+type Alert struct {
+	Kind   AlertKind     `json:"kind"`
+	Target models.Target `json:"target,omitzero"` // zero: it is about all of them
+	Now    float64       `json:"now"`             // the share that is too high
+	Before float64       `json:"before"`          // what it is compared with
+	Hours  []int         `json:"hours,omitempty"` // of the day, local
+}
+
+// Key is the same for the same trouble, so that a person hears of it once.
+func (a Alert) Key() string { return string(a.Kind) + " " + a.Target.String() }
+
+// String says what was seen, in a sentence for people.
+func (a Alert) String() string {
+	switch a.Kind {
+	case AlertShare:
+		return fmt.Sprintf("%s had no room for %s of the requests of the last hour", a.Target, percent(a.Now))
+	case AlertJump:
+		return fmt.Sprintf("%s had no room for %s of the requests of the last day, %s in the week before: look at the order of the models, the quota, and what sends more than usual",
+			a.Target, percent(a.Now), percent(a.Before))
+	case AlertHours:
+		return fmt.Sprintf("%s has no room for %s of the requests at %s, %s at other times: plan heavy work around it", a.Target, percent(a.Now), hourNames(a.Hours), percent(a.Before))
+	case AlertExtra:
+		return fmt.Sprintf("retries and fallbacks are %s of the cost of the last day, %s in the week before", percent(a.Now), percent(a.Before))
+	}
+	return string(a.Kind)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", share*100) }
+
+// hourNames joins neighbouring hours: 14–17 h.
+func hourNames(hours []int) string {
+	var names []string
+	for i := 0; i < len(hours); {
+		j := i
+		for j+1 < len(hours) && hours[j+1] == hours[j]+1 {
+			j++
+		}
+		names = append(names, fmt.Sprintf("%d–%d h", hours[i], hours[j]+1))
+		i = j + 1
+	}
+	return strings.Join(names, ", ")
+}
+
+// Limits are from when on alerts are given. Zero fields take the defaults.
+type Limits struct {
+	Share float64 // of attempts in an hour that found no capacity; 0: 0.2
+	Extra float64 // of retries and fallbacks in a day's cost; 0: 0.25
+	Least int     // attempts below which nothing is said; 0: 20
+}
+
+// What is out of line.
+const (
+	jumpTimes = 5   // a jump is to five times the share of the week before
+	jumpRise  = 0.1 // and ten points more: from 2 % to 15 %
+	hourTimes = 3   // busy hours fail three times as often as the others
+	extraRise = 2   // retries cost twice as much as in the week before
+)
+
+// Alerts looks through the record for what a person should hear of. It should
+// hold the last eight days or more.
+func Alerts(list []Attempt, now time.Time, loc *time.Location, l Limits) []Alert {
+	if l.Share <= 0 {
+		l.Share = 0.2
+	}
+	if l.Extra <= 0 {
+		l.Extra = 0.25
+	}
+	if l.Least <= 0 {
+		l.Least = 20
+	}
+	hour, day, week := now.Add(-time.Hour), now.AddDate(0, 0, -1), now.AddDate(0, 0, -8)
+	type counts struct{ hour, day, week Hour }
+	targets := map[models.Target]*counts{}
+	var order []models.Target
+	for i := range list {
+		a := &list[i]
+		if !a.Told() || a.CreatedAt.Before(week) {
+			continue
+		}
+		c := targets[a.Target()]
+		if c == nil {
+			c = &counts{}
+			targets[a.Target()] = c
+			order = append(order, a.Target())
+		}
+		full := 0
+		if a.Kind == models.KindCapacity {
+			full = 1
+		}
+		add := func(h *Hour) { h.Attempts, h.Capacity = h.Attempts+1, h.Capacity+full }
+		if a.CreatedAt.Before(day) {
+			add(&c.week)
+			continue
+		}
+		add(&c.day)
+		if !a.CreatedAt.Before(hour) {
+			add(&c.hour)
+		}
+	}
+	var found []Alert
+	for _, t := range order {
+		c := targets[t]
+		if c.hour.Attempts >= l.Least && c.hour.Share() >= l.Share {
+			found = append(found, Alert{Kind: AlertShare, Target: t, Now: c.hour.Share()})
+		}
+		now, before := c.day.Share(), c.week.Share()
+		if c.day.Attempts >= l.Least && c.week.Attempts >= l.Least && now >= jumpTimes*before && now-before >= jumpRise {
+			found = append(found, Alert{Kind: AlertJump, Target: t, Now: now, Before: before})
+		}
+	}
+	found = append(found, busyHours(list, now, loc, l.Least)...)
+	return append(found, extra(list, week, day, l)...)
+}
+
+// busyHours finds targets that fail in certain hours of the day.
+func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []Alert {
+	var found []Alert
+	for _, w := range Weeks(list, loc, now)[1:] {
+		if !w.Enough {
+			continue
+		}
+		clock := w.Clock()
+		var all, busy Hour
+		var hours []int
+		for _, h := range clock {
+			all.Attempts, all.Capacity = all.Attempts+h.Attempts, all.Capacity+h.Capacity
+		}
+		for n, h := range clock {
+			rest := Hour{all.Attempts - h.Attempts, all.Capacity - h.Capacity}
+			if h.Attempts >= least && h.Share() >= jumpRise && h.Share() >= hourTimes*rest.Share() {
+				hours = append(hours, n)
+				busy.Attempts, busy.Capacity = busy.Attempts+h.Attempts, busy.Capacity+h.Capacity
+			}
+		}
+		if len(hours) > 0 {
+			rest := Hour{all.Attempts - busy.Attempts, all.Capacity - busy.Capacity}
+			found = append(found, Alert{Kind: AlertHours, Target: w.Target, Now: busy.Share(), Before: rest.Share(), Hours: hours})
+		}
+	}
+	return found
+}
+
+// extra compares what retries and fallbacks cost in the last day with the week
+// before.
+func extra(list []Attempt, week, day time.Time, l Limits) []Alert {
+	at := func(t time.Time) int {
+		i, _ := slices.BinarySearchFunc(list, t, func(a Attempt, t time.Time) int { return a.CreatedAt.Compare(t) })
+		return i
+	}
+	from, middle := at(week), at(day)
+	if len(list)-middle < l.Least {
+		return nil
+	}
+	now, before := CostOfSuccess(list[middle:]).Extra(), CostOfSuccess(list[from:middle]).Extra()
+	if now < l.Extra || now < extraRise*before {
+		return nil
+	}
+	return []Alert{{Kind: AlertExtra, Now: now, Before: before}}
+}

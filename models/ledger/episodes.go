@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"belay/models"
+)
+
+const (
+	// calm is how long after a success no request may fail for want of capacity
+	// before an episode is over: targets that are nearly full flicker.
+	calm = 5 * time.Minute
+	// silence is after which two failures belong to two episodes, since nobody
+	// asked in between.
+	silence = time.Hour
+)
+
+// Episode is a time in which a target had no capacity.
+type Episode struct {
+	Target   models.Target `json:"target"`
+	Begin    time.Time     `json:"begin"` // the first failure
+	End      time.Time     `json:"end"`   // the success that ended it; the last failure if it is not over, or nobody asked again
+	Peak     int           `json:"peak"`  // the most failures in a row
+	Failures int           `json:"failures"`
+	Over     bool          `json:"over"`
+}
+
+// Length is how long the episode lasted, as far as it was seen.
+func (e Episode) Length() time.Duration { return e.End.Sub(e.Begin) }
+
+// Episodes finds the times without capacity, the first in front. Failures of
+// other kinds neither begin nor end one.
+func Episodes(list []Attempt, now time.Time) []Episode {
+	type open struct {
+		Episode
+		streak int
+		well   time.Time // a success after the last failure
+		last   time.Time // failure
+	}
+	var done []Episode
+	running := map[models.Target]*open{}
+	end := func(o *open) {
+		o.Over = true
+		if o.End = o.last; !o.well.IsZero() {
+			o.End = o.well
+		}
+		done = append(done, o.Episode)
+		delete(running, o.Target)
+	}
+	over := func(o *open, at time.Time) bool {
+		return !o.well.IsZero() && at.Sub(o.well) > calm || at.Sub(o.last) > silence
+	}
+	for i := range list {
+		a := &list[i]
+		if !a.OK() && a.Kind != models.KindCapacity {
+			continue
+		}
+		t := a.Target()
+		o := running[t]
+		if o != nil && over(o, a.CreatedAt) {
+			end(o)
+			o = nil
+		}
+		switch {
+		case a.OK() && o == nil:
+		case a.OK():
+			o.streak = 0
+			if o.well.IsZero() {
+				o.well = a.Ended()
+			}
+		case o == nil:
+			running[t] = &open{Episode: Episode{Target: t, Begin: a.CreatedAt, Peak: 1, Failures: 1}, streak: 1, last: a.Ended()}
+		default:
+			o.streak++
+			o.Failures++
+			o.Peak, o.last, o.well = max(o.Peak, o.streak), a.Ended(), time.Time{}
+		}
+	}
+	for _, o := range running {
+		if over(o, now) {
+			end(o)
+			continue
+		}
+		o.End = latest(o.last, o.well)
+		done = append(done, o.Episode)
+	}
+	slices.SortFunc(done, func(a, b Episode) int {
+		return cmp.Or(a.Begin.Compare(b.Begin), cmp.Compare(a.Target.String(), b.Target.String()))
+	})
+	return done
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Lengths gives the longest of some episodes and their median.
+func Lengths(list []Episode) (longest, middle time.Duration) {
+	if len(list) == 0 {
+		return 0, 0
+	}
+	lengths := make([]time.Duration, len(list))
+	for i, e := range list {
+		lengths[i] = e.Length()
+	}
+	slices.Sort(lengths)
+	return lengths[len(lengths)-1], quantile(lengths, 0.5)
+}
+
+// quantile is the value below which a share of sorted values lies; between two
+// values it is the mean weighted by nearness.
+func quantile[T ~int64](sorted []T, share float64) T {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := share * float64(len(sorted)-1)
+	low := int(at)
+	high := min(low+1, len(sorted)-1)
+	return sorted[low] + T((at-float64(low))*float64(sorted[high]-sorted[low]))
+}

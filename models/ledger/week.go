@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"belay/models"
+)
+
+// Hour counts the attempts that began in one hour.
+type Hour struct {
+	Attempts int `json:"attempts"` // that tell something about the target
+	Capacity int `json:"capacity"` // of them, those that found no capacity
+}
+
+// Share is the share of attempts that found no capacity.
+func (h Hour) Share() float64 { return share(h.Capacity, h.Attempts) }
+
+func share(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// Week is when a target has no capacity, from this record alone: nobody else's
+// peak hours are assumed.
+type Week struct {
+	Target models.Target `json:"target,omitzero"` // zero: all of them together
+	Hours  [7][24]Hour   `json:"hours"`           // Monday first, in local time
+	Since  time.Time     `json:"since"`           // the first attempt
+	Enough bool          `json:"enough"`          // a whole week has been seen; until then hours say little
+}
+
+// Slot is one hour of the week.
+type Slot struct {
+	Day  time.Weekday `json:"day"`
+	Hour int          `json:"hour"`
+	In   Hour         `json:"in"`
+}
+
+// Weeks makes the map of weekday and hour: of all targets together, then of
+// each, the most asked first.
+func Weeks(list []Attempt, loc *time.Location, now time.Time) []Week {
+	all := &Week{}
+	each := map[models.Target]*Week{}
+	counts := map[models.Target]int{}
+	for i := range list {
+		a := &list[i]
+		if !a.Told() {
+			continue
+		}
+		t := a.Target()
+		w := each[t]
+		if w == nil {
+			w = &Week{Target: t, Since: a.CreatedAt}
+			each[t] = w
+		}
+		if all.Since.IsZero() {
+			all.Since = a.CreatedAt
+		}
+		counts[t]++
+		at := a.CreatedAt.In(loc)
+		day, hour := (int(at.Weekday())+6)%7, at.Hour()
+		for _, w := range []*Week{all, w} {
+			w.Hours[day][hour].Attempts++
+			if a.Kind == models.KindCapacity {
+				w.Hours[day][hour].Capacity++
+			}
+		}
+	}
+	weeks := make([]Week, 0, len(each)+1)
+	for _, w := range each {
+		weeks = append(weeks, *w)
+	}
+	slices.SortFunc(weeks, func(a, b Week) int {
+		return cmp.Or(cmp.Compare(counts[b.Target], counts[a.Target]), cmp.Compare(a.Target.String(), b.Target.String()))
+	})
+	weeks = slices.Insert(weeks, 0, *all)
+	for i := range weeks {
+		w := &weeks[i]
+		w.Enough = !w.Since.IsZero() && now.Sub(w.Since) >= 7*24*time.Hour
+	}
+	return weeks
+}
+
+// Any reports whether any attempt found no capacity.
+func (w *Week) Any() bool {
+	for _, h := range w.Clock() {
+		if h.Capacity > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Worst gives the hours in which most attempts found no capacity, at most n and
+// only such as had any, with five attempts or more.
+func (w *Week) Worst(n int) []Slot {
+	var list []Slot
+	for day := range w.Hours {
+		for hour, h := range w.Hours[day] {
+			if h.Attempts >= 5 && h.Capacity > 0 {
+				list = append(list, Slot{time.Weekday((day + 1) % 7), hour, h})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Slot) int {
+		return cmp.Or(cmp.Compare(b.In.Share(), a.In.Share()), cmp.Compare(b.In.Capacity, a.In.Capacity))
+	})
+	return list[:min(n, len(list))]
+}
+
+// Clock adds the week up to the 24 hours of a day.
+func (w *Week) Clock() [24]Hour {
+	var hours [24]Hour
+	for day := range w.Hours {
+		for hour, h := range w.Hours[day] {
+			hours[hour].Attempts += h.Attempts
+			hours[hour].Capacity += h.Capacity
+		}
+	}
+	return hours
+}

@@ -1,0 +1,180 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"belay/models"
+)
+
+func TestARungTriesEveryTargetOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := models.KindCapacity
+		e := &endpoint{script: map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}}
+		began := time.Now()
+		got, err := play(t.Context(), router(e, nil), Need{Lever: NewLever(models.Heavy), Rung: true})
+		var p *Parked
+		if want := "sol(1/3) switch →terra terra(2/3) switch →luna luna(3/3) park"; got != want || !errors.As(err, &p) || p.Fault.Target != sol {
+			t.Errorf("went %s (%v), want %s", got, err, want)
+		}
+		if time.Since(began) != 0 {
+			t.Errorf("took %v, want no wait", time.Since(began))
+		}
+	})
+}
+
+func TestATargetThatRestsIsNotAsked(t *testing.T) {
+	full := models.KindCapacity
+	open := func(e *endpoint, r *Router) {
+		for range 3 {
+			r.o.Board.Failed(t.Context(), sol, &models.Fault{Kind: full})
+		}
+	}
+	t.Run("the next one serves, and that is said", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e := &endpoint{}
+			r := router(e, nil)
+			open(e, r)
+			got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+			if want := "→terra terra(1/4) done"; got != want || err != nil {
+				t.Errorf("went %s (%v), want %s", got, err, want)
+			}
+		})
+	})
+	t.Run("without switching it is waited for", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e := &endpoint{}
+			r := router(e, func(o *Options) { o.Policy = Never })
+			open(e, r)
+			got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+			if want := "30s sol(1/4) done"; got != want || err != nil {
+				t.Errorf("went %s (%v), want %s", got, err, want)
+			}
+		})
+	})
+	t.Run("a person's word asks it nevertheless", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e := &endpoint{}
+			r := router(e, nil)
+			open(e, r)
+			if got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy), Insist: true}); got != "sol(1/4) done" || err != nil {
+				t.Errorf("went %s (%v)", got, err)
+			}
+		})
+	})
+}
+
+func TestTenSessionsStayWithinTheRetryBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := models.KindCapacity
+		e := &endpoint{script: map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}}
+		r := router(e, func(o *Options) { o.Local = func(t models.Target) bool { return t == luna } })
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				_, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+				var p *Parked
+				if !errors.As(err, &p) {
+					t.Errorf("ended with %v, want parked", err)
+				}
+			})
+		}
+		wg.Wait()
+		// Ten first requests, and at most ten automatic retries and the switches
+		// that the open circuits still allow.
+		if n := len(e.asked); n > 30 {
+			t.Errorf("%d requests: %v", n, e.asked)
+		}
+	})
+}
+
+func TestWhenAllFailAlikeTheDoctorIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := models.KindServer
+		e := &endpoint{script: map[models.Target][]any{sol: {broken}, terra: {broken}, luna: {broken}}}
+		_, err := play(t.Context(), router(e, nil), Need{Lever: NewLever(models.Heavy), Rung: true})
+		var f *models.Fault
+		if !errors.As(err, &f) || !strings.Contains(f.Hint, "belay doctor") {
+			t.Errorf("ended with %v, hint %q", err, f.Hint)
+		}
+	})
+}
+
+func TestARequestThatIsTooLongIsShortenedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{script: map[models.Target][]any{sol: {models.KindSize, ""}}}
+		r := router(e, func(o *Options) {
+			o.Model = func(t models.Target) models.Model { return models.Model{Target: t, Tools: true, Window: 1000} }
+		})
+		var windows []string
+		for chunk, err := range r.Stream(t.Context(), Need{Lever: NewLever(models.Heavy)}, func(m models.Model) (models.Request, error) {
+			windows = append(windows, fmt.Sprint(m.Window))
+			return models.Request{}, nil
+		}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = chunk
+		}
+		if got := strings.Join(windows, " "); got != "1000 600" {
+			t.Errorf("built for windows %s, want 1000 600", got)
+		}
+	})
+}
+
+func TestEveryAttemptIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{script: map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Status: 503, Code: "server_is_overloaded", RequestID: "r1"}}}}
+		var rows []models.Attempt
+		r := router(e, func(o *Options) {
+			o.Record = func(_ context.Context, a models.Attempt) { rows = append(rows, a) }
+			o.Endpoint = func(string) string { return "api.example" }
+		})
+		need := Need{Lever: NewLever(models.Heavy), Purpose: models.Purpose{Session: "s1", Project: "/p", Turn: 3}}
+		if _, err := play(t.Context(), r, need); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range rows {
+			got = append(got, fmt.Sprintf("%s retry %d kind %q status %d code %q then %q after %dms", a.Model, a.RetryCount, a.Kind, a.StatusCode, a.ErrorCode, a.FallbackModel, a.DelayMS))
+			if a.Session != "s1" || a.ProjectID != "/p" || a.Turn != 3 || a.Endpoint != "api.example" || a.Concurrency != 1 || a.CreatedAt.IsZero() {
+				t.Errorf("row %+v", a)
+			}
+		}
+		want := []string{
+			`sol retry 0 kind "capacity" status 503 code "server_is_overloaded" then "" after 0ms`,
+			`sol retry 1 kind "capacity" status 503 code "server_is_overloaded" then "openai/terra" after 1500ms`,
+			`terra retry 2 kind "" status 200 code "" then "" after 0ms`,
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if len(rows) != len(e.asked) {
+			t.Errorf("%d rows for %d requests", len(rows), len(e.asked))
+		}
+	})
+}
+
+func TestAPinnedTargetIsTheOnlyOneAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{script: map[models.Target][]any{terra: {models.KindCapacity}}}
+		l := NewLever(models.Heavy)
+		l.Pin(terra)
+		got, err := play(t.Context(), router(e, nil), Need{Lever: l})
+		var p *Parked
+		if want := "terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park"; got != want || !errors.As(err, &p) {
+			t.Errorf("went %s (%v), want %s", got, err, want)
+		}
+		l.Release()
+		l.Choose(models.Heavy)
+		if got, err := play(t.Context(), router(e, nil), Need{Lever: l}); got != "sol(1/4) done" || err != nil {
+			t.Errorf("after a tier key it went %s (%v)", got, err)
+		}
+	})
+}

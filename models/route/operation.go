@@ -1,0 +1,269 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"belay/models"
+)
+
+// operation is one request on its way to a reply.
+type operation struct {
+	r     *Router
+	need  Need
+	build Build
+	yield func(models.Chunk, error) bool
+
+	began    time.Time
+	tier     models.Tier
+	target   models.Target
+	admitted bool                          // the board has let the next attempt through
+	insist   bool                          // a person wants the next attempt now
+	attempts int                           // that count
+	rungs    int                           // targets that a rung tries
+	made     int                           // all of them
+	waited   time.Duration                 // that counts
+	delay    time.Duration                 // before the attempt that runs
+	failed   map[models.Target]int         // failures in a row that speak for leaving a target
+	skip     map[models.Target]bool        // left already
+	tried    map[models.Target]models.Kind // how each target failed last
+	shrunk   bool                          // the request has been shortened once
+	first    *models.Fault                 // of the preferred target
+	slept    bool                          // the computer was suspended during the last attempt
+	last     *models.Attempt               // not recorded yet: what follows it is not known
+}
+
+// errLeft says that the caller has left the loop.
+var errLeft = errors.New("the caller left")
+
+// unsent stands for an attempt that ended before it began.
+var unsent = &models.Fault{}
+
+func (op *operation) run(ctx context.Context) {
+	err := op.start(ctx)
+	for err == nil {
+		if err = op.steer(ctx); err != nil {
+			break
+		}
+		if !op.admitted {
+			if err = op.admit(ctx); err != nil || !op.admitted {
+				continue // somebody else is asked, or the wait is over: look at the lever again
+			}
+		}
+		fault := op.attempt(ctx)
+		switch {
+		case fault == nil:
+			op.record(ctx, "")
+			return
+		case fault != unsent:
+			err = op.after(ctx, fault)
+		}
+	}
+	op.record(ctx, "")
+	if !errors.Is(err, errLeft) {
+		op.yield(nil, err)
+	}
+}
+
+// steer does before an attempt what the lever asks for.
+func (op *operation) steer(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return op.cancelled(ctx)
+	case op.need.Lever.parking():
+		return &Parked{Fault: op.first, Asked: true}
+	case op.need.Lever.elsewhere(op.target, op.tier):
+		return op.follow(ctx)
+	}
+	return nil
+}
+
+func (op *operation) cancelled(ctx context.Context) error {
+	return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Err: context.Cause(ctx)}
+}
+
+// attempt makes one attempt and passes its chunks on. It returns nil when
+// there is nothing more to do: the reply is complete, or the caller left.
+func (op *operation) attempt(parent context.Context) *models.Fault {
+	r, target := op.r, op.target
+	ctx, release := op.need.Lever.attempt(parent, op.target, op.tier)
+	defer release()
+	op.admitted, op.insist = false, false
+	model := r.o.Model(target)
+	req, err := op.build(op.shorter(model))
+	if ctx.Err() != nil {
+		r.o.Board.Left(parent, target)
+		return unsent // building takes a while: the lever moved meanwhile
+	}
+	if err != nil {
+		r.o.Board.Left(parent, target)
+		return faultOf(err, models.KindRequest, target)
+	}
+	req.Operation = op.need.Operation
+	op.attempts++
+	op.made++
+	m := &measure{op: op, model: model, began: r.o.Now(), size: req.Tokens, stream: !req.Whole, together: r.enter(target.Provider)}
+	defer r.leave(target.Provider)
+	leave := r.o.Allowance.Join(parent, target.Provider)
+	op.need.Lever.served(target, op.tier)
+	if !op.yield(models.AttemptStarted{Number: op.attempts, Of: op.of(), Tier: op.tier, Target: target}, nil) {
+		m.left(parent, leave)
+		return nil
+	}
+	for chunk, err := range r.o.Client.Stream(ctx, target, req) {
+		if err != nil {
+			f := faultOf(err, models.KindStream, target)
+			m.failed(parent, leave, f)
+			return f
+		}
+		m.chunk(chunk)
+		_, done := chunk.(models.Finished)
+		if done {
+			m.succeeded(parent, leave)
+		}
+		if more := op.yield(chunk, nil); done || !more {
+			if !done {
+				m.left(parent, leave)
+			}
+			return nil
+		}
+	}
+	f := &models.Fault{Kind: models.KindStream, Scope: models.ScopeProvider, Target: target, Message: "the reply ended without a closing event"}
+	m.failed(parent, leave, f)
+	return f
+}
+
+// shorter asks for a shorter request once the target has refused one as too
+// long: our count and its own differ.
+func (op *operation) shorter(m models.Model) models.Model {
+	const usual = 128_000 // tokens, of a window that nobody describes
+	if op.shrunk {
+		if m.Window <= 0 {
+			m.Window = usual
+		}
+		m.Window = m.Window * 6 / 10
+	}
+	return m
+}
+
+// of is how many attempts there are at most.
+func (op *operation) of() int {
+	if !op.need.Rung {
+		return op.r.o.Attempts
+	}
+	return max(op.rungs, op.attempts)
+}
+
+func faultOf(err error, otherwise models.Kind, t models.Target) *models.Fault {
+	var f *models.Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return &models.Fault{Kind: otherwise, Scope: models.ScopeRequest, Target: t, Message: err.Error(), Err: err}
+}
+
+// measure follows one attempt for the board and the record.
+type measure struct {
+	op       *operation
+	model    models.Model
+	began    time.Time
+	first    time.Duration // until the first piece of the reply
+	size     int64
+	stream   bool
+	together int
+	done     models.Finished
+	served   string
+}
+
+func (m *measure) chunk(c models.Chunk) {
+	switch c := c.(type) {
+	case models.Opened:
+		m.served = c.Served
+	case models.Finished:
+		m.done = c
+		if c.Served != "" {
+			m.served = c.Served
+		}
+	case models.TextDelta, models.ReasoningDelta, models.CallDelta, models.ItemDone:
+		if m.first == 0 {
+			m.first = max(m.op.r.o.Now().Sub(m.began), time.Nanosecond)
+		}
+	}
+}
+
+func (m *measure) succeeded(ctx context.Context, leave func(bool)) {
+	leave(true)
+	m.op.r.o.Board.Succeeded(ctx, m.op.target, m.first)
+	m.write(nil)
+}
+
+// failed tells the board of a failure, unless it was a person's doing.
+func (m *measure) failed(ctx context.Context, leave func(bool), f *models.Fault) {
+	if f.Elapsed == 0 {
+		f.Elapsed = m.op.r.o.Now().Sub(m.began)
+	}
+	leave(f.Kind != models.KindCapacity)
+	if f.Kind == models.KindCancelled || ctx.Err() != nil {
+		m.op.r.o.Board.Left(ctx, m.op.target)
+	} else {
+		m.op.r.o.Board.Failed(ctx, m.op.target, f)
+	}
+	m.op.slept = m.asleep()
+	m.write(f)
+}
+
+// left is an attempt that its caller had no more use for.
+func (m *measure) left(ctx context.Context, leave func(bool)) {
+	leave(true)
+	m.op.r.o.Board.Left(ctx, m.op.target)
+	m.write(&models.Fault{Kind: models.KindCancelled})
+}
+
+// sleepGap tells a suspended computer from a slow one: its wall clock goes on
+// and the monotonic one does not.
+const sleepGap = 5 * time.Second
+
+func (m *measure) asleep() bool {
+	now := m.op.r.o.Now()
+	return now.Round(0).Sub(m.began.Round(0))-now.Sub(m.began) > sleepGap
+}
+
+// write prepares the attempt's line in the record. It is written when it is
+// known what followed.
+func (m *measure) write(f *models.Fault) {
+	op, o := m.op, &m.op.r.o
+	a := &models.Attempt{
+		ProjectID: op.need.Purpose.Project, Session: op.need.Purpose.Session, Turn: op.need.Purpose.Turn, Step: op.need.Purpose.Step,
+		RequestID: m.done.RequestID, Model: op.target.Model, Provider: op.target.Provider, Tier: op.tier, Endpoint: o.Endpoint(op.target.Provider),
+		Stream: m.stream, InputTokens: m.size, Concurrency: m.together, RetryCount: op.made - 1, StatusCode: 200, CreatedAt: m.began,
+		LatencyMS: o.Now().Sub(m.began).Milliseconds(), ServedModel: m.served, FirstTokenMS: m.first.Milliseconds(), DelayMS: op.delay.Milliseconds(),
+	}
+	if f != nil {
+		a.Kind, a.Phase, a.StatusCode, a.ErrorCode, a.RequestID = f.Kind, f.Phase, f.Status, f.Code, f.RequestID
+		if a.ErrorCode == "" {
+			a.ErrorCode = string(f.Kind)
+		}
+		if f.Served != "" {
+			a.ServedModel = f.Served
+		}
+	} else {
+		u := m.done.Usage
+		if u.Input > 0 {
+			a.InputTokens = u.Input
+		}
+		a.OutputTokens, a.CachedTokens, a.ReasoningTokens, a.Cost = u.Output, u.Cached, u.Reasoning, m.model.Cost(u)
+	}
+	op.delay = 0
+	op.last = a
+}
+
+// record writes the last attempt, and who took over after it.
+func (op *operation) record(ctx context.Context, fallback string) {
+	if op.last == nil {
+		return
+	}
+	op.last.FallbackModel = fallback
+	op.r.o.Record(context.WithoutCancel(ctx), *op.last)
+	op.last = nil
+}

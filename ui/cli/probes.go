@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"belay/models"
+	"belay/ui/plain"
+)
+
+// probeKind is the one thing that a probe changes.
+type probeKind string
+
+// The probes, in the order they are made. Each but the first changes one thing
+// against the short one.
+const (
+	probeShort  probeKind = "short"  // whole reply, a few words
+	probeStream probeKind = "stream" // the same, streamed
+	probeTool   probeKind = "tool"   // the same, with a tool to call
+	probeJSON   probeKind = "json"   // the same, with a structured answer
+	probeLarge  probeKind = "large"  // the same, with a larger input
+)
+
+// probeSchema is the tool that the model is asked to call.
+const probeSchema = `{"type":"object","additionalProperties":false,"required":["word"],"properties":{"word":{"type":"string"}}}`
+
+func (k probeKind) request() models.Request {
+	req := models.Request{Instructions: "You answer with one word.", Items: []models.Item{models.Say(models.User, "Say OK.")}, Whole: true, Operation: "doctor"}
+	switch k {
+	case probeStream:
+		req.Whole = false
+	case probeTool:
+		req.Whole = false
+		req.Tools = []models.ToolSpec{{Name: "say", Description: "Say a word.", Schema: []byte(probeSchema)}}
+		req.Items[0].Text = "Call the tool say with the word OK."
+	case probeJSON:
+		req.Whole = false
+		req.Items[0].Text = `Answer with this JSON object and nothing else: {"word": "OK"}`
+	case probeLarge:
+		req.Whole = false
+		req.Items[0].Text = strings.Repeat("This line only makes the request longer.\n", largeProbe/41) + "Say OK."
+	}
+	return req
+}
+
+// probes tries one target. After a failure that every probe would share, the
+// rest is left out.
+func (x *doctor) probes(ctx context.Context, tier models.Tier, t models.Target, all bool) {
+	kinds := []probeKind{probeShort, probeStream, probeTool, probeLarge}
+	if all {
+		kinds = []probeKind{probeShort, probeStream, probeTool, probeJSON}
+	}
+	for _, k := range kinds {
+		if ctx.Err() != nil {
+			return
+		}
+		f := x.try(ctx, t, k)
+		f.tier = tier
+		x.tell(f)
+		if f.Fault != nil && k == probeShort {
+			switch f.Fault.Kind {
+			case models.KindAuth, models.KindModel, models.KindBilling, models.KindNetwork, models.KindAbsent, models.KindUsage:
+				return
+			}
+		}
+	}
+}
+
+// try makes one attempt, without any retry.
+func (x *doctor) try(ctx context.Context, t models.Target, k probeKind) Finding {
+	out := Finding{Check: string(k), Target: t.String(), probe: k, target: t}
+	began := x.d.Now()
+	var text strings.Builder
+	var calls []models.Item
+	served := ""
+	for chunk, err := range x.client.Stream(ctx, t, k.request()) {
+		if err != nil {
+			var f *models.Fault
+			if !errors.As(err, &f) {
+				f = &models.Fault{Kind: models.KindStream, Message: err.Error()}
+			}
+			out.Fault, out.Says, out.Took = f, plain.Describe(f), x.d.Now().Sub(began)
+			return out
+		}
+		switch c := chunk.(type) {
+		case models.TextDelta, models.ReasoningDelta, models.CallDelta:
+			if out.First == 0 {
+				out.First = x.d.Now().Sub(began)
+			}
+		case models.ItemDone:
+			text.WriteString(c.Item.Text)
+			if c.Item.Kind == models.Call {
+				calls = append(calls, c.Item)
+			}
+		case models.Finished:
+			served = c.Served
+		}
+	}
+	out.Took = x.d.Now().Sub(began)
+	out.OK, out.Says = k.judge(text.String(), calls)
+	if served != "" && served != t.Model {
+		out.Says += ", served by " + served
+	}
+	out.Says = fmt.Sprintf("%s in %s", out.Says, out.Took.Round(1e7))
+	return out
+}
+
+// judge looks at a reply that came.
+func (k probeKind) judge(text string, calls []models.Item) (bool, string) {
+	switch k {
+	case probeTool:
+		if len(calls) == 0 {
+			return false, "answered without calling the tool: not fit for work with tools"
+		}
+		if calls[0].Name != "say" || !json.Valid([]byte(calls[0].Arguments)) {
+			return false, "called the tool with arguments that are not JSON"
+		}
+		return true, "called the tool"
+	case probeJSON:
+		var v struct{ Word string }
+		if err := json.Unmarshal([]byte(inner(text)), &v); err != nil || v.Word == "" {
+			return false, "the structured answer cannot be read"
+		}
+		return true, "gave a structured answer"
+	}
+	if strings.TrimSpace(text) == "" {
+		return false, "answered without a word"
+	}
+	return true, "answered"
+}
+
+// inner finds the JSON object in an answer: models put fences and prose around
+// it although they were told not to.
+func inner(text string) string {
+	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if start < 0 || end < start {
+		return ""
+	}
+	return text[start : end+1]
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"belay/models/ledger"
+	"belay/ui/theme"
+)
+
+// fewDegrades is how many switches are listed when nobody asked for a time.
+const fewDegrades = 10
+
+func percent(share float64) string { return fmt.Sprintf("%.0f%%", share*100) }
+
+func ms(n int64) string {
+	if n == 0 {
+		return "–"
+	}
+	return theme.Elapsed(time.Duration(n) * time.Millisecond)
+}
+
+// rowHead and rowCells are the columns of the table, here and on the page. A
+// narrow terminal shows the first ones.
+var rowHead = []string{"ATTEMPTS", "OK", "NO ROOM", "COST", "FIRST", "RETRIES", "SWITCHES", "IN", "OUT", "WHOLE", "P95"}
+
+func rowCells(r ledger.Row) []string {
+	ok, full := "–", "–"
+	if r.Told > 0 {
+		ok, full = percent(r.OK()), percent(r.Full())
+	}
+	return []string{
+		fmt.Sprint(r.Attempts), ok, full, theme.Money(r.Cost), ms(r.FirstTokenMS), fmt.Sprint(r.Retries), fmt.Sprint(r.Fallbacks),
+		theme.Count(r.Input), theme.Count(r.Output), ms(r.LatencyMS), ms(r.Latency95MS),
+	}
+}
+
+// sentences are the findings in words, here and on the page.
+func (s statistics) sentences() []string {
+	c := s.Costs
+	list := []string{fmt.Sprintf("a success costs %s: calls %s, retries %s, fallbacks %s; people waited %s",
+		theme.Money(c.PerSuccess()), theme.Money(c.Calls.Cost), theme.Money(c.Retries.Cost), theme.Money(c.Fallbacks.Cost),
+		theme.Clock(time.Duration(c.WaitedMS)*time.Millisecond))}
+	switch z := s.Sizes; {
+	case z.Threshold > 0:
+		list = append(list, fmt.Sprintf("failures start above %s input (%s against %s below)", theme.Count(z.Threshold), percent(z.Above), percent(z.Below)))
+	case len(z.Buckets) > 0:
+		list = append(list, "failures do not depend on the size of the input, as far as can be seen")
+	}
+	if len(s.Episodes) > 0 {
+		longest, median := ledger.Lengths(s.Episodes)
+		list = append(list, fmt.Sprintf("%s without room: the longest %s, the median %s", theme.Plural(len(s.Episodes), "episode"), theme.Clock(longest), theme.Clock(median)))
+	}
+	if week := s.Weeks[0]; !week.Enough && !week.Since.IsZero() {
+		list = append(list, fmt.Sprintf("the record begins on %s; a week is needed before hours say much", week.Since.Local().Format("Monday, 2 January")))
+	}
+	for _, r := range s.Risks {
+		if r.Advise() {
+			list = append(list, fmt.Sprintf("%s may give way soon: risk %.2f (growth %.2f, latency %.2f, errors %.2f); a lower tier or smaller steps help", r.Target, r.Score, r.Growth, r.Latency, r.Errors))
+		}
+	}
+	for _, a := range s.Alerts {
+		list = append(list, "! "+a.String())
+	}
+	return list
+}
+
+// print writes the statistics as text.
+func (d Deps) print(s statistics, all bool) error {
+	width := d.Width(d.Out)
+	t := s.Total
+	fmt.Fprintf(d.Out, "%s since %s · %s answered · %s found no room · %s\n\n",
+		theme.Plural(t.Attempts, "attempt"), s.Since.Local().Format("2 January 15:04"), percent(t.OK()), percent(t.Full()), theme.Money(t.Cost))
+	rows := [][]string{append([]string{strings.ToUpper(string(s.By))}, rowHead...)}
+	for _, r := range s.Rows {
+		rows = append(rows, append([]string{theme.Line(r.Key)}, rowCells(r)...))
+	}
+	if err := table(d.Out, rows, width); err != nil {
+		return err
+	}
+	fmt.Fprintln(d.Out)
+	for _, line := range s.sentences() {
+		fmt.Fprintln(d.Out, cutTo(theme.Line(line), width))
+	}
+	if week := s.Weeks[0]; week.Any() {
+		fmt.Fprintf(d.Out, "\nno room, by weekday and hour (local time, since %s)\n%s", week.Since.Local().Format("2 January"), heat(week))
+	}
+	return d.printDegrades(s, all, width)
+}
+
+func (d Deps) printDegrades(s statistics, all bool, width int) error {
+	list := s.Degrades
+	if len(list) == 0 {
+		fmt.Fprintln(d.Out, "\nbelay never switched by itself")
+		return nil
+	}
+	fmt.Fprintf(d.Out, "\nbelay switched by itself %s\n", times(len(list)))
+	hidden := 0
+	if !all && len(list) > fewDegrades {
+		hidden = len(list) - fewDegrades
+	}
+	rows := [][]string{{"TIME", "FROM", "TO", "WHY", "TRIES", "SESSION", "TURN"}}
+	for _, g := range list[hidden:] {
+		why := string(g.Kind)
+		if g.Code != "" {
+			why += " " + g.Code
+		}
+		rows = append(rows, []string{g.Time.Local().Format("2006-01-02 15:04"), theme.Line(g.From), theme.Line(g.To), theme.Line(why), fmt.Sprint(g.Tries), theme.Line(g.Session), fmt.Sprint(g.Turn)})
+	}
+	if err := table(d.Out, rows, width); err != nil {
+		return err
+	}
+	if hidden > 0 {
+		fmt.Fprintf(d.Err, "and %d earlier: belay stats --since 30d lists every one\n", hidden)
+	}
+	return nil
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func cutTo(line string, width int) string {
+	if width <= 0 {
+		return line
+	}
+	return strings.Join(theme.Wrap(line, width), "\n")
+}
+
+// shades are from rarely to mostly full; an hour without attempts is blank.
+var shades = []struct {
+	from float64
+	sign string
+}{{0, "·"}, {1e-9, "░"}, {0.1, "▒"}, {0.25, "▓"}, {0.5, "█"}}
+
+func shade(h ledger.Hour) (level int) {
+	for i, s := range shades {
+		if h.Share() >= s.from {
+			level = i
+		}
+	}
+	return level
+}
+
+// heat draws the week.
+func heat(w ledger.Week) string {
+	var b strings.Builder
+	for day, hours := range w.Hours {
+		b.WriteString(" " + dayName(day) + " ")
+		for _, h := range hours {
+			if h.Attempts == 0 {
+				b.WriteString(" ")
+				continue
+			}
+			b.WriteString(shades[shade(h)].sign)
+		}
+		b.WriteString("\n")
+	}
+	return b.String() + "    0     6     12    18\n    · none  ░ some  ▒ 10%  ▓ 25%  █ half\n"
+}
+
+// dayName is the short name of a day, counted from Monday.
+func dayName(day int) string { return time.Weekday((day + 1) % 7).String()[:2] }
