@@ -198,7 +198,7 @@ func (p *Pane) Key(name, text string) Verdict {
 		return p.nameKey(name, text)
 	}
 	p.note = ""
-	_, any := p.Chosen()
+	_, chosen := p.Chosen()
 	switch name {
 	case "up", "ctrl+p":
 		p.at = max(p.at-1, 0)
@@ -231,7 +231,7 @@ func (p *Pane) Key(name, text string) Verdict {
 	case "ctrl+u":
 		return p.filter("")
 	default:
-		if v := act(name); v != Nothing && any {
+		if v := act(name); v != Nothing && chosen {
 			if v == Rename {
 				s, _ := p.Chosen()
 				p.naming, p.name = true, title(s)

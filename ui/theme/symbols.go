@@ -34,7 +34,7 @@ func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, words stri
 }
 
 // Status gives the symbol of a session's state, the words and their style.
-func (t *Theme) Status(s *session.Session, now time.Time) (symbol, words string, style Style) {
+func (t *Theme) Status(s *session.Session) (symbol, words string, style Style) {
 	switch s.Status {
 	case session.Running:
 		return "▸", "running", t.Accent

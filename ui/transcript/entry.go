@@ -178,8 +178,8 @@ func (p *Pane) drawUser(e *entry) []string {
 // of the first line: room for it is made with spaces that do not break.
 func (p *Pane) drawProse(e *entry) []string {
 	width := p.inner()
-	if lang, text, ok := e.fence(); ok {
-		return p.withLabel(e, p.drawFence(e, lang, text, width), false)
+	if _, text, ok := e.fence(); ok {
+		return p.withLabel(e, p.drawFence(e, text, width), false)
 	}
 	source := e.text
 	if e.live && len(source) > plainAbove {
@@ -244,7 +244,7 @@ func (e *entry) fence() (lang, text string, ok bool) {
 
 // drawFence shows code that is still being written: plain, and only its last
 // line laid out anew.
-func (p *Pane) drawFence(e *entry, lang, text string, width int) []string {
+func (p *Pane) drawFence(e *entry, text string, width int) []string {
 	text = text[min(e.coded, len(text)):]
 	for {
 		n := strings.IndexByte(text, '\n')

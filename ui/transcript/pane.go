@@ -243,14 +243,14 @@ func (p *Pane) WantsOlder() (before int64, ok bool) {
 // Tick lays running calls out again, whose clocks have moved. It reports
 // whether there are any.
 func (p *Pane) Tick() bool {
-	any := false
+	found := false
 	for _, e := range p.calls {
 		if e.phase == running {
 			e.touch()
-			any = true
+			found = true
 		}
 	}
-	return any
+	return found
 }
 
 // Cursor reports whether an entry is chosen.
