@@ -109,8 +109,8 @@ func (br *Briefing) add(b *strings.Builder, path string) {
 
 // chain is the folders from the repository's root down to the workspace.
 func chain(repo, root string) []string {
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real // as git names the repository
+	if linked, err := filepath.EvalSymlinks(root); err == nil {
+		root = linked // as git names the repository
 	}
 	dirs := []string{root}
 	for dir := root; repo != "" && dir != repo; {
