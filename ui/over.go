@@ -111,7 +111,7 @@ func (m *Model) dialog(width int) []string {
 	for _, id := range m.order {
 		s := &m.rooms[id].s
 		if s.Live() {
-			symbol, words, st := th.Status(s, m.o.Now())
+			symbol, words, st := th.Status(s)
 			lines = append(lines, st.Paint(symbol+" "+theme.Fit(words, 10))+" "+theme.Cut(theme.Line(s.Title), width-14))
 		}
 	}

@@ -86,7 +86,7 @@ func (p *Pane) footer(width int) string {
 // row draws a session in one line, or two where there is room.
 func (p *Pane) row(r row, chosen bool, width, each int) []string {
 	th, s := p.theme, r.s
-	symbol, words, st := th.Status(&s, p.now())
+	symbol, words, st := th.Status(&s)
 	lead := "  "
 	if chosen {
 		lead = th.Accent.Paint("❯ ")
