@@ -149,6 +149,9 @@ func (b *backstage) tool(ctx context.Context, name string) (string, error) {
 	if b.c.Rehearsal != "" && name == "doctor" {
 		args = append(args, "--rehearsal", b.c.Rehearsal)
 	}
+	if b.c.DebugHTTP != "" {
+		args = append(args, "--debug-http", b.c.DebugHTTP)
+	}
 	if code := cli.Run(ctx, d, args); code != 0 {
 		return out.String(), fmt.Errorf("exit code %d", code)
 	}

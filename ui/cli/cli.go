@@ -46,6 +46,7 @@ type Choice struct {
 	Data      string // another data folder; for the demo
 	NoWait    bool   // a parked turn ends the run
 	MaxWait   time.Duration
+	DebugHTTP string // a file for every exchange with a model
 }
 
 // Screen is what the full screen opens with.
@@ -80,6 +81,7 @@ type global struct {
 	dir, tier, approve string
 	rehearsal          string
 	trust              bool
+	debugHTTP          string
 }
 
 func (d Deps) root() *cobra.Command {
@@ -125,13 +127,14 @@ Without a command it opens the full screen.`,
 	})
 	p := root.PersistentFlags()
 	p.StringVarP(&g.dir, "dir", "C", "", "work in this folder instead of the current one")
+	p.StringVar(&g.debugHTTP, "debug-http", "", "append every exchange with a model to this file, without keys")
 	root.Flags().BoolVarP(&last, "continue", "c", false, "go on with the last session of this folder")
 	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an id, pick one")
 	root.Flags().Lookup("resume").NoOptDefVal = pick
 	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model, your own script or the built-in one")
 	root.Flags().Lookup("rehearsal").NoOptDefVal = BuiltIn
 	d.modelFlags(root, &g)
-	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.models(&g), d.doctor(&g), d.stats(&g), d.config(&g), d.demo(), d.rehearse(), d.reaper())
+	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.models(&g), d.doctor(&g), d.stats(&g), d.config(&g), d.demo(&g), d.rehearse(), d.reaper())
 	for _, c := range append(root.Commands(), root) {
 		checkArgs(c)
 	}
@@ -175,7 +178,7 @@ func (d Deps) choice(g global, what string) (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Rehearsal: g.rehearsal, Trust: g.trust, What: what}, nil
+	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Rehearsal: g.rehearsal, Trust: g.trust, What: what, DebugHTTP: g.debugHTTP}, nil
 }
 
 // screen opens the full screen on a new session, the last one, or a chosen one.

@@ -36,7 +36,7 @@ func embedded(name string) []byte {
 
 const demoPrompt = "The till is wrong for more than one of a kind. Find out why and mend it."
 
-func (d Deps) demo() *cobra.Command {
+func (d Deps) demo(g *global) *cobra.Command {
 	var plainly, keep bool
 	c := &cobra.Command{
 		Use:   "demo",
@@ -46,7 +46,7 @@ belay reads, gives way in the middle of a sentence, is taken over by another,
 edits and runs the project's checks. Files and commands are real.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.play(cmd.Context(), plainly || d.Width(d.Out) == 0, keep)
+			return d.play(cmd.Context(), plainly || d.Width(d.Out) == 0, keep, g.debugHTTP)
 		},
 	}
 	c.Flags().BoolVar(&plainly, "plain", false, "without a screen")
@@ -54,7 +54,7 @@ edits and runs the project's checks. Files and commands are real.`,
 	return c
 }
 
-func (d Deps) play(ctx context.Context, plainly, keep bool) (err error) {
+func (d Deps) play(ctx context.Context, plainly, keep bool, debugHTTP string) (err error) {
 	dir, err := os.MkdirTemp("", "belay-demo-")
 	if err != nil {
 		return fmt.Errorf("make the demo's folder: %w", err)
@@ -77,7 +77,7 @@ func (d Deps) play(ctx context.Context, plainly, keep bool) (err error) {
 	if project, err = filepath.EvalSymlinks(project); err != nil {
 		return fmt.Errorf("write the demo: %w", err)
 	}
-	c := Choice{Project: project, Rehearsal: script, Approve: "all", Trust: true, What: "demo", Data: filepath.Join(dir, "data")}
+	c := Choice{Project: project, Rehearsal: script, Approve: "all", Trust: true, What: "demo", Data: filepath.Join(dir, "data"), DebugHTTP: debugHTTP}
 	if !plainly {
 		return d.Screen(ctx, d, c, Screen{Prompt: demoPrompt, Banner: "demo: replies are scripted; files and commands are real"})
 	}

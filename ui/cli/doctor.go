@@ -76,7 +76,7 @@ type doctor struct {
 	record evidence
 }
 
-func (d Deps) examine(ctx context.Context, c Choice, fallbacks, asJSON bool) error {
+func (d Deps) examine(ctx context.Context, c Choice, fallbacks, asJSON bool) (err error) {
 	x := &doctor{d: d, json: asJSON}
 	settings, err := load(ctx, c)
 	if err != nil {
@@ -86,13 +86,12 @@ func (d Deps) examine(ctx context.Context, c Choice, fallbacks, asJSON bool) err
 	x.set = settings
 	x.tell(Finding{Check: "settings", OK: true, Says: settingsWords(settings)})
 	x.known = catalog.New(catalogOptions(settings, c.Rehearsal == ""))
-	transport, err := transportFor(c.Rehearsal)
+	w, err := d.wire(x.known, settings, c)
 	if err != nil {
 		return err
 	}
-	if x.client, _, err = clientFor(x.known, settings, transport, d.Version); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	x.client = w.client
 	if x.record, err = gather(ctx, d.Now()); err != nil {
 		x.tell(Finding{Check: "record", Says: err.Error()})
 	}

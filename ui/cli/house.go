@@ -123,10 +123,12 @@ type House struct {
 	Board    *capacity.Board
 	Router   *route.Router
 	Tools    func(root string) (*tools.Set, error)
+
+	wire *wire
 }
 
 // Close ends what runs, in a way that can be gone on from.
-func (h *House) Close() error { return errors.Join(h.Engine.Close(), h.Store.Close()) }
+func (h *House) Close() error { return errors.Join(h.Engine.Close(), h.Store.Close(), h.wire.close()) }
 
 // Connect opens everything that runs sessions, as the settings and the command
 // line say.
@@ -143,22 +145,18 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		}
 	}
 	known := catalog.New(catalogOptions(settings, c.Rehearsal == ""))
-	transport, err := transportFor(c.Rehearsal)
-	if err != nil {
-		return nil, err
-	}
-	client, hide, err := clientFor(known, settings, transport, d.Version)
+	w, err := d.wire(known, settings, c)
 	if err != nil {
 		return nil, err
 	}
 	st, err := store.Open(ctx, dir, store.Options{})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.close())
 	}
 	trusted := c.Trust
 	if !trusted {
 		if trusted, _, err = st.Trusted(ctx, c.Project); err != nil {
-			return nil, errors.Join(err, st.Close())
+			return nil, errors.Join(err, st.Close(), w.close())
 		}
 	}
 	counter := tokens.New()
@@ -171,7 +169,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		Report: func(err error) {
 			fmt.Fprintf(d.Err, "belay: the state of the models is kept in memory only: %v\n", err)
 		}})
-	o := routeOptions(settings, known, client)
+	o := routeOptions(settings, known, w.client)
 	o.Board, o.Allowance = board, board
 	o.Record = func(ctx context.Context, a models.Attempt) {
 		a.Environment = c.What
@@ -181,7 +179,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	}
 	router := route.New(o)
 	newTools := func(root string) (*tools.Set, error) {
-		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: hide, Reaper: reaper(), NewID: d.NewID})
+		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: w.hide, Reaper: reaper(), NewID: d.NewID})
 	}
 	eng := engine.New(engine.Options{
 		Store: st, Router: router, Model: known.Model, Counter: counter,
@@ -196,7 +194,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens},
 		Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
 	})
-	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools}, nil
+	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools, wire: w}, nil
 }
 
 // mode is the approval mode of new sessions. Without a screen, file changes

@@ -2,19 +2,15 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	mathrand "math/rand/v2"
-	"net/http"
-	"os"
 	"time"
 
 	"belay/config"
 	"belay/models"
 	"belay/models/catalog"
 	"belay/models/openai"
-	"belay/models/rehearsal"
 	"belay/models/route"
 )
 
@@ -36,55 +32,6 @@ func catalogOptions(s config.Settings, withKeys bool) catalog.Options {
 		o.Models[name] = catalog.ModelOverride(m)
 	}
 	return o
-}
-
-// transportFor is the network, or the script in its place.
-func transportFor(script string) (http.RoundTripper, error) {
-	if script == "" {
-		return nil, nil
-	}
-	name, text := "rehearsal.toml", Rehearsal()
-	if file := RehearsalFile(script); file != "" {
-		var err error
-		if text, err = os.ReadFile(file); err != nil {
-			return nil, &SettingsError{Err: fmt.Errorf("read the script: %w", err)}
-		}
-		name = file
-	}
-	parsed, err := rehearsal.Parse(name, text)
-	if err != nil {
-		return nil, &SettingsError{Err: err}
-	}
-	return rehearsal.New(parsed, rehearsal.Options{}), nil
-}
-
-// clientFor makes the client for the providers that the tiers name, and lists
-// the variables that commands must not see.
-func clientFor(known *catalog.Catalog, s config.Settings, transport http.RoundTripper, version string) (*openai.Client, []string, error) {
-	var list []models.Provider
-	var hide []string
-	seen := map[string]bool{}
-	for _, targets := range tiers(s) {
-		for _, t := range targets {
-			if seen[t.Provider] {
-				continue
-			}
-			seen[t.Provider] = true
-			p, ok := known.Provider(t.Provider)
-			if !ok {
-				return nil, nil, &SettingsError{Err: fmt.Errorf("the provider %q of %s has no address: add [providers.%s] base_url to the settings", t.Provider, t, t.Provider)}
-			}
-			list = append(list, p)
-			if p.KeyEnv != "" {
-				hide = append(hide, p.KeyEnv)
-			}
-		}
-	}
-	o := openai.Options{Providers: list, Version: version, Limits: openai.Limits{First: s.Retry.FirstEvent, Reasoning: s.Retry.FirstEvent, Text: s.Retry.Silence}}
-	if transport != nil {
-		o.HTTP = &http.Client{Transport: transport}
-	}
-	return openai.New(o), hide, nil
 }
 
 // tiers are the targets of each tier. The settings have checked their form.

@@ -1,0 +1,250 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"belay/models"
+	"belay/models/diagnose"
+)
+
+// Debug writes every exchange that passes through it, as it passes, for people
+// who must see what really went over the wire. Each line begins with the
+// exchange's number; > is what was sent, < with the time since the beginning
+// what was received, and a plus after either goes on with a long line.
+// Keys, the headers of the settings and whatever looks like a credential are
+// left out.
+//
+// What cannot be written is reported once and changes nothing else.
+type Debug struct {
+	next    http.RoundTripper
+	to      io.Writer
+	now     func() time.Time
+	report  func(error)
+	hide    map[string]bool // headers, in canonical form
+	secrets []string
+
+	mu     sync.Mutex
+	serial int
+	broken bool
+}
+
+// NewDebug wraps a transport; nil is the network. Providers tell what is
+// secret. Report hears once that nothing more is written.
+func NewDebug(next http.RoundTripper, to io.Writer, providers []models.Provider, now func() time.Time, report func(error)) *Debug {
+	d := &Debug{next: next, to: to, now: now, report: report, hide: map[string]bool{}}
+	if next == nil {
+		d.next = transport()
+	}
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Api-Key", "X-Api-Key"} {
+		d.hide[name] = true
+	}
+	for _, p := range providers {
+		if len(p.Key) >= 4 {
+			d.secrets = append(d.secrets, p.Key)
+		}
+		for name, value := range p.Headers {
+			d.hide[http.CanonicalHeaderKey(name)] = true
+			if len(value) >= 8 { // a shorter one would be found in every other text
+				d.secrets = append(d.secrets, value)
+			}
+		}
+	}
+	return d
+}
+
+// RoundTrip passes a request on.
+func (d *Debug) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.mu.Lock()
+	d.serial++
+	e := &exchange{d: d, number: d.serial, began: d.now()}
+	d.mu.Unlock()
+	head := fmt.Sprintf("%s %s at %s\n%s\n", r.Method, address(r.URL), e.began.UTC().Format(time.RFC3339Nano), d.headers(r.Header))
+	e.line(&e.sent, head)
+	out := r.Clone(r.Context())
+	if r.Body != nil && r.Body != http.NoBody {
+		out.Body = &passing{ReadCloser: r.Body, e: e, side: &e.sent}
+	}
+	res, err := d.next.RoundTrip(out)
+	if err != nil {
+		e.close(&e.sent)
+		e.end("no answer: " + err.Error())
+		return nil, err
+	}
+	e.received.from = true
+	e.line(&e.received, fmt.Sprintf("%s %s\n%s\n", res.Proto, res.Status, d.headers(res.Header)))
+	res.Body = &passing{ReadCloser: res.Body, e: e, side: &e.received}
+	return res, nil
+}
+
+func (d *Debug) headers(h http.Header) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			if d.hide[http.CanonicalHeaderKey(name)] {
+				value = "[redacted]"
+			}
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+	}
+	return b.String()
+}
+
+// address is a URL without what may be a key in it.
+func address(u *url.URL) string {
+	bare := *u
+	bare.User = nil
+	query := u.Query()
+	for name := range query {
+		switch name {
+		case "stream", "starting_after", "api-version", "limit":
+		default:
+			query[name] = []string{"[redacted]"}
+		}
+	}
+	bare.RawQuery = strings.ReplaceAll(query.Encode(), "%5Bredacted%5D", "[redacted]")
+	return bare.String()
+}
+
+// write writes whole lines.
+func (d *Debug) write(text string) {
+	for _, secret := range d.secrets {
+		text = strings.ReplaceAll(text, secret, "[redacted]")
+	}
+	text = diagnose.Redact(text, "")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken {
+		return
+	}
+	if _, err := io.WriteString(d.to, text); err != nil {
+		d.broken = true
+		d.report(err)
+	}
+}
+
+// longLine is how much of a line is held until its end comes, in bytes.
+const longLine = 64 << 10
+
+// exchange is one request and its reply.
+type exchange struct {
+	d        *Debug
+	number   int
+	began    time.Time
+	sent     side
+	received side
+}
+
+// side is what goes into one direction.
+type side struct {
+	mu   sync.Mutex
+	from bool // it comes from the endpoint
+	held []byte
+	more bool // the line has been begun
+	over bool
+}
+
+// line takes the next piece of one side and writes the lines that are whole.
+// Secrets are looked for in whole lines: in pieces they would be overlooked.
+func (e *exchange) line(s *side, piece string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = append(s.held, piece...)
+	var out strings.Builder
+	for {
+		n := bytes.IndexByte(s.held, '\n')
+		switch {
+		case n >= 0:
+			e.mark(&out, s, s.held[:n])
+			s.held, s.more = s.held[n+1:], false
+			continue
+		case len(s.held) > longLine:
+			n = 1 + bytes.LastIndexByte(s.held, ',') // between two fields, not within one
+			if n == 0 {
+				n = len(s.held)
+			}
+			e.mark(&out, s, s.held[:n])
+			s.held, s.more = s.held[n:], true
+		}
+		break
+	}
+	if out.Len() > 0 {
+		e.d.write(out.String())
+	}
+}
+
+func (e *exchange) mark(out *strings.Builder, s *side, line []byte) {
+	sign := ">"
+	if s.from {
+		sign = fmt.Sprintf("+%.3fs <", e.d.now().Sub(e.began).Seconds())
+	}
+	if s.more {
+		sign += "+"
+	}
+	fmt.Fprintf(out, "%d %s %s\n", e.number, sign, bytes.TrimSuffix(line, []byte("\r")))
+}
+
+// close writes what is left of a side.
+func (e *exchange) close(s *side) {
+	s.mu.Lock()
+	rest := len(s.held) > 0
+	s.mu.Unlock()
+	if rest {
+		e.line(s, "\n")
+	}
+}
+
+// end says how the exchange ended.
+func (e *exchange) end(how string) {
+	e.d.write(fmt.Sprintf("%d +%.3fs %s\n", e.number, e.d.now().Sub(e.began).Seconds(), strings.Join(strings.Fields(how), " ")))
+}
+
+// passing is a body on its way.
+type passing struct {
+	io.ReadCloser
+	e    *exchange
+	side *side
+}
+
+func (p *passing) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	if n > 0 {
+		p.e.line(p.side, string(b[:n]))
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		p.finish("complete")
+	case err != nil:
+		p.finish("broken off: " + err.Error())
+	}
+	return n, err
+}
+
+func (p *passing) Close() error {
+	p.finish("left")
+	return p.ReadCloser.Close()
+}
+
+// finish ends a side once.
+func (p *passing) finish(how string) {
+	p.side.mu.Lock()
+	over := p.side.over
+	p.side.over = true
+	p.side.mu.Unlock()
+	if over {
+		return
+	}
+	p.e.close(p.side)
+	if p.side.from {
+		p.e.end(how)
+	}
+}
