@@ -165,3 +165,34 @@ func TestTheStoreRunsInABubble(t *testing.T) {
 		<-lease.Lost() // the heartbeat notices
 	})
 }
+
+func TestASessionWhoseProgramDiedIsListedAsInterrupted(t *testing.T) {
+	s := open(t, t.TempDir())
+	head, err := s.Create(t.Context(), session.Created{Project: "/p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := s.Acquire(t.Context(), head.ID, "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Append(t.Context(), head.ID, 1, session.TurnStarted{Prompt: session.Prompt{ID: "a", Text: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	status := func() session.Status {
+		list, err := s.List(t.Context(), session.Filter{})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("List = %v, %v", list, err)
+		}
+		return list[0].Status
+	}
+	if got := status(); got != session.Running {
+		t.Errorf("Status = %s while its program lives, want running", got)
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); got != session.Interrupted {
+		t.Errorf("Status = %s when it is gone, want interrupted", got)
+	}
+}

@@ -75,7 +75,9 @@ func (s *Store) Find(ctx context.Context, prefix string) (session.Session, error
 	return session.Session{}, s.fail(step, s.notFound(ctx, s.r, session.ID(prefix)))
 }
 
-// List returns the sessions that f names, the one touched last first.
+// List returns the sessions that f names, the one touched last first. One whose
+// program has died in mid-turn is shown as Interrupted, which its log says only
+// after somebody opened it.
 func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Session, error) {
 	where, args := conditions(f)
 	limit := f.Limit
@@ -83,7 +85,27 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Session, 
 		limit = -1
 	}
 	heads, err := s.heads(ctx, "WHERE "+where+" ORDER BY updated DESC, id LIMIT ?", append(args, limit)...)
+	if err == nil {
+		err = s.markDead(ctx, heads)
+	}
 	return heads, s.fail("list sessions", err)
+}
+
+func (s *Store) markDead(ctx context.Context, heads []session.Session) error {
+	running := func(h session.Session) bool { return h.Status == session.Running }
+	if !slices.ContainsFunc(heads, running) {
+		return nil
+	}
+	owners, err := s.Owners(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range heads {
+		if _, alive := owners[heads[i].ID]; running(heads[i]) && !alive {
+			heads[i].Status = session.Interrupted
+		}
+	}
+	return nil
 }
 
 // Last returns the session of a project that was touched last.
