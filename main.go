@@ -23,6 +23,7 @@ import (
 	"belay/context/briefing"
 	"belay/models"
 	"belay/models/openai"
+	"belay/session"
 	"belay/session/tools"
 	"belay/ui"
 	"belay/ui/capacity"
@@ -78,7 +79,7 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
 		ListFiles: func(ctx context.Context) ([]string, error) { return tools.Files(ctx, c.Project) },
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
-		Capacity:  b.capacity, RunTool: b.tool,
+		Capacity:  b.capacity, RunTool: b.tool, Curl: b.curl,
 		RunShell: b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
 	})
 	return errors.Join(err, b.close())
@@ -125,6 +126,10 @@ func (b *backstage) close() error {
 		return nil
 	}
 	return b.house.Close()
+}
+
+func (b *backstage) curl(ctx context.Context, id session.ID) (string, error) {
+	return b.house.Curl(ctx, id)
 }
 
 // shell runs a command that the person typed themselves.

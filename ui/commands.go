@@ -42,6 +42,8 @@ func (m *Model) act(a keys.Action) (tea.Cmd, bool) {
 		return m.stop(), true
 	case keys.Copy:
 		return m.copy(), true
+	case keys.CopyCurl:
+		return m.copyCurl(), true
 	case keys.Editor:
 		return m.edit(), true
 	}
@@ -160,6 +162,21 @@ func (m *Model) copy() tea.Cmd {
 		return m.say("there is no answer to copy yet")
 	}
 	return tea.Batch(tea.SetClipboard(text), m.say("copied the last answer"))
+}
+
+// copyCurl copies the last request for a shell: it is made again out of the log.
+func (m *Model) copyCurl() tea.Cmd {
+	if m.room() == nil || m.o.Curl == nil {
+		return m.say("there is no request to copy yet")
+	}
+	curl, ctx, id := m.o.Curl, m.ctx, m.current
+	return func() tea.Msg {
+		line, err := curl(ctx, id)
+		if err != nil {
+			return didMsg{err: err}
+		}
+		return tea.Batch(tea.SetClipboard(line), func() tea.Msg { return didMsg{toast: "copied the last request as curl"} })()
+	}
 }
 
 // step goes to the next running session.

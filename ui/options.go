@@ -71,6 +71,7 @@ type Options struct {
 	ListFiles func(ctx context.Context) ([]string, error)                   // to mention with @
 	ReadImage func(ctx context.Context, path string) (models.Image, error)  // of a mentioned picture
 	Capacity  func(ctx context.Context) (capacity.View, error)              // how all models are doing
+	Curl      func(ctx context.Context, id session.ID) (string, error)      // a session's last request for a shell
 	RunTool   func(ctx context.Context, name string) (string, error)        // a command of belay's own: doctor, stats
 	RunShell  func(ctx context.Context, command string) (string, error)     // for !
 	Prompts   func(ctx context.Context) []string                            // earlier ones, oldest first

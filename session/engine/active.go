@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"belay/context/briefing"
-	"belay/context/window"
 	"belay/models"
 	"belay/models/route"
 	"belay/session"
@@ -183,8 +182,7 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 
 // build makes the request for one target.
 func (a *active) build(m models.Model, items []models.Item) (models.Request, int, error) {
-	req, account, err := window.Fit(m, a.e.o.Window, a.e.o.Counter, a.brief().Instructions, a.tools.Specs(), items)
-	req.CacheKey, req.Effort = string(a.id), a.e.o.Effort
+	req, account, err := a.e.request(m, a.id, a.brief(), a.tools, items)
 	return req, account.LeftOut + account.Masked, err
 }
 

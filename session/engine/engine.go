@@ -162,10 +162,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	if !whole {
-		a.items = append(a.items, models.Say(models.Developer, "The beginning of this conversation was left out to save room."))
-	}
-	a.items = append(a.items, session.History(records)...)
+	a.items = history(records, whole)
 	remember(set, records)
 	a.brief = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
 	if err := a.recover(ctx); err != nil {

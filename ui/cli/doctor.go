@@ -23,7 +23,7 @@ import (
 const largeProbe = 56 << 10
 
 func (d Deps) doctor(g *global) *cobra.Command {
-	var fallbacks, asJSON bool
+	var o checkup
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why models do not answer",
@@ -41,15 +41,19 @@ Exit codes: 0 all is well · 69 endpoint · 75 capacity or limits · 77 account 
 			if err != nil {
 				return err
 			}
-			return d.examine(cmd.Context(), c, fallbacks, asJSON)
+			return d.examine(cmd.Context(), c, o)
 		},
 	}
-	c.Flags().BoolVar(&fallbacks, "fallbacks", false, "try every model of every tier")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	c.Flags().BoolVar(&o.fallbacks, "fallbacks", false, "try every model of every tier")
+	c.Flags().BoolVar(&o.json, "json", false, "one JSON object a line")
+	c.Flags().BoolVar(&o.curl, "curl", false, "for each request that failed, the curl command that makes it again")
 	c.Flags().StringVar(&g.rehearsal, "rehearsal", "", "a script that answers in place of the models")
 	d.modelFlags(c, g)
 	return c
 }
+
+// checkup is what the command line asks of the doctor.
+type checkup struct{ fallbacks, json, curl bool }
 
 // Finding is one thing that the doctor looked at.
 type Finding struct {
@@ -60,6 +64,7 @@ type Finding struct {
 	Fault  *models.Fault `json:"fault,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
 	First  time.Duration `json:"first_token,omitempty"`
+	Curl   string        `json:"curl,omitempty"` // makes the request again
 	probe  probeKind
 	target models.Target
 	tier   models.Tier
@@ -67,8 +72,8 @@ type Finding struct {
 
 // doctor looks at things in order and remembers what it found.
 type doctor struct {
+	checkup
 	d      Deps
-	json   bool
 	client *openai.Client
 	known  *catalog.Catalog
 	set    config.Settings
@@ -76,8 +81,8 @@ type doctor struct {
 	record evidence
 }
 
-func (d Deps) examine(ctx context.Context, c Choice, fallbacks, asJSON bool) (err error) {
-	x := &doctor{d: d, json: asJSON}
+func (d Deps) examine(ctx context.Context, c Choice, o checkup) (err error) {
+	x := &doctor{d: d, checkup: o}
 	settings, err := load(ctx, c)
 	if err != nil {
 		x.tell(Finding{Check: "settings", Says: err.Error()})
@@ -98,8 +103,8 @@ func (d Deps) examine(ctx context.Context, c Choice, fallbacks, asJSON bool) (er
 	x.providers(ctx)
 	for _, tier := range models.Tiers() {
 		for i, t := range tiers(settings)[tier] {
-			if i == 0 || fallbacks {
-				x.probes(ctx, tier, t, fallbacks)
+			if i == 0 || o.fallbacks {
+				x.probes(ctx, tier, t, o.fallbacks)
 			}
 		}
 	}
@@ -145,6 +150,9 @@ func (x *doctor) tell(f Finding) {
 		line += fmt.Sprintf("  first token %s", theme.Elapsed(f.First))
 	}
 	fmt.Fprintln(x.d.Out, line)
+	if f.Curl != "" {
+		fmt.Fprintln(x.d.Out, f.Curl)
+	}
 }
 
 // providers asks each endpoint for its models: one question tells whether it

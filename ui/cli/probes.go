@@ -59,6 +59,9 @@ func (x *doctor) probes(ctx context.Context, tier models.Tier, t models.Target, 
 		}
 		f := x.try(ctx, t, k)
 		f.tier = tier
+		if x.curl && !f.OK {
+			f.Curl, _ = x.client.Curl(t, k.request()) // an unknown provider has been told
+		}
 		x.tell(f)
 		if f.Fault != nil && k == probeShort {
 			switch f.Fault.Kind {

@@ -52,6 +52,7 @@ const (
 	ThemeCycle Action = "theme"
 	Suspend    Action = "suspend"
 	Capacity   Action = "capacity"
+	CopyCurl   Action = "copy curl"
 	Quit       Action = "quit"
 )
 
@@ -123,6 +124,7 @@ var Table = []Binding{
 	{Fork, nil, "", "fork this session", Listed, true},
 	{Reasoning, nil, "", "fold or unfold all reasoning", Listed, true},
 	{ThemeCycle, nil, "", "theme: auto, dark, light", Listed, true},
+	{CopyCurl, nil, "", "copy the last request as curl, without the key", Listed, true},
 	{Quit, nil, "", "leave belay", Listed, true},
 }
 

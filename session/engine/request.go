@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"belay/context/briefing"
+	"belay/context/window"
+	"belay/models"
+	"belay/session"
+	"belay/session/tools"
+)
+
+// Request rebuilds the last request of a session out of its log, as it would be
+// made now, and names the target that it went to. The session need not be open.
+func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, models.Request, error) {
+	const step = "rebuild the last request of session %s: %w"
+	head, err := e.o.Store.Load(ctx, id)
+	if err != nil {
+		return models.Target{}, models.Request{}, fmt.Errorf(step, id, err)
+	}
+	records, whole, err := e.tail(ctx, id)
+	if err != nil {
+		return models.Target{}, models.Request{}, fmt.Errorf(step, id, err)
+	}
+	records, target := asked(records)
+	if len(records) == 0 {
+		return models.Target{}, models.Request{}, fmt.Errorf(step, id, errors.New("it has made none"))
+	}
+	if target == (models.Target{}) {
+		target = e.preferred(head)
+	}
+	set, err := e.o.Tools(head.Project)
+	if err != nil {
+		return target, models.Request{}, fmt.Errorf(step, id, err)
+	}
+	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, history(records, whole))
+	if err = errors.Join(err, set.Close()); err != nil {
+		return target, models.Request{}, fmt.Errorf(step, id, err)
+	}
+	return target, req, nil
+}
+
+// request makes a request for a model out of a conversation.
+func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, items []models.Item) (models.Request, window.Account, error) {
+	req, account, err := window.Fit(m, e.o.Window, e.o.Counter, brief.Instructions, set.Specs(), items)
+	req.CacheKey, req.Effort = string(id), e.o.Effort
+	return req, account, err
+}
+
+// history is the conversation that the end of a log holds.
+func history(records []session.Record, whole bool) []models.Item {
+	var items []models.Item
+	if !whole {
+		items = append(items, models.Say(models.Developer, "The beginning of this conversation was left out to save room."))
+	}
+	return append(items, session.History(records)...)
+}
+
+// preferred is who would be asked first.
+func (e *Engine) preferred(s session.Session) models.Target {
+	if s.Pin != (models.Target{}) {
+		return s.Pin
+	}
+	conditions := e.o.Router.Conditions()
+	i := max(0, slices.IndexFunc(conditions, func(c models.Condition) bool { return c.Tier == s.Tier }))
+	if len(conditions) == 0 {
+		return models.Target{}
+	}
+	return conditions[i].Target
+}
+
+// asked cuts a log off where its last request was made, so that what came of
+// it is not in it. The target is zero when the log does not tell.
+func asked(records []session.Record) ([]session.Record, models.Target) {
+	var target models.Target
+	end, over := len(records), false
+	for i, r := range slices.Backward(records) {
+		switch e := r.Event.(type) {
+		case session.ReplyEnded:
+			target = e.Target
+		case session.AttemptFailed:
+			target = e.Target
+		case session.TurnStarted, session.TurnResumed, session.ToolEnded:
+			if calls := open(records[:end]); calls == 0 {
+				over = true
+			}
+		default:
+			continue
+		}
+		if over {
+			break
+		}
+		if target != (models.Target{}) {
+			end = i
+			break
+		}
+	}
+	if target == (models.Target{}) {
+		if !over {
+			return nil, target
+		}
+		return records, last(records)
+	}
+	kept := slices.Clone(records[:end])
+	for i, r := range slices.Backward(records[:end]) {
+		switch r.Event.(type) {
+		case session.ItemAdded:
+			kept = slices.Delete(kept, i, i+1)
+			continue
+		case session.TurnStarted, session.TurnResumed, session.ToolEnded, session.ReplyEnded, session.AttemptFailed:
+			return kept, target
+		}
+	}
+	return kept, target
+}
+
+// last is who answered, or failed, or took over last.
+func last(records []session.Record) models.Target {
+	for _, r := range slices.Backward(records) {
+		switch e := r.Event.(type) {
+		case session.ReplyEnded:
+			return e.Target
+		case session.AttemptFailed:
+			return e.Target
+		case session.Switched:
+			return e.To
+		}
+	}
+	return models.Target{}
+}
+
+// open counts the calls that have no output yet.
+func open(records []session.Record) int {
+	waiting := map[string]bool{}
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case session.ItemAdded:
+			if e.Item.Kind == models.Call {
+				waiting[e.Item.CallID] = true
+			}
+		case session.ToolEnded:
+			delete(waiting, e.CallID)
+		}
+	}
+	return len(waiting)
+}

@@ -1,0 +1,26 @@
+package ui
+
+import (
+	"context"
+	"encoding/base64"
+	"testing"
+
+	"belay/session"
+)
+
+func TestTheLastRequestIsCopiedForAShell(t *testing.T) {
+	w := newWorld()
+	w.add("s1", "the job", turn("x"), said("words"))
+	o := w.options()
+	o.Open = "s1"
+	o.Curl = func(_ context.Context, id session.ID) (string, error) { return "curl for " + string(id), nil }
+	s := show(t, 80, 24, o)
+	s.wait("words")
+	s.press("ctrl+p")
+	s.wait("commands")
+	s.press("as curl", "enter")
+	s.wait("copied the last request as curl")
+	if code := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("curl for s1")); !s.wrote(code) {
+		t.Errorf("the terminal was not given %q", code)
+	}
+}
