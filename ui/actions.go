@@ -142,6 +142,8 @@ func (m *Model) nextMode() tea.Cmd {
 func (m *Model) tryNow() tea.Cmd {
 	r := m.room()
 	switch {
+	case r == nil && len(m.offered) > 0:
+		return m.takeOffer()
 	case r == nil:
 		return nil
 	case r.s.Live():

@@ -74,6 +74,8 @@ type Model struct {
 	after    []session.Command
 	tiers    []models.Condition // of a session that does not exist yet
 	blank    *transcript.Pane   // shown before there is a session
+	offered  []session.Session  // stand still; shown before there is a session
+	goOn     session.ID         // is resumed as soon as it is open
 
 	composer *composer.Pane
 	question *approval.Pane

@@ -51,7 +51,9 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 		cmds = append(cmds, m.open(m.o.Open, false))
 	case m.o.Picker:
 		cmds = append(cmds, m.pick())
-	case m.o.Prompt != "":
+	case m.o.Prompt == "":
+		cmds = append(cmds, m.offer())
+	default:
 		cmds = append(cmds, m.do(session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: m.o.Prompt}}))
 		m.o.Prompt = ""
 	}
@@ -59,6 +61,34 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 		cmds = append(cmds, m.start())
 	}
 	return tea.Batch(cmds...)
+}
+
+// mostOffered is how many sessions the first screen offers to go on with.
+const mostOffered = 3
+
+// offer looks for sessions that stand still and could go on.
+func (m *Model) offer() tea.Cmd {
+	books, ctx := m.books, m.ctx
+	return func() tea.Msg {
+		list, err := books.List(ctx, session.Filter{Limit: 200})
+		if err != nil {
+			return offerMsg{} // the list of sessions says why
+		}
+		list = slices.DeleteFunc(list, func(s session.Session) bool {
+			switch s.Status {
+			case session.Parked, session.Interrupted, session.Asking, session.NeedsPerson:
+				return false
+			}
+			return true
+		})
+		return offerMsg{list[:min(len(list), mostOffered)]}
+	}
+}
+
+// takeOffer opens the first session that was offered, and goes on with it.
+func (m *Model) takeOffer() tea.Cmd {
+	m.goOn = m.offered[0].ID
+	return m.open(m.goOn, false)
 }
 
 func (m *Model) loadPrompts() tea.Cmd {
@@ -157,6 +187,12 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 			cmds = append(cmds, m.inOrder(msg.s.ID, c))
 		}
 		m.after = nil
+	}
+	if msg.s.ID == m.goOn {
+		m.goOn = ""
+		if r.stuck() {
+			cmds = append(cmds, m.doAt(msg.s.ID, session.Resume{}))
+		}
 	}
 	return tea.Batch(cmds...)
 }

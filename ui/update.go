@@ -42,7 +42,8 @@ type (
 		list []session.Session
 		err  error
 	}
-	hitsMsg struct {
+	offerMsg struct{ list []session.Session }
+	hitsMsg  struct {
 		query string
 		hits  []session.Hit
 	}
@@ -127,6 +128,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		if m.picker != nil {
 			m.picker.Set(m.withLive(msg.list))
 		}
+	case offerMsg:
+		m.offered = msg.list
 	case hitsMsg:
 		if m.picker != nil {
 			m.picker.Found(msg.query, msg.hits)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -156,6 +157,18 @@ func (m *Model) welcome(height int) []string {
 	lines := []string{"", "   " + th.Accent.Paint(name), "   " + th.Dim.Paint("What was done is kept, whatever the model does."), ""}
 	for _, k := range [][2]string{{"enter", "send"}, {"@", "mention a file"}, {"!", "run a command yourself"}, {"F2 F3 F4", "heavy, medium, light model"}, {"ctrl+s", "sessions"}, {"?", "all keys"}} {
 		lines = append(lines, "   "+th.Key.Paint(theme.Fit(k[0], 10))+th.Dim.Paint(k[1]))
+	}
+	if len(m.offered) > 0 {
+		lines = append(lines, "", "   "+th.Strong.Paint("Unfinished")+"  "+th.Keys("F8", "go on with the first", "ctrl+s", "all"))
+		for _, s := range m.offered {
+			symbol, words, st := th.Status(&s)
+			why := theme.Kind(s.Fault)
+			if why != "" {
+				why = " · " + why
+			}
+			line := "   " + st.Paint(symbol+" "+theme.Fit(words, 20)) + theme.Line(s.Title) + th.Dim.Paint(why+" · "+theme.Line(filepath.Base(s.Project))+" · "+theme.Age(s.Updated, m.o.Now()))
+			lines = append(lines, theme.Cut(line, m.width-1))
+		}
 	}
 	for len(lines) < height {
 		lines = append(lines, "")

@@ -128,7 +128,7 @@ func (p *Pane) row(th *theme.Theme, i int, r Row, width int, now time.Time) stri
 		}
 		right = append(right, first)
 	}
-	return theme.Sides(left, th.Dim.Paint(strings.Join(right, "  ")), width)
+	return theme.Sides(left, th.Dim.Paint("  "+strings.Join(right, "  ")), width)
 }
 
 // days are the weekdays as the map names them.

@@ -1,0 +1,82 @@
+package ui
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/capacity"
+)
+
+func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
+	world := newWorld()
+	world.add("s1", "", turn("move the pricing rules"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(time.Hour), Rung: 2})
+	world.add("s2", "", turn("a finished one"), session.TurnEnded{Outcome: session.OutcomeDone})
+	s := show(t, 80, 24, world.options())
+	golden(t, "offered-80x24", s.wait("Unfinished", "move the pricing rules"))
+	s.press("F8")
+	s.wait("parked until")
+	if got := <-world.commands; got != "Resume" {
+		t.Errorf("Do got %s, want Resume", got)
+	}
+}
+
+func standing() capacity.View {
+	row := func(tier models.Tier, target models.Target, short string, state models.State) capacity.Row {
+		return capacity.Row{Condition: models.Condition{Tier: tier, Target: target, Short: short, State: state}, Tried: true, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
+	}
+	heavy := row(models.Heavy, sol, "sol", models.Resting)
+	heavy.Until, heavy.Fault, heavy.Streak, heavy.Share = noon.Add(102*time.Second), full(), 3, 0.91
+	v := capacity.View{Rows: []capacity.Row{heavy, row(models.Medium, terra, "terra", models.Ready), row(models.Light, luna, "luna", models.Ready)},
+		Says: []string{"failures start above 96k input (22% against 3%)", "3 episodes without room, longest 14:00, median 2:00"}}
+	for day := range 7 {
+		var d capacity.Day
+		for h := range d {
+			d[h] = float64((h*7+day*3)%24)/40 - 0.05
+		}
+		v.Week = append(v.Week, d)
+	}
+	return v
+}
+
+func TestTheCapacityPanel(t *testing.T) {
+	for _, size := range []struct {
+		w, h int
+		name string
+	}{{60, 16, "capacity-60x16"}, {80, 24, "capacity-80x24"}, {120, 36, "capacity-120x36"}, {200, 50, "capacity-200x50"}} {
+		t.Run(size.name, func(t *testing.T) {
+			world := newWorld()
+			world.add("s1", "", append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+			o := world.options()
+			o.Open = "s1"
+			o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
+			s := show(t, size.w, size.h, o)
+			s.wait("done")
+			s.press("F5")
+			golden(t, size.name, s.wait("capacity", "resting 1:42"))
+		})
+	}
+}
+
+func TestKeysOfTheCapacityPanel(t *testing.T) {
+	world := newWorld()
+	world.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+	o := world.options()
+	o.Open = "s1"
+	o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
+	o.RunTool = func(_ context.Context, name string) (string, error) { return "verdict of " + name, nil }
+	s := show(t, 120, 36, o)
+	s.wait("done")
+	s.press("F5")
+	s.wait("resting 1:42")
+	for _, tt := range []struct{ key, want string }{{"enter", "Pin"}, {"i", "SetAside"}, {"F3", "ChooseTier"}} {
+		s.press(tt.key)
+		if got := <-world.commands; got != tt.want {
+			t.Errorf("%s did %s, want %s", tt.key, got, tt.want)
+		}
+	}
+	s.press("d")
+	s.wait("verdict of doctor")
+}
