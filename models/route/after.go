@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	offlineDelay  = 10 * time.Second // the same once a connection has been gone for longer than offlineAfter
 	offlineAfter  = 30 * time.Second
 	leaveAfterBad = 2 // failures of a server or stream before another target is tried
+	localAfter    = 3 // failures in a row before a local target takes over
 )
 
 // move is what a kind of failure allows.
@@ -27,6 +29,7 @@ type move struct {
 	other    bool // another target may be asked
 	provider bool // only one of another provider
 	passes   bool // it will pass by itself: park when the attempts are used up
+	shorter  bool // what is sent again is not the same
 }
 
 var moves = map[models.Kind]move{
@@ -44,6 +47,7 @@ var moves = map[models.Kind]move{
 // after decides what follows a failed attempt, tells the caller and waits.
 // A nil error means that the next attempt may start.
 func (op *operation) after(ctx context.Context, f *models.Fault) error {
+	op.kept = op.need.Kept != nil && op.need.Kept()
 	if moved, err := op.moved(ctx, f); moved {
 		return err
 	}
@@ -68,37 +72,74 @@ func (op *operation) after(ctx context.Context, f *models.Fault) error {
 	if cond := op.r.o.Allowance.Condition(op.target); cond.State == models.Resting {
 		delay = max(delay, cond.Until.Sub(op.r.o.Now()))
 	}
-	if f.Kind == models.KindSize && !op.shrunk && op.attempts > 0 {
-		op.shrunk, m.again, delay = true, true, 0 // what goes out next is shorter
+	if shorter := f.Kind == models.KindSize && !op.shrunk && op.attempts > 0; shorter {
+		op.shrunk, op.tooLong, m.again, m.shorter, delay = true, op.sent, true, true, 0 // what goes out next is shorter
 	} else if c, ok := op.elsewhere(ctx, f, m, delay); ok {
+		if !op.again(m) {
+			op.r.o.Board.Left(ctx, c.Target)
+			return op.enough(f)
+		}
 		return op.tell(ctx, f, m, models.NextSwitch, c, 0)
 	}
-	next := models.NextRetry
-	if !m.again || op.used(m, delay) || !op.affordable(ctx, f, m) {
-		next = models.NextStop
-		if m.passes && (f.Retry == nil || *f.Retry) {
-			next = models.NextPark
-		}
+	switch {
+	case !m.again, op.used(m, delay):
+	case !op.again(m):
+		return op.enough(f)
+	case op.affordable(ctx, f, m):
+		return op.tell(ctx, f, m, models.NextRetry, candidate{op.target, op.tier}, delay)
+	}
+	next := models.NextStop
+	if (m.passes || op.lastResort(f)) && (f.Retry == nil || *f.Retry) {
+		next = models.NextPark
 	}
 	return op.tell(ctx, f, m, next, candidate{op.target, op.tier}, delay)
 }
 
+// lastResort reports whether the failure is only about a target that stood in
+// for one which will have room again.
+func (op *operation) lastResort(f *models.Fault) bool {
+	switch f.Kind {
+	case models.KindAuth, models.KindBilling, models.KindModel:
+		return op.first.Target != f.Target && moves[op.first.Kind].passes
+	}
+	return false
+}
+
+// again takes an automatic retry out of the task's own limit.
+func (op *operation) again(m move) bool { return m.free || op.need.Again == nil || op.need.Again() }
+
+// enough ends a request because the task's own limit of retries is reached.
+func (op *operation) enough(f *models.Fault) error {
+	failed := models.AttemptFailed{Number: max(op.attempts, 1), Of: op.of(), Tier: op.tier, Target: op.target, Fault: f, Next: models.NextStop}
+	if !op.yield(failed, nil) {
+		return errLeft
+	}
+	return fmt.Errorf("%w: %w", ErrRetries, op.final(f))
+}
+
+// left are the attempts and the waiting that the request still has. What was
+// kept of a failed attempt makes the next one a new request.
+func (op *operation) left() (attempts int, wait time.Duration) {
+	if op.kept {
+		return op.r.o.Attempts, op.r.o.MaxWait
+	}
+	return op.r.o.Attempts - op.attempts, op.r.o.MaxWait - op.waited
+}
+
 // elsewhere finds who takes over, if it is time for that.
 func (op *operation) elsewhere(ctx context.Context, f *models.Fault, m move, delay time.Duration) (candidate, bool) {
-	if !m.other || !op.leave(f, delay) || !op.need.Rung && op.attempts >= op.r.o.Attempts {
+	attempts, _ := op.left()
+	if !m.other || !op.leave(f, delay) || !op.need.Rung && attempts <= 0 {
 		return candidate{}, false
 	}
 	op.skip[op.target] = true
-	list := op.below(m.provider)
+	list := op.below(f.Kind)
 	if f.Kind == models.KindSize {
 		window := op.r.o.Model(op.target).Window
-		var larger []candidate
-		for _, c := range list {
-			if op.r.o.Model(c.Target).Window > window {
-				larger = append(larger, c)
-			}
-		}
-		list = larger
+		list = slices.DeleteFunc(list, func(c candidate) bool { return op.r.o.Model(c.Target).Window <= window })
+	}
+	if !op.desperate(f, delay) {
+		list = slices.DeleteFunc(list, func(c candidate) bool { return op.r.o.Local(c.Target) })
 	}
 	c, _, ok := op.pick(ctx, list, op.need.Rung)
 	if !ok {
@@ -107,19 +148,31 @@ func (op *operation) elsewhere(ctx context.Context, f *models.Fault, m move, del
 	return c, ok
 }
 
+// desperate reports whether a local target may take over: after several
+// failures in a row, or when waiting for the others would take too long.
+func (op *operation) desperate(f *models.Fault, delay time.Duration) bool {
+	row := 0
+	for _, n := range op.failed {
+		row += n
+	}
+	_, wait := op.left()
+	return op.need.Rung || row >= localAfter || delay > wait || !moves[f.Kind].again
+}
+
 // leave reports whether it is time to try another target.
 func (op *operation) leave(f *models.Fault, delay time.Duration) bool {
+	_, wait := op.left()
 	switch {
-	case f.Kind == models.KindAbsent, f.Kind == models.KindSize, op.need.Rung:
+	case f.Kind == models.KindAbsent:
 		return true
-	case op.r.o.Policy != Auto || op.need.Lever.pin():
+	case !op.free():
 		return false
-	case f.Kind == models.KindUsage:
+	case op.need.Rung, f.Kind == models.KindUsage, f.Kind == models.KindSize:
 		return true
 	case f.Kind == models.KindServer, f.Kind == models.KindStream:
-		return op.failed[op.target] >= leaveAfterBad
+		return op.failed[op.target] >= min(leaveAfterBad, op.r.o.After)
 	}
-	return op.failed[op.target] >= op.r.o.After || op.waited+delay > op.r.o.MaxWait
+	return op.failed[op.target] >= op.r.o.After || delay > wait
 }
 
 // used reports whether the request's attempts or its time are over.
@@ -127,13 +180,14 @@ func (op *operation) used(m move, delay time.Duration) bool {
 	if m.free {
 		return op.need.Network > 0 && op.r.o.Now().Add(delay).Sub(op.began) > op.need.Network
 	}
-	return op.need.Rung || op.attempts >= op.r.o.Attempts || op.waited+delay > op.r.o.MaxWait
+	attempts, wait := op.left()
+	return op.need.Rung && !op.kept && !m.shorter || attempts <= 0 && !m.shorter || delay > wait
 }
 
 // affordable takes a retry out of the budget that all of a user's sessions
 // share. What the server itself asked for, and what no server hears of, is free.
 func (op *operation) affordable(ctx context.Context, f *models.Fault, m move) bool {
-	return m.free || f.Delayed || f.Kind == models.KindSize || op.r.o.Allowance.Retry(ctx, op.target.Provider)
+	return m.free || m.shorter || f.Delayed || op.r.o.Allowance.Retry(ctx, op.target.Provider)
 }
 
 // name adds to a fault about an unknown model the names that were meant. The
@@ -183,25 +237,34 @@ func (op *operation) cause(f *models.Fault) *models.Fault {
 	return op.alike(f)
 }
 
-// alike points to the doctor when every target of every tier failed the same
-// way: then the cause is likely nearer than all of them.
+// alike lists the others that were asked as well. When every target of every
+// tier failed the same way it points to the doctor: then the cause is likely
+// nearer than all of them.
 func (op *operation) alike(f *models.Fault) *models.Fault {
-	all := map[models.Target]bool{}
-	for _, list := range op.r.o.Tiers {
-		for _, t := range list {
-			all[t] = true
-		}
-	}
-	if len(all) < 2 || len(op.tried) < len(all) {
-		return f
-	}
-	for t := range all {
-		if op.tried[t] != f.Kind {
-			return f
+	var others []string
+	seen := map[models.Target]bool{f.Target: true}
+	same, all := true, 0
+	for _, tier := range models.Tiers() {
+		for _, t := range op.r.o.Tiers[tier] {
+			kind, tried := op.tried[t]
+			if same = same && kind == f.Kind; !seen[t] && tried {
+				others = append(others, fmt.Sprintf("%s (%s)", t, kind))
+			}
+			if !seen[t] {
+				all++
+			}
+			seen[t] = true
 		}
 	}
 	told := *f
-	told.Hint = "Every model failed in the same way. `belay doctor` tells whether a name, the key or a proxy is the cause."
+	switch {
+	case same && all > 0:
+		told.Hint = "Every model failed in the same way. `belay doctor` tells whether a name, the key or a proxy is the cause."
+	case len(others) > 0:
+		told.Hint = strings.TrimSpace(f.Hint + " Also asked: " + strings.Join(others, ", ") + ".")
+	default:
+		return f
+	}
 	return &told
 }
 
@@ -241,6 +304,7 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 		case models.NextRetry:
 			op.need.Lever.owe(rest{candidate{op.target, op.tier}, op.r.o.Now().Add(delay), f})
 		case models.NextSwitch:
+			op.lendTo(ctx, to) // the next request begins there
 			op.r.o.Board.Left(ctx, to.Target)
 		}
 		return errLeft
@@ -253,43 +317,60 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 	case models.NextSwitch:
 		return op.switchTo(ctx, to, f)
 	}
-	if !m.free {
-		op.waited += delay
-	}
-	return op.wait(ctx, f, delay)
+	return op.wait(ctx, f, delay, !m.free)
 }
 
 // park gives the request up until there may be room again.
 func (op *operation) park(f *models.Fault) *Parked {
-	p := &Parked{Fault: op.cause(f)}
-	switch {
-	case !f.ResetAt.IsZero():
-		p.Until = f.ResetAt
-	case f.Delayed:
-		p.Until = op.r.o.Now().Add(f.RetryAfter)
-	default:
-		p.Until = op.r.o.Allowance.Condition(op.target).Until
-	}
-	return p
+	return &Parked{Fault: op.cause(f), Until: op.until(f)}
 }
 
-// wait announces a wait and sits it out, or until the lever moves.
-func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Duration) error {
+// until is when the first of the candidates may be asked again; zero if one may
+// be asked at any time, or if nobody knows.
+func (op *operation) until(f *models.Fault) time.Time {
+	clear(op.skip)
+	var soonest time.Time
+	for _, c := range op.candidates() {
+		cond := op.r.o.Allowance.Condition(c.Target)
+		switch {
+		case cond.State == models.Aside, refused(cond):
+		case cond.State == models.Out || cond.State == models.Resting:
+			if soonest.IsZero() || cond.Until.Before(soonest) {
+				soonest = cond.Until
+			}
+		case c.Target == f.Target && f.Delayed:
+			soonest = op.r.o.Now().Add(f.RetryAfter)
+		default:
+			return time.Time{}
+		}
+	}
+	return soonest
+}
+
+// wait announces a wait and sits it out, or until the lever moves. What counts
+// is taken from the time that the request has.
+func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Duration, counts bool) error {
 	op.record(ctx, "")
-	op.delay += delay
 	if delay <= 0 {
 		return nil
 	}
-	until := op.r.o.Now().Add(delay)
+	began := op.r.o.Now()
+	until := began.Add(delay)
 	op.r.wait(op.target, models.Condition{State: models.Trying, Until: until, Fault: f})
 	defer op.r.waited(op.target)
 	if !op.yield(models.Waiting{Number: op.attempts + 1, Of: op.of(), Until: until, Target: op.target, Fault: f}, nil) {
 		return errLeft
 	}
-	if err := op.need.Lever.wait(ctx, delay); err != nil {
+	early, err := op.need.Lever.wait(ctx, op.r.o.Now, until)
+	took := min(op.r.o.Now().Sub(began), delay)
+	op.delay += took
+	if counts {
+		op.waited += took
+	}
+	if err != nil {
 		return op.cancelled(ctx)
 	}
-	op.insist = op.r.o.Now().Before(until) // somebody ended the wait: they want it now
+	op.insist = early // somebody ended the wait: they want it now
 	if op.need.Lever.parking() {
 		return &Parked{Fault: op.cause(f), Asked: true}
 	}

@@ -15,15 +15,19 @@ type candidate struct {
 	tier models.Tier
 }
 
+// free reports whether the request may leave its target by itself.
+func (op *operation) free() bool { return op.r.o.Policy == Auto && !op.need.Lever.pin() }
+
 // candidates is the gate: the targets of the lever's tier, the best first,
-// then those of the tiers below as far as a switch may go.
-func (op *operation) candidates(otherProvider bool) []candidate {
+// then those of the tiers below as far as a switch may go. Who may not switch
+// has one candidate: the target that is waited for.
+func (op *operation) candidates() []candidate {
 	top := op.need.Lever.Tier()
 	if only := op.need.Lever.onlyTarget(); only != (models.Target{}) {
 		return []candidate{{only, op.tierOf(only)}}
 	}
 	floor := op.r.o.Floor.Rank()
-	if op.need.Lever.pin() || op.r.o.Policy != Auto {
+	if !op.free() {
 		floor = top.Rank()
 	}
 	if op.need.Wrote && floor > top.Rank()+1 {
@@ -37,7 +41,7 @@ func (op *operation) candidates(otherProvider bool) []candidate {
 		}
 		var local []candidate
 		for _, t := range op.r.o.Board.Order(op.r.o.Tiers[tier]) {
-			if seen[t] || op.skip[t] || !op.able(t) || otherProvider && t.Provider == op.target.Provider {
+			if seen[t] || op.skip[t] || !op.able(t) {
 				continue
 			}
 			seen[t] = true
@@ -50,7 +54,46 @@ func (op *operation) candidates(otherProvider bool) []candidate {
 		}
 		list = append(list, local...) // a local model is the last resort of its tier
 	}
+	if !op.free() {
+		return op.faithful(list)
+	}
 	return list
+}
+
+// faithful chooses the one target of a tier that is waited for: under a pin the
+// one that served last, otherwise the first of the settings that is of use.
+func (op *operation) faithful(list []candidate) []candidate {
+	var order []candidate
+	if by, known := op.need.Lever.servedBy(); known && op.need.Lever.pin() {
+		order = append(order, by)
+	}
+	for _, t := range op.r.o.Tiers[op.need.Lever.Tier()] {
+		order = append(order, candidate{t, op.need.Lever.Tier()})
+	}
+	for _, c := range order {
+		if slices.Contains(list, c) && !hopeless(op.r.o.Allowance.Condition(c.Target)) {
+			return []candidate{c}
+		}
+	}
+	return list[:min(len(list), 1)]
+}
+
+// hopeless reports whether a target is not worth waiting for: the user set it
+// aside, its key or name is refused, or nothing runs there.
+func hopeless(c models.Condition) bool {
+	return c.State == models.Aside || refused(c) || c.State == models.Resting && c.Fault != nil && c.Fault.Kind == models.KindAbsent
+}
+
+// refused reports whether a target is out for a reason that does not mend
+// itself.
+func refused(c models.Condition) bool {
+	return c.State == models.Out && c.Fault != nil && !moves[c.Fault.Kind].passes
+}
+
+// stated reports whether a target rests by the server's own word, which also a
+// try of the ladder keeps to.
+func stated(c models.Condition) bool {
+	return c.State == models.Out && c.Fault != nil && c.Fault.Kind == models.KindUsage || c.State == models.Resting && c.Fault != nil && c.Fault.Delayed && c.Fault.RetryAfter > 0
 }
 
 // tierOf is the tier that a target stands in; the lever's, if it is in several.
@@ -67,10 +110,13 @@ func (op *operation) tierOf(t models.Target) models.Tier {
 	return top
 }
 
-// below are the candidates that a failure may move the request to: never up,
-// which is for the next turn to try.
-func (op *operation) below(otherProvider bool) []candidate {
-	return slices.DeleteFunc(op.candidates(otherProvider), func(c candidate) bool { return c.tier.Rank() < op.tier.Rank() })
+// below are the candidates that a failure of some kind may move the request
+// to: never up, which is for the next turn to try, and never to a target that
+// shares the allowance that is used up.
+func (op *operation) below(kind models.Kind) []candidate {
+	return slices.DeleteFunc(op.candidates(), func(c candidate) bool {
+		return c.tier.Rank() < op.tier.Rank() || moves[kind].provider && c.Provider == op.target.Provider
+	})
 }
 
 // able reports whether a target has what the request needs.
@@ -79,73 +125,174 @@ func (op *operation) able(t models.Target) bool {
 	return m.Tools && (m.Images || !op.need.Images)
 }
 
+// preferred is the target that the user would rather have.
+func (op *operation) preferred() candidate {
+	if only := op.need.Lever.onlyTarget(); only != (models.Target{}) {
+		return candidate{only, op.tierOf(only)}
+	}
+	tier := op.need.Lever.Tier()
+	return candidate{op.r.o.Tiers[tier][0], tier}
+}
+
+// fits reports whether a target's window holds the request as it was measured
+// for the preferred one: a switch must not cut the conversation short.
+func (op *operation) fits(t models.Target) bool {
+	m, usual := op.r.o.Model(t), op.r.o.Model(op.preferred().Target)
+	if m.Window <= 0 || usual.Window > 0 && m.Window >= usual.Window || t == usual.Target {
+		return true
+	}
+	if op.size == 0 {
+		op.size = -1 // not known
+		if req, err := op.build(usual); err == nil && req.Tokens > 0 {
+			op.size = req.Tokens
+		}
+	}
+	return op.size <= m.Window
+}
+
 // pick asks the board for the first candidate that may be asked now. If there
-// is none, the condition is of the one that can be asked soonest.
+// is none, it gives the one that can be asked soonest, and its condition.
 func (op *operation) pick(ctx context.Context, list []candidate, insist bool) (candidate, models.Condition, bool) {
 	var soonest models.Condition
-	var refused candidate
+	var who candidate
+	spent := map[string]bool{} // providers whose allowance is used up
 	for _, c := range list {
-		cond, ok := op.r.o.Board.Allow(ctx, c.Target, insist)
-		if ok {
-			return c, cond, true
-		}
-		if cond.State == models.Out && cond.Fault != nil && !moves[cond.Fault.Kind].passes {
-			// A key or a name does not mend itself, but a person may have mended
-			// it: they get the endpoint's own answer rather than an old one.
-			if refused == (candidate{}) {
-				refused = c
-			}
+		if spent[c.Provider] || !op.fits(c.Target) && c.Target != op.need.Lever.lentTo().target {
 			continue
 		}
-		if soonest.Target == (models.Target{}) || !cond.Until.IsZero() && (soonest.Until.IsZero() || cond.Until.Before(soonest.Until)) {
-			soonest, soonest.Target = cond, c.Target
+		cond := op.r.o.Allowance.Condition(c.Target)
+		if ok := false; !op.need.Rung || !stated(cond) {
+			if cond, ok = op.r.o.Board.Allow(ctx, c.Target, insist); ok {
+				return c, cond, true
+			}
+		}
+		if refused(cond) {
+			continue
+		}
+		if cond.Fault != nil && cond.State != models.Aside && moves[cond.Fault.Kind].provider {
+			spent[c.Provider] = true
+		}
+		if who == (candidate{}) || !cond.Until.IsZero() && (soonest.Until.IsZero() || cond.Until.Before(soonest.Until)) {
+			soonest, who = cond, c
 		}
 	}
-	if soonest.Target == (models.Target{}) && refused != (candidate{}) {
-		cond, ok := op.r.o.Board.Allow(ctx, refused.Target, true)
-		return refused, cond, ok
+	return who, soonest, false
+}
+
+// pickFirst is pick at the beginning of a request. A key or a name that was
+// refused does not mend itself, and is no reason to go down a tier; but a person
+// may have mended it, so the endpoint gives its own answer rather than an old one.
+func (op *operation) pickFirst(ctx context.Context, list []candidate, insist bool) (candidate, models.Condition, bool) {
+	usable := func(c candidate) bool { return !refused(op.r.o.Allowance.Condition(c.Target)) }
+	if i := slices.IndexFunc(list, usable); i < 0 || list[i].tier != list[0].tier {
+		if cond, ok := op.r.o.Board.Allow(ctx, list[0].Target, true); ok {
+			return list[0], cond, true
+		}
 	}
-	return candidate{}, soonest, false
+	return op.pick(ctx, list, insist)
+}
+
+// gate lists the candidates, or says why there are none.
+func (op *operation) gate() ([]candidate, error) {
+	tier := op.need.Lever.Tier()
+	if len(op.r.o.Tiers[tier]) == 0 && op.need.Lever.onlyTarget() == (models.Target{}) {
+		return nil, &models.Fault{Kind: models.KindModel, Scope: models.ScopeRequest,
+			Message: fmt.Sprintf("the tier %s has no model", tier),
+			Hint:    fmt.Sprintf("name one in the settings: [tiers] %s = [\"provider/model\"]", tier)}
+	}
+	list := op.candidates()
+	if len(list) == 0 {
+		return nil, &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: op.preferred().Target,
+			Message: "no model of the tier can do what this request needs", Hint: "choose another tier, or leave the pictures out"}
+	}
+	return list, nil
 }
 
 // start finds the first target: the one that the session was moved to, as long
 // as it is too early to go back, or the best of the lever's tier.
 func (op *operation) start(ctx context.Context) error {
-	tier := op.need.Lever.Tier()
-	if len(op.r.o.Tiers[tier]) == 0 {
-		return &models.Fault{Kind: models.KindModel, Scope: models.ScopeRequest,
-			Message: fmt.Sprintf("the tier %s has no model", tier),
-			Hint:    fmt.Sprintf("name one in the settings: [tiers] %s = [\"provider/model\"]", tier)}
+	for {
+		if ctx.Err() != nil || op.need.Lever.parking() {
+			return op.steer(ctx)
+		}
+		list, err := op.gate()
+		if err != nil {
+			return err
+		}
+		list = op.stay(list)
+		if op.need.Rung {
+			op.rungs = len(list)
+		}
+		insist := op.insist || op.need.Rung
+		if due, ok := op.need.Lever.due(op.r.o.Now()); ok && !insist && slices.Contains(list, due.candidate) {
+			op.target, op.tier = due.Target, due.tier
+			return op.wait(ctx, due.fault, due.until.Sub(op.r.o.Now()), true)
+		}
+		if c, cond, ok := op.brief(list); ok && !insist {
+			op.target, op.tier = c.Target, c.tier
+			err = op.sitOut(ctx, cond)
+		} else if c, cond, ok := op.pickFirst(ctx, list, insist); ok {
+			return op.move(ctx, c)
+		} else {
+			err = op.none(ctx, c, cond)
+		}
+		if err != nil {
+			return err
+		}
+		if op.need.Lever.elsewhere(op.target, op.tier) {
+			return nil // the lever moved: the loop follows it
+		}
 	}
-	list := op.candidates(false)
-	op.rungs = len(list)
-	if len(list) == 0 {
-		return &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: op.r.o.Tiers[tier][0],
-			Message: "no model of the tier can do what this request needs", Hint: "choose another tier, or leave the pictures out"}
+}
+
+// stay puts the target that the session was moved to before the others. Within
+// a turn it never goes up again; between turns only once the hold is over, or
+// when nobody below can serve.
+func (op *operation) stay(list []candidate) []candidate {
+	op.boundary = op.need.Lever.boundary() || op.boundary
+	away := op.need.Lever.lentTo()
+	switch {
+	case away.target == (models.Target{}), op.need.Rung, !op.able(away.target):
+		return list
+	case op.boundary && !op.r.o.Allowance.Hold(away.from).After(op.r.o.Now()):
+		return list
 	}
-	if away, ok := op.need.Lever.lent(op.r.o.Allowance.Hold, op.began); ok {
-		list = slices.DeleteFunc(list, func(c candidate) bool { return c.Target == away.target })
-		list = append([]candidate{{away.target, away.tier}}, list...)
+	here := []candidate{{away.target, away.tier}}
+	var above []candidate
+	for _, c := range list {
+		switch {
+		case c.Target == away.target:
+		case c.tier.Rank() >= away.tier.Rank():
+			here = append(here, c)
+		case op.boundary:
+			above = append(above, c)
+		}
 	}
-	insist := op.need.Insist || op.need.Rung
-	if due, ok := op.need.Lever.due(op.began); ok && !insist && slices.Contains(list, due.candidate) {
-		op.target, op.tier = due.Target, due.tier
-		return op.wait(ctx, due.fault, due.until.Sub(op.began))
+	return append(here, above...)
+}
+
+// brief gives the preferred one of the candidates if it rests for so short a
+// time, by the server's own word, that it is waited for rather than left.
+func (op *operation) brief(list []candidate) (candidate, models.Condition, bool) {
+	c := op.preferred()
+	if away := op.need.Lever.lentTo(); list[0].Target == away.target {
+		c = list[0]
 	}
-	c, cond, ok := op.pick(ctx, list, insist)
-	if !ok {
-		return op.none(ctx, cond)
+	cond := op.r.o.Allowance.Condition(c.Target)
+	if !slices.Contains(list, c) || cond.State != models.Resting || !stated(cond) {
+		return c, cond, false
 	}
-	return op.move(ctx, c)
+	most := op.r.o.MaxWait - op.waited
+	if cond.Fault.Kind != models.KindRate { // nobody else can serve at a limit of one's own
+		most = min(longestStep, most)
+	}
+	return c, cond, cond.Until.Sub(op.r.o.Now()) <= most
 }
 
 // move makes a candidate the target, and announces it if the session was
 // served by another one, or would rather be.
 func (op *operation) move(ctx context.Context, c candidate) error {
-	preferred := candidate{op.r.o.Tiers[op.need.Lever.Tier()][0], op.need.Lever.Tier()}
-	if op.need.Lever.onlyTarget() == c.Target {
-		preferred = c // pinned: it is where it should be
-	}
+	preferred := op.preferred()
 	from, known := op.need.Lever.servedBy()
 	if !known {
 		from = preferred
@@ -158,112 +305,133 @@ func (op *operation) move(ctx context.Context, c candidate) error {
 	if chunk.Back {
 		op.need.Lever.home()
 	} else {
-		chunk.Fault = op.r.o.Allowance.Condition(from.Target).Fault
-		if chunk.Fault == nil {
-			chunk.Fault = op.r.o.Allowance.Condition(preferred.Target).Fault
+		cond := op.r.o.Allowance.Condition(from.Target)
+		if cond.Fault == nil {
+			cond = op.r.o.Allowance.Condition(preferred.Target)
+		}
+		chunk.Fault = cond.Fault
+		if from == preferred && cond.State != models.Aside {
+			chunk.Hold = op.r.o.Allowance.Leave(ctx, from.Target).Sub(op.r.o.Now())
 		}
 		op.need.Lever.lend(away{target: c.Target, tier: c.tier, from: preferred.Target})
 	}
-	if !op.yield(chunk, nil) {
-		op.r.o.Board.Left(ctx, c.Target)
+	return op.announce(chunk)
+}
+
+// announce tells of a switch. The lease of a caller that leaves is given back
+// at the end of run.
+func (op *operation) announce(s models.Switched) error {
+	if !op.yield(s, nil) {
 		return errLeft
 	}
 	return nil
 }
 
+// probing is how long a request waits at most before it looks again how the one
+// request that tries a rested target went.
+const probing = 5 * time.Second
+
 // none waits for the target that can be asked soonest, or parks until then.
-func (op *operation) none(ctx context.Context, cond models.Condition) error {
+func (op *operation) none(ctx context.Context, c candidate, cond models.Condition) error {
+	if c == (candidate{}) || cond.Until.IsZero() {
+		if f := cond.Fault; f != nil && cond.State != models.Aside {
+			return f
+		}
+		return &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: op.preferred().Target,
+			Message: "every model that could serve is set aside", Hint: "take one back in the capacity panel, or choose another tier"}
+	}
 	if op.first == nil {
 		op.first = cond.Fault
-	}
-	if cond.Until.IsZero() {
-		f := cond.Fault
-		if f == nil || cond.State == models.Aside {
-			f = &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: cond.Target,
-				Message: "every model that could serve is set aside", Hint: "take one back in the capacity panel, or choose another tier"}
+		if p := op.r.o.Allowance.Condition(op.preferred().Target); p.Fault != nil && p.State != models.Aside && p.State != models.Ready {
+			op.first = p.Fault
 		}
-		return f
 	}
+	op.target, op.tier = c.Target, c.tier
+	return op.sitOut(ctx, cond)
+}
+
+// sitOut waits until a target may be asked, if that is soon enough.
+func (op *operation) sitOut(ctx context.Context, cond models.Condition) error {
 	rest := cond.Until.Sub(op.r.o.Now())
-	if rest > op.r.o.MaxWait-op.waited {
+	left := op.r.o.MaxWait - op.waited
+	if cond.State == models.HalfOpen {
+		rest = min(rest, probing) // it is over when that request is
+	}
+	switch {
+	case cond.Until.IsZero(), cond.State == models.HalfOpen && rest > left:
+		return &Parked{Fault: op.cause(cond.Fault)}
+	case rest > left:
 		return &Parked{Until: cond.Until, Fault: op.cause(cond.Fault)}
 	}
-	rest = max(rest, 100*time.Millisecond) // another belay's lease may end a moment late
-	op.waited += rest
-	op.target = cond.Target
-	if err := op.wait(ctx, cond.Fault, rest); err != nil {
-		return err
-	}
-	if op.need.Lever.elsewhere(op.target, op.tier) {
-		return nil // the lever moved: the loop follows it
-	}
-	return op.start(ctx)
+	return op.wait(ctx, cond.Fault, max(rest, 100*time.Millisecond), true) // another belay's lease may end a moment late
 }
 
 // admit asks the board before another attempt at the same target: meanwhile it
 // may have begun to rest. Without admitted set the loop comes back here.
 func (op *operation) admit(ctx context.Context) error {
-	cond, ok := op.r.o.Board.Allow(ctx, op.target, op.insist || op.need.Insist)
+	cond, ok := op.r.o.Board.Allow(ctx, op.target, op.insist)
 	if ok {
 		op.admitted = true
 		return nil
 	}
-	if !op.need.Lever.pin() {
+	if op.free() {
+		var kind models.Kind
+		if cond.Fault != nil {
+			kind = cond.Fault.Kind
+		}
 		op.skip[op.target] = true
-		if c, _, ok := op.pick(ctx, op.below(false), op.need.Rung); ok {
+		if c, _, ok := op.pick(ctx, op.below(kind), op.need.Rung); ok {
 			return op.switchTo(ctx, c, cond.Fault)
 		}
 		delete(op.skip, op.target)
 	}
-	rest := cond.Until.Sub(op.r.o.Now())
-	if cond.Until.IsZero() || rest > op.r.o.MaxWait-op.waited {
-		return &Parked{Until: cond.Until, Fault: op.cause(cond.Fault)}
-	}
-	rest = max(rest, 100*time.Millisecond)
-	op.waited += rest
-	return op.wait(ctx, cond.Fault, rest)
+	return op.sitOut(ctx, cond)
 }
 
 // switchTo moves the request to another target by itself, and says so.
 func (op *operation) switchTo(ctx context.Context, c candidate, f *models.Fault) error {
-	op.record(ctx, c.String())
 	from, fromTier := op.target, op.tier
+	hold := op.lendTo(ctx, c)
 	op.target, op.tier, op.admitted = c.Target, c.tier, true
-	preferred := op.r.o.Tiers[op.need.Lever.Tier()][0]
-	hold := op.r.o.Allowance.Leave(ctx, from).Sub(op.r.o.Now())
-	op.need.Lever.lend(away{target: c.Target, tier: c.tier, from: preferred})
-	if !op.yield(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier, Fault: f, Hold: hold}, nil) {
-		op.r.o.Board.Left(ctx, c.Target)
-		return errLeft
-	}
-	return nil
+	return op.announce(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier, Fault: f, Hold: hold})
+}
+
+// lendTo records that the session is moved to another target, and for how long
+// the old one is left alone.
+func (op *operation) lendTo(ctx context.Context, c candidate) time.Duration {
+	op.record(ctx, c.String())
+	op.need.Lever.lend(away{target: c.Target, tier: c.tier, from: op.preferred().Target})
+	return op.r.o.Allowance.Leave(ctx, op.target).Sub(op.r.o.Now())
 }
 
 // follow goes where the lever points. The attempts begin anew: it is a
 // person's decision, so resting targets are asked as well.
 func (op *operation) follow(ctx context.Context) error {
-	if op.admitted {
-		op.r.o.Board.Left(ctx, op.target)
-	}
+	op.giveBack(ctx)
 	from, fromTier := op.target, op.tier
-	op.attempts, op.waited, op.shrunk = 0, 0, false
+	op.attempts, op.waited, op.shrunk, op.size, op.first = 0, 0, false, 0, nil
 	clear(op.failed)
 	clear(op.skip)
-	tier := op.need.Lever.Tier()
-	list := op.candidates(false)
-	c, _, ok := op.pick(ctx, list, true)
+	list, err := op.gate()
+	if err != nil {
+		return err
+	}
+	c, cond, ok := op.pick(ctx, list, true)
 	if !ok {
-		op.tier = tier // so that the loop does not follow again
-		if len(op.r.o.Tiers[tier]) > 0 {
-			op.target = op.r.o.Tiers[tier][0]
-		}
-		return op.none(ctx, models.Condition{Target: op.target, State: models.Aside})
+		return op.none(ctx, c, models.Condition{State: models.Aside, Fault: cond.Fault})
 	}
 	op.record(ctx, c.String())
 	op.target, op.tier, op.admitted = c.Target, c.tier, true
-	if !op.yield(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier}, nil) {
-		op.r.o.Board.Left(ctx, c.Target)
-		return errLeft
+	if c.Target == from && c.tier == fromTier {
+		return nil // the lever was moved away and back
 	}
-	return nil
+	return op.announce(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier})
+}
+
+// giveBack returns what the board has let through and nobody used.
+func (op *operation) giveBack(ctx context.Context) {
+	if op.admitted {
+		op.admitted = false
+		op.r.o.Board.Left(context.WithoutCancel(ctx), op.target)
+	}
 }

@@ -182,17 +182,20 @@ func (l *Lever) lend(a away) {
 
 func (l *Lever) home() { l.lend(away{}) }
 
-// lent gives the target of the last automatic switch, as long as it is too
-// early to try the preferred one again: between turns, and after its hold.
-func (l *Lever) lent(hold func(models.Target) time.Time, now time.Time) (away, bool) {
+// lentTo is where the last automatic switch has taken the session.
+func (l *Lever) lentTo() away {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.away
+}
+
+// boundary reports once whether a turn has ended: the time to go back.
+func (l *Lever) boundary() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fresh := l.fresh
 	l.fresh = false
-	if l.away == (away{}) || fresh && !hold(l.away.from).After(now) {
-		return away{}, false
-	}
-	return l.away, true
+	return fresh
 }
 
 // served notes who is asked; servedBy gives who was asked last.
@@ -248,16 +251,27 @@ func (l *Lever) attempt(parent context.Context, t models.Target, tier models.Tie
 	}
 }
 
-// wait sleeps for d, or until the lever moves.
-func (l *Lever) wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
+// look is how often a wait compares the wall clock: in a suspended computer the
+// timer stands still, and what was waited for may be over.
+const look = 5 * time.Second
+
+// wait sleeps until a time, or until the lever moves: that is early.
+func (l *Lever) wait(ctx context.Context, now func() time.Time, until time.Time) (early bool, err error) {
+	timer := time.NewTimer(min(until.Sub(now()), look))
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-l.wake:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for {
+		select {
+		case <-timer.C:
+		case <-l.wake:
+			return true, nil
+		case <-ctx.Done():
+			return true, context.Cause(ctx)
+		}
+		t := now()
+		left := min(until.Sub(t), until.Round(0).Sub(t.Round(0)))
+		if left <= 0 {
+			return false, nil
+		}
+		timer.Reset(min(left, look))
 	}
 }

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"belay/models"
@@ -18,6 +19,7 @@ type operation struct {
 	began    time.Time
 	tier     models.Tier
 	target   models.Target
+	boundary bool                          // the request is the first of a turn
 	admitted bool                          // the board has let the next attempt through
 	insist   bool                          // a person wants the next attempt now
 	attempts int                           // that count
@@ -29,6 +31,10 @@ type operation struct {
 	skip     map[models.Target]bool        // left already
 	tried    map[models.Target]models.Kind // how each target failed last
 	shrunk   bool                          // the request has been shortened once
+	size     int64                         // of the request for the preferred target, in tokens; 0: not measured, -1: not known
+	sent     int64                         // of the last request that went out
+	tooLong  int64                         // of the one that was refused as too long; 0: not known
+	kept     bool                          // the failed attempt has finished something: what follows is a new request
 	first    *models.Fault                 // of the preferred target
 	slept    bool                          // the computer was suspended during the last attempt
 	last     *models.Attempt               // not recorded yet: what follows it is not known
@@ -60,6 +66,7 @@ func (op *operation) run(ctx context.Context) {
 			err = op.after(ctx, fault)
 		}
 	}
+	op.giveBack(ctx)
 	op.record(ctx, "")
 	if !errors.Is(err, errLeft) {
 		op.yield(nil, err)
@@ -103,7 +110,8 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	req.Operation = op.need.Operation
 	op.attempts++
 	op.made++
-	m := &measure{op: op, model: model, began: r.o.Now(), size: req.Tokens, stream: !req.Whole, together: r.enter(target.Provider)}
+	op.sent = req.Tokens
+	m := &measure{op: op, model: model, began: r.o.Now(), awake: r.elapsed(), size: req.Tokens, stream: !req.Whole, together: r.enter(target.Provider)}
 	defer r.leave(target.Provider)
 	leave := r.o.Allowance.Join(parent, target.Provider)
 	op.need.Lever.served(target, op.tier)
@@ -142,6 +150,9 @@ func (op *operation) shorter(m models.Model) models.Model {
 		if m.Window <= 0 {
 			m.Window = usual
 		}
+		if op.tooLong > 0 && op.tooLong < m.Window {
+			m.Window = op.tooLong // what we think of its window is wrong
+		}
 		m.Window = m.Window * 6 / 10
 	}
 	return m
@@ -168,18 +179,22 @@ type measure struct {
 	op       *operation
 	model    models.Model
 	began    time.Time
+	awake    time.Duration // at the beginning, on the clock that stands still in a suspended computer
 	first    time.Duration // until the first piece of the reply
 	size     int64
 	stream   bool
 	together int
 	done     models.Finished
+	opened   models.Opened
+	answered bool
 	served   string
 }
 
 func (m *measure) chunk(c models.Chunk) {
+	m.answered = true
 	switch c := c.(type) {
 	case models.Opened:
-		m.served = c.Served
+		m.opened, m.served = c, c.Served
 	case models.Finished:
 		m.done = c
 		if c.Served != "" {
@@ -226,7 +241,11 @@ const sleepGap = 5 * time.Second
 
 func (m *measure) asleep() bool {
 	now := m.op.r.o.Now()
-	return now.Round(0).Sub(m.began.Round(0))-now.Sub(m.began) > sleepGap
+	awake := now.Sub(m.began)
+	if m.op.r.o.Elapsed != nil {
+		awake = m.op.r.elapsed() - m.awake
+	}
+	return now.Round(0).Sub(m.began.Round(0))-awake > sleepGap
 }
 
 // write prepares the attempt's line in the record. It is written when it is
@@ -236,13 +255,19 @@ func (m *measure) write(f *models.Fault) {
 	a := &models.Attempt{
 		ProjectID: op.need.Purpose.Project, Session: op.need.Purpose.Session, Turn: op.need.Purpose.Turn, Step: op.need.Purpose.Step,
 		RequestID: m.done.RequestID, Model: op.target.Model, Provider: op.target.Provider, Tier: op.tier, Endpoint: o.Endpoint(op.target.Provider),
-		Stream: m.stream, InputTokens: m.size, Concurrency: m.together, RetryCount: op.made - 1, StatusCode: 200, CreatedAt: m.began,
+		Stream: m.stream, InputTokens: m.size, Concurrency: m.together, RetryCount: op.made - 1, StatusCode: http.StatusOK, CreatedAt: m.began,
 		LatencyMS: o.Now().Sub(m.began).Milliseconds(), ServedModel: m.served, FirstTokenMS: m.first.Milliseconds(), DelayMS: op.delay.Milliseconds(),
 	}
 	if f != nil {
 		a.Kind, a.Phase, a.StatusCode, a.ErrorCode, a.RequestID = f.Kind, f.Phase, f.Status, f.Code, f.RequestID
 		if a.ErrorCode == "" {
 			a.ErrorCode = string(f.Kind)
+		}
+		if a.StatusCode == 0 && m.answered {
+			a.StatusCode = http.StatusOK // the reply had begun
+		}
+		if a.RequestID == "" {
+			a.RequestID = m.opened.RequestID
 		}
 		if f.Served != "" {
 			a.ServedModel = f.Served

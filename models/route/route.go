@@ -5,6 +5,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -72,6 +73,9 @@ type Options struct {
 
 	Now    func() time.Time
 	Random func() float64 // uniform in [0, 1)
+	// Elapsed is time that stands still while the computer is suspended. Nil
+	// takes the monotonic reading of Now.
+	Elapsed func() time.Duration
 }
 
 // Need is what a request asks of its target, and how its user can steer it.
@@ -83,8 +87,18 @@ type Need struct {
 	Purpose   models.Purpose // whose it is, for the record
 	Network   time.Duration  // how long to wait out a lost connection; 0: as long as it takes
 	Rung      bool           // a parked request tries again by itself: every admissible target once, without waits
-	Insist    bool           // a person wants it now: also targets that rest
+	Insist    bool           // a person wants it now: the first attempt may also go to a target that rests
+	// Kept reports whether the attempt that just failed has left something that
+	// its caller keeps: what follows is a new request then. Nil: nothing is kept.
+	Kept func() bool
+	// Again takes one automatic retry out of the task's own limit. Nil: it has
+	// none. When it says no, Stream ends with ErrRetries.
+	Again func() bool
 }
+
+// ErrRetries says that the limit of a task's retries is reached; the failure
+// that would have been the next one to retry is in the same chain.
+var ErrRetries = errors.New("the limit of retries is reached")
 
 // Build makes the request for one target. It is called anew for each attempt.
 // A window that is smaller than the target's own asks for a shorter request.
@@ -140,7 +154,7 @@ func New(o Options) *Router {
 func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[models.Chunk, error] {
 	return func(yield func(models.Chunk, error) bool) {
 		need.Lever.begin()
-		op := &operation{r: r, need: need, build: build, yield: yield, began: r.o.Now(),
+		op := &operation{r: r, need: need, build: build, yield: yield, began: r.o.Now(), insist: need.Insist,
 			failed: map[models.Target]int{}, skip: map[models.Target]bool{}, tried: map[models.Target]models.Kind{}}
 		op.run(ctx)
 	}
@@ -183,6 +197,13 @@ func (r *Router) waited(t models.Target) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.trying, t)
+}
+
+func (r *Router) elapsed() time.Duration {
+	if r.o.Elapsed == nil {
+		return 0
+	}
+	return r.o.Elapsed()
 }
 
 // enter counts a request at a provider and tells how many run there with it.
