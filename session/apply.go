@@ -40,6 +40,7 @@ func (s *Session) Apply(r Record) {
 		s.Target, s.Served, s.Window = e.Target, e.Served, e.Window
 		s.Context = e.Usage.Input + e.Usage.Output
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
+		s.Rung = 0 // a model has answered: what fails from here is a new trouble
 	case ItemAdded:
 		if e.Item.Kind == models.Message && e.Item.Role == models.Assistant {
 			s.LastLine = line(e.Item.Text)

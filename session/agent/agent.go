@@ -73,6 +73,8 @@ type Options struct {
 	Rung    bool           // the first request is a try of a parked turn by itself
 	Insist  bool           // the first request is a person's word
 	Limits  Limits
+	Wrote   bool                      // the turn has changed something before
+	Spent   *Spent                    // what the task has taken so far; nil: nothing
 	Unknown map[string]session.Effect // by call id: begun before a crash, outcome not recorded
 	Alone   bool                      // nobody watches: unknown outcomes are told to the model
 	Network time.Duration             // how long a lost connection is waited out; 0: as long as it takes
@@ -84,7 +86,6 @@ type Options struct {
 type turn struct {
 	Options
 	wrote  bool // this turn has changed something
-	spent  spent
 	repeat map[string]*repeat
 
 	mu sync.Mutex // guards repeat while calls run together
@@ -94,7 +95,10 @@ type turn struct {
 // stands: calls without an output are run first, so a turn that was parked or
 // cut short goes on from the last thing that was done.
 func Run(ctx context.Context, o Options) session.TurnEnded {
-	t := &turn{Options: o, repeat: map[string]*repeat{}}
+	if o.Spent == nil {
+		o.Spent = &Spent{}
+	}
+	t := &turn{Options: o, wrote: o.Wrote, repeat: map[string]*repeat{}}
 	for {
 		if ctx.Err() != nil {
 			return stopped(ctx)
@@ -151,6 +155,9 @@ func (t *turn) failed(ctx context.Context, err error) session.TurnEnded {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
+	if errors.Is(err, route.ErrRetries) {
+		return t.retried(err)
+	}
 	var parked *route.Parked
 	if errors.As(err, &parked) {
 		return session.TurnEnded{Outcome: session.OutcomeParked, Fault: parked.Fault, Retry: parked.Until, Asked: parked.Asked}
@@ -179,8 +186,8 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 		return req, err
 	}
 	need := route.Need{Lever: t.Lever, Images: pictures(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), Network: t.Network,
-		Purpose: t.Purpose, Rung: t.Rung, Insist: t.Insist}
-	t.spent.steps++
+		Purpose: t.Purpose, Rung: t.Rung, Insist: t.Insist, Kept: func() bool { return r.committed > 0 }, Again: t.retry}
+	t.Spent.Steps++
 	for chunk, err := range t.Router.Stream(ctx, need, build) {
 		if err != nil {
 			// What was said before a stop is kept as well.
@@ -229,6 +236,7 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 	log := r.t.Log
 	switch c := chunk.(type) {
 	case models.AttemptStarted:
+		r.t.Insist = false // a person's word is for one attempt
 		r.target, r.tier, r.committed, r.calls, r.held = c.Target, c.Tier, 0, 0, nil
 		log.Publish(session.AttemptStarted{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target})
 	case models.Opened:
@@ -256,19 +264,16 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 				Phase: models.AfterLastItem, Message: "the model ended its reply without a word", Hint: "try again, or choose another tier"}
 		}
 		model := r.t.Model(r.target)
-		r.t.Rung, r.t.Insist = false, false
-		r.t.spent.tokens += c.Usage.Input + c.Usage.Output
-		r.t.spent.cost += model.Cost(c.Usage)
+		r.t.Rung = false
+		r.t.Spent.Tokens += c.Usage.Input + c.Usage.Output
+		r.t.Spent.Cost += model.Cost(c.Usage)
 		return false, r.commit(ctx, session.ReplyEnded{Tier: r.tier, Target: r.target, Served: c.Served, RequestID: c.RequestID,
 			Usage: c.Usage, Cost: model.Cost(c.Usage), Window: model.Window, LeftOut: leftOut})
 	case models.AttemptFailed:
-		if c.Next == models.NextRetry || c.Next == models.NextSwitch {
-			r.t.spent.retries++
-		}
 		err := r.cut(ctx, &session.AttemptFailed{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target, Fault: c.Fault, Next: c.Next, Delay: c.Delay})
 		// After a choice of another tier as well: the next request must hold the
-		// results of what was finished. When parked they wait.
-		return r.committed > 0 && (c.Fault.Kind != models.KindCancelled || c.Next == models.NextSwitch), err
+		// results of what was finished. When parked or stopped they wait.
+		return r.committed > 0 && (c.Next == models.NextRetry || c.Next == models.NextSwitch), err
 	case models.Waiting:
 		log.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
 	case models.Switched:
@@ -297,6 +302,7 @@ func (r *reply) item(ctx context.Context, it models.Item) error {
 		return nil
 	}
 	r.committed++
+	r.t.Rung = false // it has gone on: what fails from here is a new trouble
 	return r.commit(ctx)
 }
 

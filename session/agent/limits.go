@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"belay/session"
 )
@@ -12,9 +14,10 @@ import (
 // limit itself is kept.
 type Limits struct {
 	Steps   int     // requests
-	Retries int     // failed attempts that were followed by another
+	Retries int     // automatic retries and switches; lost connections cost none
 	Cost    float64 // US dollars
 	Tokens  int64
+	Wait    time.Duration // being parked, in all; the engine keeps to it
 }
 
 // The shares of a limit at which something happens.
@@ -23,43 +26,74 @@ const (
 	limitStop = 0.95
 )
 
-// spent is what a turn has taken since it began or was resumed.
-type spent struct {
-	steps, retries int
-	tokens         int64
-	cost           float64
-	told           map[string]bool
+// Spent is what a task has taken, over all the tries of a parked turn.
+type Spent struct {
+	Steps, Retries int
+	Tokens         int64
+	Cost           float64
+
+	told map[string]bool
+}
+
+// limited is one of the limits and what is spent of it.
+type limited struct {
+	name        string
+	used, limit float64
+	words       string
+	early       bool // stop before it is reached: a request takes an unknown part of it
+}
+
+func (t *turn) limits() []limited {
+	return []limited{
+		{"steps", float64(t.Spent.Steps), float64(t.Limits.Steps), fmt.Sprintf("%d of %d requests", t.Spent.Steps, t.Limits.Steps), false},
+		t.retries(),
+		{"cost", t.Spent.Cost, t.Limits.Cost, fmt.Sprintf("$%.2f of $%.2f", t.Spent.Cost, t.Limits.Cost), true},
+		{"tokens", float64(t.Spent.Tokens), float64(t.Limits.Tokens), fmt.Sprintf("%d of %d tokens", t.Spent.Tokens, t.Limits.Tokens), true},
+	}
+}
+
+func (t *turn) retries() limited {
+	return limited{"retries", float64(t.Spent.Retries), float64(t.Limits.Retries), fmt.Sprintf("%d of %d retries", t.Spent.Retries, t.Limits.Retries), false}
+}
+
+// retry takes an automatic retry out of the limit.
+func (t *turn) retry() bool {
+	if t.Limits.Retries > 0 && t.Spent.Retries >= t.Limits.Retries {
+		return false
+	}
+	t.Spent.Retries++
+	return true
+}
+
+// retried ends a turn that may not try again.
+func (t *turn) retried(err error) session.TurnEnded {
+	end := reached(t.retries())
+	errors.As(err, &end.Fault)
+	return end
+}
+
+func reached(l limited) session.TurnEnded {
+	return session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true,
+		Reason: fmt.Sprintf("the limit of %s is reached (%s). Take over: write what is next, or go on with it", l.name, l.words)}
 }
 
 // limit looks at what is spent before another request goes out.
 func (t *turn) limit(ctx context.Context) *session.TurnEnded {
-	for _, l := range []struct {
-		name  string
-		used  float64
-		limit float64
-		words string
-	}{
-		{"steps", float64(t.spent.steps), float64(t.Limits.Steps), fmt.Sprintf("%d of %d requests", t.spent.steps, t.Limits.Steps)},
-		{"retries", float64(t.spent.retries), float64(t.Limits.Retries), fmt.Sprintf("%d of %d retries", t.spent.retries, t.Limits.Retries)},
-		{"cost", t.spent.cost, t.Limits.Cost, fmt.Sprintf("$%.2f of $%.2f", t.spent.cost, t.Limits.Cost)},
-		{"tokens", float64(t.spent.tokens), float64(t.Limits.Tokens), fmt.Sprintf("%d of %d tokens", t.spent.tokens, t.Limits.Tokens)},
-	} {
+	for _, l := range t.limits() {
 		switch share := l.used / l.limit; {
 		case l.limit <= 0:
-		case share >= limitStop && (l.name == "cost" || l.name == "tokens") || share >= 1:
-			return &session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true,
-				Reason: fmt.Sprintf("the limit of %s is reached (%s). Take over: write what is next, or go on with it", l.name, l.words)}
-		case share >= limitTold && !t.spent.told[l.name]:
-			if t.spent.told == nil {
-				t.spent.told = map[string]bool{}
+		case l.name != "retries" && (share >= 1 || l.early && share >= limitStop):
+			end := reached(l)
+			return &end
+		case share >= limitTold && !t.Spent.told[l.name]:
+			if t.Spent.told == nil {
+				t.Spent.told = map[string]bool{}
 			}
-			t.spent.told[l.name] = true
-			if err := t.Log.Append(ctx, session.Noted{Text: fmt.Sprintf("%s of this task are spent (%s)", percent(share), l.words)}); err != nil {
+			t.Spent.told[l.name] = true
+			if err := t.Log.Append(ctx, session.Noted{Text: fmt.Sprintf("%.0f %% of this task's limit of %s are spent (%s)", share*100, l.name, l.words)}); err != nil {
 				return t.broken(ctx, err)
 			}
 		}
 	}
 	return nil
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", share*100) }

@@ -40,6 +40,10 @@ type active struct {
 	closed  bool                    // nothing is begun any more
 	rung    bool                    // the turn that begins is a try of the ladder
 	insist  bool                    // it is a person's word
+	byHand  bool                    // the turn that runs was begun, or gone on with, by a person
+	wrote   bool                    // the last turn has changed something
+	spent   *agent.Spent            // by the last turn, over its tries
+	parked  time.Duration           // how long it has been parked, its next rest included
 }
 
 func (a *active) session() session.Session {
@@ -92,6 +96,7 @@ func (a *active) store(ctx context.Context, events ...session.Event) ([]session.
 		if _, begins := e.(session.TurnStarted); begins {
 			turn++
 		}
+		a.wrote = wrote(a.wrote, e)
 	}
 	records, head, err := a.e.o.Store.Append(ctx, a.id, turn, events...)
 	if err != nil {
@@ -103,6 +108,17 @@ func (a *active) store(ctx context.Context, events ...session.Event) ([]session.
 	a.head = head
 	a.items = append(a.items, session.History(records)...)
 	return records, nil
+}
+
+// wrote goes on with whether a turn has changed something.
+func wrote(was bool, e session.Event) bool {
+	switch e := e.(type) {
+	case session.TurnStarted:
+		return false
+	case session.ToolStarted:
+		return was || e.Effect.Class != session.Read
+	}
+	return was
 }
 
 // show tells the user what belongs to no event of the log. a.mu is held.
@@ -224,10 +240,14 @@ func (a *active) launch() {
 			unknown[effect.CallID] = effect
 		}
 	}
+	if !a.rung || a.spent == nil { // a person's word gives the task its limits anew
+		a.spent, a.parked = &agent.Spent{}, 0
+	}
+	a.byHand = !a.rung
 	o := agent.Options{
 		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Model: a.e.o.Model, Root: a.root,
 		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn},
-		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
+		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
 	a.rung, a.insist = false, false
 	done := a.done

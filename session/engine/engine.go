@@ -164,6 +164,9 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	}
 	a.items = history(records, whole)
 	remember(set, records)
+	for _, r := range records {
+		a.wrote = wrote(a.wrote, r.Event)
+	}
 	a.brief = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(err, set.Close())

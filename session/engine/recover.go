@@ -83,31 +83,43 @@ func (a *active) settle() {
 // climb gives a parked turn its place on the ladder. After the last rung the
 // turn stops: by then it is an outage, and a person decides.
 func (a *active) climb(end session.TurnEnded) session.TurnEnded {
-	ladder := a.e.o.Ladder
+	ladder, now := a.e.o.Ladder, a.e.o.Now()
 	rung := a.head.Rung
-	if end.Asked {
-		end.Rung, end.Retry = rung, time.Time{}
-		return end
+	if a.byHand && rung > 0 {
+		rung-- // a person's own try takes none
 	}
-	if rung >= len(ladder) {
-		end.Outcome, end.Rung = session.OutcomeFailed, 0
+	end.Rung = rung
+	exact := end.Fault != nil && end.Fault.Kind == models.KindUsage && end.Retry.After(now)
+	switch {
+	case end.Asked:
+		end.Rung, end.Retry = a.head.Rung, time.Time{}
+		return end
+	case exact && (len(ladder) == 0 || end.Retry.Sub(now) >= ladder[0]):
+		// Once, exactly when the allowance returns, however far that is.
+	case rung >= len(ladder):
+		end.Outcome, end.Rung, end.Retry = session.OutcomeFailed, 0, time.Time{}
 		end.Reason = "outage: no model has answered through all the tries; everything is kept"
 		if end.Fault != nil && a.e.o.Board != nil {
 			a.e.o.Board.SetOutage(context.Background(), end.Fault.Target, true)
 		}
 		return end
+	default:
+		end.Rung = rung + 1
+		rest := ladder[rung]
+		if a.e.o.Random != nil {
+			rest += time.Duration((a.e.o.Random() - 0.5) * 0.2 * float64(rest))
+		}
+		if at := now.Add(rest); !exact && end.Retry.Before(at) {
+			end.Retry = at
+		}
 	}
-	if end.Fault != nil && end.Fault.Kind == models.KindUsage && !end.Retry.IsZero() {
-		return end // once, exactly when the allowance returns, however far that is
+	rest := end.Retry.Sub(now)
+	if most := a.e.o.Limits.Wait; most > 0 && a.parked+rest > most {
+		end.Outcome, end.Rung, end.Retry = session.OutcomeFailed, 0, time.Time{}
+		end.Reason = fmt.Sprintf("the limit of waiting is reached (%v of %v, and %v more to wait); everything is kept", a.parked.Round(time.Second), most, rest.Round(time.Second))
+		return end
 	}
-	end.Rung = rung + 1
-	rest := ladder[rung]
-	if a.e.o.Random != nil {
-		rest += time.Duration((a.e.o.Random() - 0.5) * 0.2 * float64(rest))
-	}
-	if at := a.e.o.Now().Add(rest); end.Retry.Before(at) {
-		end.Retry = at
-	}
+	a.parked += rest
 	return end
 }
 
@@ -119,13 +131,24 @@ func (a *active) schedule() {
 	a.goOn(max(a.head.Retry.Sub(a.e.o.Now()), time.Second))
 }
 
+// nap is how often a parked turn compares the wall clock: in a suspended
+// computer the timer stands still, and its time may have come.
+const nap = 30 * time.Second
+
 // goOn resumes the parked turn after a rest. While the store fails it tries
 // again: nobody may be there to tell it to.
 func (a *active) goOn(rest time.Duration) {
-	a.timer = time.AfterFunc(rest, func() {
+	until := a.e.o.Now().Add(rest)
+	var timer *time.Timer
+	timer = time.AfterFunc(min(rest, nap), func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.timer == nil || a.cancel != nil || a.head.Status != session.Parked {
+		if a.timer != timer || a.cancel != nil || a.head.Status != session.Parked {
+			return
+		}
+		now := a.e.o.Now()
+		if left := min(until.Sub(now), until.Round(0).Sub(now.Round(0))); left > 0 {
+			timer.Reset(min(left, nap))
 			return
 		}
 		a.timer = nil
@@ -135,4 +158,5 @@ func (a *active) goOn(rest time.Duration) {
 			a.goOn(time.Minute)
 		}
 	})
+	a.timer = timer
 }

@@ -46,7 +46,7 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 // request makes a request for a model out of a conversation.
 func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, items []models.Item) (models.Request, window.Account, error) {
 	req, account, err := window.Fit(m, e.o.Window, e.o.Counter, brief.Instructions, set.Specs(), items)
-	req.CacheKey, req.Effort = string(id), e.o.Effort
+	req.CacheKey, req.Effort, req.Tokens = string(id), e.o.Effort, account.Total()
 	return req, account, err
 }
 

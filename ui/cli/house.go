@@ -191,7 +191,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		},
 		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), What: c.What, Alone: c.Alone,
 		Ladder: settings.Park.Ladder, Random: mathrand.Float64, Board: board, Watch: time.Second,
-		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens},
+		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens, Wait: settings.Limits.Wait},
 		Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
 	})
 	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools, wire: w}, nil
