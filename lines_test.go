@@ -17,6 +17,7 @@ var every = map[string][]string{
 	"tool.started":    {"call_id", "tool", "title", "arguments"},
 	"tool.ended":      {"call_id", "tool", "title", "summary", "output", "error", "denied", "unknown", "took_ms"},
 	"attempt.started": {"attempt", "of", "tier", "target"},
+	"attempt.resumed": {"target"},
 	"attempt.failed":  {"fault", "attempt", "of", "tier", "target", "next", "will_retry", "delay_ms"},
 	"waiting":         {"attempt", "of", "until", "target", "fault"},
 	"switched":        {"from", "to", "from_tier", "to_tier", "fault"},

@@ -36,6 +36,7 @@ type Provider struct {
 	Headers     map[string]Secret `toml:"headers"`
 	Concurrency int               `toml:"concurrency"`  // requests at once; 0: the catalogue's
 	ServiceTier string            `toml:"service_tier"` // sent as it is
+	Resume      bool              `toml:"resume"`       // a reply whose connection broke is taken up again: the provider stores it
 }
 
 // Secret is a value that is used and never shown.

@@ -30,6 +30,10 @@ type CallDelta struct {
 // ItemDone is a whole item. Finished items of a failed attempt can be kept.
 type ItemDone struct{ Item Item }
 
+// Resumed says that the connection broke and the same reply goes on over
+// another one, with what follows the event of that number.
+type Resumed struct{ After int64 }
+
 // Finished ends a reply that came to its proper end.
 type Finished struct {
 	Usage      Usage
@@ -88,6 +92,7 @@ func (TextDelta) chunk()      {}
 func (ReasoningDelta) chunk() {}
 func (CallDelta) chunk()      {}
 func (ItemDone) chunk()       {}
+func (Resumed) chunk()        {}
 func (Finished) chunk()       {}
 func (AttemptStarted) chunk() {}
 func (AttemptFailed) chunk()  {}

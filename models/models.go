@@ -89,6 +89,8 @@ type Provider struct {
 	Headers     map[string]string // sent with every request
 	Concurrency int               // requests at once; 0 means no limit of ours
 	Local       bool              // on a loopback address
+	ServiceTier string            // service_tier of every request; empty leaves it to the endpoint
+	Resume      bool              // the endpoint keeps replies, so that one whose connection broke can be taken up again
 }
 
 // Price is in US dollars for a million tokens; zero means unknown or free.

@@ -234,6 +234,10 @@ type ReplyOpened struct {
 	RequestID string
 }
 
+// ReplyResumed says that the connection broke and the same reply goes on over
+// another one; not durable.
+type ReplyResumed struct{ Target models.Target }
+
 // Waiting says that nothing is sent until a time; not durable.
 type Waiting struct {
 	Number int
@@ -277,6 +281,7 @@ func (CallDelta) event()        {}
 func (ToolOutput) event()       {}
 func (AttemptStarted) event()   {}
 func (ReplyOpened) event()      {}
+func (ReplyResumed) event()     {}
 func (Waiting) event()          {}
 
 // durable maps the stored name of each durable event to its type. The names

@@ -45,6 +45,8 @@ type ProviderOverride struct {
 	KeyEnv      string
 	Headers     map[string]string // added to the catalogue's
 	Concurrency int
+	ServiceTier string
+	Resume      bool
 }
 
 // ModelOverride is what the settings say of a model. Nil fields leave it to the
@@ -129,6 +131,7 @@ func (c *Catalog) provider(name string) (models.Provider, bool) {
 	p := models.Provider{
 		Name: name, BaseURL: override.BaseURL, API: override.API, KeyEnv: override.KeyEnv,
 		Headers: map[string]string{}, Concurrency: override.Concurrency,
+		ServiceTier: override.ServiceTier, Resume: override.Resume,
 	}
 	// The catalogue is left unread for who describes an endpoint whole.
 	if p.BaseURL == "" || p.API == "" || p.KeyEnv == "" {

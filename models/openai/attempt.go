@@ -52,6 +52,12 @@ type attempt struct {
 	events int64
 	items  int // finished
 
+	operation  string
+	background bool  // the provider was asked to keep the reply
+	after      int64 // number of the newest event; below 0 before the first
+	resumes    int   // connections taken up again
+	over       bool  // the provider has said how the reply ended
+
 	opened                        bool
 	served, requestID, responseID string
 }
@@ -66,17 +72,28 @@ func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *
 		api = models.Responses
 	}
 	a := &attempt{
-		c: c, parent: ctx, provider: p, target: target, phase: models.BeforeHeaders, begin: c.now(), trace: c.id(),
+		c: c, parent: ctx, provider: p, target: target, phase: models.BeforeHeaders, begin: c.now(), trace: c.id(), after: -1,
 		origin: models.Origin{Provider: p.Name, API: api, Model: target.Model},
 	}
-	a.ctx, a.cancel = context.WithCancelCause(ctx)
-	a.watch = time.AfterFunc(time.Hour, func() { a.cancel(errSilent) })
-	a.watch.Stop()
+	a.connect()
 	return a, nil
+}
+
+// connect makes what one connection needs.
+func (a *attempt) connect() {
+	ctx, cancel := context.WithCancelCause(a.parent)
+	a.ctx, a.cancel = ctx, cancel
+	a.watch = time.AfterFunc(time.Hour, func() { cancel(errSilent) })
+	a.watch.Stop()
 }
 
 // close ends the attempt and frees the connection.
 func (a *attempt) close() {
+	a.hangUp()
+	a.abandon()
+}
+
+func (a *attempt) hangUp() {
 	a.watch.Stop()
 	a.cancel(nil)
 	if a.res != nil && a.res.Body != nil {
@@ -86,7 +103,7 @@ func (a *attempt) close() {
 
 // run sends the request and reads the reply.
 func (a *attempt) run(req models.Request) error {
-	a.tools, a.calls = map[string]bool{}, map[string]bool{}
+	a.tools, a.calls, a.operation = map[string]bool{}, map[string]bool{}, req.Operation
 	for _, t := range req.Tools {
 		a.tools[t.Name] = true
 	}

@@ -75,6 +75,9 @@ func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 	if req.CacheKey != "" && theirs {
 		o.set("prompt_cache_key", req.CacheKey)
 	}
+	if a.provider.ServiceTier != "" {
+		o.set("service_tier", a.provider.ServiceTier)
+	}
 	if !req.Whole {
 		o.set("stream", true)
 		o.set("stream_options", map[string]bool{"include_usage": true})

@@ -23,8 +23,7 @@ import (
 // to others.
 func (c *Client) Curl(target models.Target, req models.Request) (string, error) {
 	var sent capture
-	own := *c
-	own.http = &http.Client{Transport: &sent}
+	own := Client{providers: c.providers, names: c.names, http: &http.Client{Transport: &sent}, id: c.id, now: c.now, agent: c.agent, limits: c.limits}
 	a, fault := own.attempt(context.Background(), target)
 	if fault != nil {
 		return "", fault

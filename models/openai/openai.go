@@ -18,6 +18,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"belay/models"
@@ -51,6 +52,7 @@ type Client struct {
 	now       func() time.Time
 	agent     string
 	limits    Limits
+	work      sync.WaitGroup // requests that tell a provider to stop
 }
 
 var _ models.Client = (*Client)(nil)
@@ -94,6 +96,10 @@ func New(o Options) *Client {
 	}
 	return c
 }
+
+// Close waits for what abandoned requests still have to say, a few seconds at
+// most.
+func (c *Client) Close() { c.work.Wait() }
 
 func transport() http.RoundTripper {
 	return &http.Transport{

@@ -129,7 +129,11 @@ func (a *attempt) responsesBody(req models.Request) ([]byte, error) {
 		}
 	}
 	items.WriteByte(']')
-	o.set("store", false)
+	a.background = a.provider.Resume && !req.Whole
+	o.set("store", a.background)
+	if a.background {
+		o.set("background", true)
+	}
 	o.set("include", []string{"reasoning.encrypted_content"})
 	if req.CacheKey != "" {
 		o.set("prompt_cache_key", req.CacheKey)
@@ -139,6 +143,9 @@ func (a *attempt) responsesBody(req models.Request) ([]byte, error) {
 	}
 	if req.Effort != "" {
 		o.set("reasoning", map[string]string{"effort": req.Effort, "summary": "auto"})
+	}
+	if a.provider.ServiceTier != "" {
+		o.set("service_tier", a.provider.ServiceTier)
 	}
 	if !req.Whole {
 		o.set("stream", true)

@@ -15,6 +15,7 @@ import (
 // event is what is read of any event of the Responses API.
 type event struct {
 	Type         words           `json:"type"`
+	Number       *int64          `json:"sequence_number"`
 	Delta        words           `json:"delta"`
 	ItemID       words           `json:"item_id"`
 	OutputIndex  *int            `json:"output_index"`
@@ -92,27 +93,50 @@ func (a *attempt) readResponses(in io.Reader) error {
 	for {
 		data, err := s.next()
 		if errors.Is(err, io.EOF) {
-			return diagnose.ErrUnended
-		}
-		if err != nil {
-			return err
+			err = diagnose.ErrUnended
 		}
 		var e event
-		if err := decode(data, &e); err != nil {
-			if strings.HasPrefix(string(data), "[DONE]") {
-				continue
+		if err == nil {
+			if err = decode(data, &e); err != nil {
+				if strings.HasPrefix(string(data), "[DONE]") {
+					continue
+				}
+				if err = s.broken(err); !s.tail.over {
+					return err
+				}
 			}
-			return s.broken(err)
 		}
-		e.Type = cmp.Or(e.Type, words(s.name))
-		if e.Type == "error" || given(e.Error) {
-			return &told{event: data}
+		if err != nil {
+			if s, err = r.again(err); err != nil {
+				return err
+			}
+			continue
 		}
-		over, err := r.event(&e, data)
+		over, err := r.next(&e, data, s.name)
 		if over || err != nil {
 			return err
 		}
 	}
+}
+
+// next takes the next event and says whether the reply is over.
+func (r *reply) next(e *event, data []byte, name string) (over bool, err error) {
+	if e.Number != nil {
+		if r.resumes > 0 && *e.Number <= r.after {
+			return false, nil // it came before the break
+		}
+		r.after = *e.Number
+	}
+	e.Type = cmp.Or(e.Type, words(name))
+	if e.Type == "error" || given(e.Error) {
+		r.over = true
+		return true, &told{event: data}
+	}
+	switch e.Type {
+	case "response.completed", "response.incomplete", "response.failed":
+		r.over = true
+	}
+	return r.event(e, data)
 }
 
 // event takes one event and says whether the reply is over.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -46,6 +47,7 @@ type compose struct {
 	speed  Speed
 	frames []frame
 	failed bool
+	kept   bool   // what breaks a connection does not break the reply
 	fail   func() // adds the frames of an error, in the words of the API
 	items  int    // finished so far
 }
@@ -99,6 +101,9 @@ func (c *compose) done() {
 
 func (c *compose) breakOff() {
 	f := c.r.Fault
+	if c.kept && slices.Contains(breaks, f.How) {
+		return
+	}
 	switch f.How {
 	case howError, howFlat, howFailed, howShort:
 		c.fail()
@@ -138,7 +143,8 @@ func (c *compose) deltas(place, text string, emit func(wait time.Duration, piece
 		}
 		if c.r.Fault.How != howHuge {
 			c.breakOff()
-			return
+			stop = math.MaxInt
+			continue
 		}
 		emit(time.Duration(c.speed.Delay), string(bytes.Repeat([]byte("x"), c.r.Fault.Size)))
 		stop = math.MaxInt
@@ -223,6 +229,9 @@ func (s *Server) plan(q *question, r *Reply) *plan {
 			c.chat(id, s.now())
 		} else {
 			c.responses(id, s.now())
+			if q.background {
+				s.keep(q, r, speed, id, s.now())
+			}
 		}
 		p.frames = c.frames
 	}

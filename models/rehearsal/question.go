@@ -11,13 +11,14 @@ import (
 
 // question is a request as far as the script and the checks look at it.
 type question struct {
-	api       string
-	model     string
-	stream    bool
-	usage     bool // stream_options.include_usage
-	encrypted bool // include has reasoning.encrypted_content
-	size      int  // bytes of the body
-	hash      uint32
+	api        string
+	model      string
+	stream     bool
+	usage      bool // stream_options.include_usage
+	encrypted  bool // include has reasoning.encrypted_content
+	background bool
+	size       int // bytes of the body
+	hash       uint32
 
 	lastUser   string
 	lastOutput string // "" when the history does not end with tool outputs
@@ -53,6 +54,7 @@ func invalid(param, format string, args ...any) *refusal {
 type wire struct {
 	Model         string            `json:"model"`
 	Stream        bool              `json:"stream"`
+	Background    bool              `json:"background"`
 	Include       []string          `json:"include"`
 	Input         json.RawMessage   `json:"input"`
 	Messages      []json.RawMessage `json:"messages"`
@@ -80,6 +82,7 @@ func read(api string, body []byte) (*question, *refusal) {
 	}
 	q.model, q.stream, q.usage = w.Model, w.Stream, w.StreamOptions.IncludeUsage
 	q.encrypted = slices.Contains(w.Include, "reasoning.encrypted_content")
+	q.background = w.Background && w.Stream && api == "responses"
 	if q.model == "" {
 		return q, &refusal{status: 400, message: "you must provide a model parameter", kind: "invalid_request_error"}
 	}

@@ -2,7 +2,8 @@
 // is an OpenAI-compatible server for the demo, for practice and for tests.
 //
 // It speaks the Responses API and Chat Completions, streaming or whole, and
-// lists its models. A [Server] is an [http.Handler] for a socket and an
+// lists its models. Replies in the background of the Responses API can be
+// fetched again from any event on, and cancelled. A [Server] is an [http.Handler] for a socket and an
 // [http.RoundTripper] for a client in the same process; the second starts no
 // goroutine and waits on timers only, so a whole engine runs on it under
 // testing/synctest. Like the real thing it refuses a broken history, an
@@ -73,6 +74,7 @@ type Server struct {
 	since  []time.Time // first use of each reply
 	log    []*Exchange
 	serial int
+	stored []*stored // replies in the background
 }
 
 // Exchange is one request and what became of it.

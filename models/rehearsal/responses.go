@@ -71,9 +71,9 @@ func (s *spoken) response(status string) object {
 		output = []any{}
 	}
 	return object{
-		"id": "resp_" + s.id, "object": "response", "created_at": s.created, "status": status, "background": false,
+		"id": "resp_" + s.id, "object": "response", "created_at": s.created, "status": status, "background": s.q.background,
 		"error": nil, "incomplete_details": nil, "instructions": nil, "max_output_tokens": nil, "model": s.served(),
-		"output": output, "parallel_tool_calls": true, "previous_response_id": nil, "service_tier": "default", "store": false,
+		"output": output, "parallel_tool_calls": true, "previous_response_id": nil, "service_tier": "default", "store": s.q.background,
 		"tool_choice": "auto", "truncation": "disabled", "usage": nil, "metadata": object{},
 	}
 }

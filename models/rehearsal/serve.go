@@ -50,6 +50,10 @@ func (s *Server) decide(r *http.Request, body []byte, e *Exchange) *plan {
 		e.API = "responses"
 	case strings.HasSuffix(path, "/chat/completions"):
 		e.API = "chat"
+	case strings.Contains(path, "/responses/"):
+		e.API = "responses"
+		_, id, _ := strings.Cut(path, "/responses/")
+		return s.fetch(r, id)
 	default:
 		return s.refuse(&refusal{http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path), "invalid_request_error", "", ""})
 	}

@@ -241,6 +241,8 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 		log.Publish(session.AttemptStarted{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target})
 	case models.Opened:
 		log.Publish(session.ReplyOpened{Target: r.target, Served: c.Served, RequestID: c.RequestID})
+	case models.Resumed:
+		log.Publish(session.ReplyResumed{Target: r.target})
 	case models.TextDelta:
 		r.text.WriteString(c.Text)
 		r.drafts.save(r.draft())

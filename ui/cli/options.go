@@ -26,7 +26,7 @@ func catalogOptions(s config.Settings, withKeys bool) catalog.Options {
 		for k, v := range p.Headers {
 			headers[k] = string(v)
 		}
-		o.Providers[name] = catalog.ProviderOverride{BaseURL: p.BaseURL, API: models.API(p.API), KeyEnv: p.KeyEnv, Headers: headers, Concurrency: p.Concurrency}
+		o.Providers[name] = catalog.ProviderOverride{BaseURL: p.BaseURL, API: models.API(p.API), KeyEnv: p.KeyEnv, Headers: headers, Concurrency: p.Concurrency, ServiceTier: p.ServiceTier, Resume: p.Resume}
 	}
 	for name, m := range s.Models {
 		o.Models[name] = catalog.ModelOverride(m)

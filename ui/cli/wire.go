@@ -20,6 +20,7 @@ type wire struct {
 }
 
 func (w *wire) close() error {
+	w.client.Close()
 	if w.debug == nil {
 		return nil
 	}

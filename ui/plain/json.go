@@ -134,6 +134,10 @@ func (j *JSON) attempt(r session.Record) {
 			Tier    models.Tier `json:"tier"`
 			Target  string      `json:"target"`
 		}{e.Number, e.Of, e.Tier, e.Target.String()})
+	case session.ReplyResumed:
+		j.line(r, "attempt.resumed", struct {
+			Target string `json:"target"`
+		}{e.Target.String()})
 	case session.AttemptFailed:
 		j.line(r, "attempt.failed", struct {
 			Fault     *fault      `json:"fault"`

@@ -114,6 +114,8 @@ func (p *Text) attempt(r session.Record) {
 		} else {
 			p.event("⇄ %s → %s: %s", e.From, e.To, theme.Kind(e.Fault))
 		}
+	case session.ReplyResumed:
+		p.event("· the connection to %s broke; its reply goes on", e.Target)
 	case session.AttemptStarted:
 		p.clear()
 		p.wait = nil

@@ -157,6 +157,8 @@ func (p *Pane) applyTurn(r session.Record) {
 	case session.AttemptFailed:
 		p.failures++
 		p.target = e.Target
+	case session.ReplyResumed:
+		p.line(r, "·", "the connection broke; the same reply goes on", calm)
 	case session.Switched:
 		p.switched(r, e)
 	case session.ReplyEnded:

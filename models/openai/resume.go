@@ -1,0 +1,117 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"belay/models"
+	"belay/models/diagnose"
+)
+
+// A provider whose settings say resume = true keeps a reply and goes on with it
+// when the connection is gone (Responses API: background, starting_after). The
+// client then takes the same reply up again, within the same attempt.
+
+// mostResumes is how often one attempt does that.
+const mostResumes = 3
+
+// cancelLimit is how long a provider may take to hear that a reply is not
+// wanted any more.
+const cancelLimit = 3 * time.Second
+
+// goodID is an id that can stand in a path: it comes from outside.
+var goodID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+
+// kept says whether the reply is one that the provider goes on with by itself.
+func (a *attempt) kept() bool { return a.background && goodID.MatchString(a.responseID) }
+
+// again takes the reply up where it broke off. It gives the reason of the break
+// back when that cannot be done.
+func (r *reply) again(broke error) (*stream, error) {
+	if errors.Is(context.Cause(r.ctx), errSilent) {
+		broke = fmt.Errorf("%w: nothing for %v", diagnose.ErrSilent, r.limit)
+	}
+	for r.kept() && r.after >= 0 && r.resumes < mostResumes {
+		r.hangUp()
+		if !sleep(r.parent, time.Second<<r.resumes) {
+			break
+		}
+		r.resumes++
+		s, gone := r.reconnect()
+		if gone {
+			break
+		}
+		if s != nil {
+			return s, r.emit(models.Resumed{After: r.after})
+		}
+	}
+	return nil, broke
+}
+
+// reconnect asks for the rest of the reply. Gone means that asking again is of
+// no use; no stream and not gone, that there was no connection.
+func (r *reply) reconnect() (s *stream, gone bool) {
+	r.connect()
+	q, err := r.request(http.MethodGet, "responses/"+r.responseID, nil)
+	if err != nil {
+		return nil, true
+	}
+	query := q.URL.Query()
+	query.Set("stream", "true")
+	query.Set("starting_after", strconv.FormatInt(r.after, 10))
+	q.URL.RawQuery = query.Encode()
+	r.headers(q.Header, models.Request{Operation: r.operation})
+	r.wait()
+	res, err := r.c.http.Do(q)
+	r.rest()
+	if err != nil {
+		return nil, false
+	}
+	r.res = res
+	if status := res.StatusCode; status < 200 || status > 299 {
+		return nil, status < 500 && status != http.StatusTooManyRequests
+	}
+	in, form, err := r.sniff()
+	if err != nil {
+		return nil, false
+	}
+	return r.stream(in), form != formStream
+}
+
+// abandon tells the provider to stop, as far as it listens. Nobody waits for
+// that but Close.
+func (a *attempt) abandon() {
+	if a.over || !a.kept() {
+		return
+	}
+	parent := context.WithoutCancel(a.parent)
+	a.c.work.Go(func() {
+		ctx, cancel := context.WithTimeout(parent, cancelLimit)
+		defer cancel()
+		q, err := a.request(http.MethodPost, "responses/"+a.responseID+"/cancel", nil)
+		if err != nil {
+			return
+		}
+		a.headers(q.Header, models.Request{Operation: a.operation, Whole: true})
+		if res, err := a.c.http.Do(q.WithContext(ctx)); err == nil {
+			_ = res.Body.Close()
+		}
+	})
+}
+
+// sleep waits, unless the context ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
