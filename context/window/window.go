@@ -108,7 +108,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 	if a.LeftOut > 0 {
 		items = append([]models.Item{leftOut(a.LeftOut)}, items...)
 	}
-	return models.Request{Instructions: instructions, Items: items, Tools: tools}, a, nil
+	return models.Request{Instructions: instructions, Items: items, Tools: tools, Tokens: a.Total()}, a, nil
 }
 
 func leftOut(n int) models.Item {
