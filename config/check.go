@@ -68,6 +68,15 @@ var checks = map[string]test{
 	"limits.wait":    within(0, 1000*time.Hour),
 	"limits.cost":    between(0, 1e6),
 
+	"record.retention":   within(0, 100*365*24*time.Hour),
+	"record.environment": oneLine,
+	"record.team":        oneLine,
+	"budget.day":         between(0, 1e6),
+	"budget.month":       between(0, 1e6),
+	"alerts.notify":      channels,
+	"alerts.command":     oneLine,
+	"alerts.share":       between(0.01, 1),
+
 	"permissions.mode": oneOf(modes...),
 
 	"screen.theme":  oneOf("auto", "light", "dark"),
@@ -86,6 +95,17 @@ func oneOf(list ...string) test {
 		hint := "use " + strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 		return fmt.Sprintf("unknown value %.60q", text), hint
 	}
+}
+
+var oneChannel = oneOf("screen", "desktop", "command")
+
+func channels(v any) (string, string) {
+	for _, text := range v.(Channels) {
+		if problem, hint := oneChannel(text); problem != "" {
+			return problem, hint
+		}
+	}
+	return "", ""
 }
 
 func between(low, high float64) test {
@@ -205,11 +225,13 @@ func forProject(path []string, old, v reflect.Value) (problem, hint string) {
 	switch {
 	case path[0] == "providers":
 		return "a project may not say where requests and keys go", mine
+	case path[0] == "record" || path[0] == "alerts":
+		return "a project may not say what is recorded and what runs", mine
 	case name(path) == "permissions.mode":
 		if slices.Index(modes, v.String()) > slices.Index(modes, old.String()) {
 			return fmt.Sprintf("a project may only be stricter than your own %q", old.String()), mine
 		}
-	case path[0] == "limits":
+	case path[0] == "limits" || path[0] == "budget":
 		before, after := number(old), number(v)
 		if before != 0 && (after == 0 || after > before) {
 			return "a project may only lower a limit of yours", mine

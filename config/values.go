@@ -31,7 +31,7 @@ func assign(v any, dst reflect.Value, typed bool) error {
 		if !ok {
 			return mismatch(v)
 		}
-		d, err := time.ParseDuration(text)
+		d, err := duration(text)
 		if err != nil {
 			return fmt.Errorf("%q is not a length of time", text)
 		}
@@ -52,6 +52,35 @@ func assign(v any, dst reflect.Value, typed bool) error {
 		return nil
 	}
 	return scalar(v, dst)
+}
+
+const day = 24 * time.Hour
+
+// duration reads Go's form, and days before it: 90d, 1d12h.
+func duration(text string) (time.Duration, error) {
+	digits, rest, ok := strings.Cut(text, "d")
+	if !ok {
+		return time.ParseDuration(text)
+	}
+	days, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || rest == "" {
+		return time.Duration(days) * day, err
+	}
+	d, err := time.ParseDuration(rest)
+	return time.Duration(days)*day + d, err
+}
+
+// set reads one name or a list of them.
+func (c *Channels) set(v any, typed bool) error {
+	if text, ok := v.(string); ok && !typed {
+		v = []any{text}
+	}
+	var list []string
+	if err := assign(v, reflect.ValueOf(&list).Elem(), typed); err != nil {
+		return err
+	}
+	*c = list
+	return nil
 }
 
 func scalar(v any, dst reflect.Value) error {
@@ -257,6 +286,11 @@ func written(v any) string {
 		return quote(v.String())
 	case string:
 		return quote(withoutUser(v))
+	case Channels:
+		if len(v) == 1 {
+			return quote(v[0])
+		}
+		return written([]string(v))
 	case []string:
 		var parts []string
 		for _, x := range v {
@@ -273,8 +307,11 @@ func written(v any) string {
 	return fmt.Sprint(v)
 }
 
-// short writes 5m instead of 5m0s.
+// short writes 5m instead of 5m0s, and whole days from two on as such.
 func short(d time.Duration) string {
+	if d >= 2*day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
