@@ -123,7 +123,8 @@ func TestTheKeeperIsSilentWhenNobodyWantsToHear(t *testing.T) {
 }
 
 func TestAFullBudgetIsToldAtOnce(t *testing.T) {
-	k, _ := (t, func(s *config.Settings) { s.Budget.Day = 1 })
+	now := time.Now()
+	k, _ := kept(t, &now, func(s *config.Settings) { s.Budget.Day = 1 })
 	if share, _ := k.budget(t.Context()); share != 0 {
 		t.Errorf("share = %v of nothing", share)
 	}
