@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"belay/models"
 	"belay/session"
@@ -154,10 +155,14 @@ func (a *active) halt(ctx context.Context) error {
 	return err
 }
 
+// near is how early a try of the ladder may come: who waits for its time does so
+// on another clock than the one it was saved with.
+const near = time.Second
+
 // retry is resume by the user: before the turn's own time it is their word,
 // which also a resting target hears; at that time it is a try of the ladder.
 func (a *active) retry(ctx context.Context) error {
-	due := a.head.Status == session.Parked && !a.head.Retry.IsZero() && !a.e.o.Now().Before(a.head.Retry)
+	due := a.head.Status == session.Parked && !a.head.Retry.IsZero() && a.head.Retry.Sub(a.e.o.Now()) < near
 	a.rung, a.insist = due, !due
 	return a.resume(ctx, "by the user")
 }
