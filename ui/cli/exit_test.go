@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"testing"
+
+	"belay/models"
+	"belay/session"
+)
+
+func TestTheExitCodeOfAFault(t *testing.T) {
+	for kind, want := range map[models.Kind]int{
+		models.KindCapacity: 75, models.KindRate: 75, models.KindUsage: 75,
+		models.KindNetwork: 69, models.KindAbsent: 69, models.KindGateway: 69,
+		models.KindAuth: 77, models.KindBilling: 77, models.KindModel: 78, models.KindRequest: 78,
+		models.KindServer: 1, models.KindStream: 1, models.KindSize: 1, models.KindIncomplete: 1, models.KindCancelled: 130,
+	} {
+		f := &models.Fault{Kind: kind}
+		if got := exitFault(f); got != want {
+			t.Errorf("exitFault of %s = %d, want %d", kind, got, want)
+		}
+		if got := exitSession(session.Session{Status: session.NeedsPerson, Fault: f}, true); got != 4 {
+			t.Errorf("a limit at %s ends with %d, want 4", kind, got)
+		}
+		if got := exitSession(session.Session{Status: session.Failed, Fault: f}, false); got != want {
+			t.Errorf("a turn that failed by %s ends with %d, want %d", kind, got, want)
+		}
+	}
+}
