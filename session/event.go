@@ -281,7 +281,16 @@ type Waiting struct {
 // whichever belay noticed it; not durable, and of no session.
 type TiersChanged struct{}
 
+// Alerted says that something in the record of requests stands out; not
+// durable, and of no session.
+type Alerted struct {
+	Text    string
+	Screen  bool // to be shown
+	Desktop bool // to be told through the terminal's notifications
+}
+
 func (TiersChanged) event()     {}
+func (Alerted) event()          {}
 func (Created) event()          {}
 func (Renamed) event()          {}
 func (Filed) event()            {}

@@ -183,8 +183,9 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 		}
 		part := records[:n]
 		records = records[n:]
-		if id == "" { // of no session: some target's state changed
+		if id == "" { // of no session: some target's state changed, or an alert
 			m.refreshTiers()
+			cmds = append(cmds, m.alerts(part)...)
 			continue
 		}
 		r := m.rooms[id]
@@ -232,6 +233,24 @@ func (m *Model) notify(s *session.Session) tea.Cmd {
 		words = "a session"
 	}
 	return tea.Raw(ansi.Notify("belay: "+theme.Cut(words, 60)+" needs you") + "\a")
+}
+
+// alerts tells of what stands out in the record.
+func (m *Model) alerts(part []session.Record) (cmds []tea.Cmd) {
+	for _, r := range part {
+		a, ok := r.Event.(session.Alerted)
+		if !ok {
+			continue
+		}
+		if a.Screen {
+			m.transcript().Note(theme.Sanitize(a.Text))
+			cmds = append(cmds, m.say(a.Text))
+		}
+		if a.Desktop && !m.o.Quiet {
+			cmds = append(cmds, tea.Raw(ansi.Notify("belay: "+theme.Line(a.Text))))
+		}
+	}
+	return cmds
 }
 
 // clock starts the ticking if something on the screen moves by itself.

@@ -181,7 +181,10 @@ func (op *operation) used(m move, delay time.Duration) bool {
 		return op.need.Network > 0 && op.r.o.Now().Add(delay).Sub(op.began) > op.need.Network
 	}
 	attempts, wait := op.left()
-	return op.need.Rung && !op.kept && !m.shorter || attempts <= 0 && !m.shorter || delay > wait
+	if op.need.Rung && !op.kept {
+		return !m.shorter
+	}
+	return attempts <= 0 || delay > wait
 }
 
 // affordable takes a retry out of the budget that all of a user's sessions
@@ -214,7 +217,9 @@ func (op *operation) moved(ctx context.Context, f *models.Fault) (bool, error) {
 		return true, &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Phase: f.Phase, Err: context.Cause(ctx)}
 	case op.need.Lever.parking():
 		failed.Next = models.NextPark
-		op.yield(failed, nil)
+		if !op.yield(failed, nil) {
+			return true, errLeft
+		}
 		return true, &Parked{Fault: op.cause(f), Asked: true}
 	case errors.Is(f.Err, errTier), op.need.Lever.elsewhere(op.target, op.tier):
 		if !op.yield(failed, nil) {
@@ -308,6 +313,9 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 			op.r.o.Board.Left(ctx, to.Target)
 		}
 		return errLeft
+	}
+	if op.kept { // a new request, though the caller stayed
+		op.attempts, op.waited = 0, 0
 	}
 	switch next {
 	case models.NextStop:

@@ -115,9 +115,15 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	defer r.leave(target.Provider)
 	leave := r.o.Allowance.Join(parent, target.Provider)
 	op.need.Lever.served(target, op.tier)
-	if !op.yield(models.AttemptStarted{Number: op.attempts, Of: op.of(), Tier: op.tier, Target: target}, nil) {
-		m.left(parent, leave)
-		return nil
+	more := op.yield(models.AttemptStarted{Number: op.attempts, Of: op.of(), Tier: op.tier, Target: target}, nil)
+	if !more || ctx.Err() != nil { // nothing has been sent, so nothing is recorded
+		op.made--
+		leave(true)
+		r.o.Board.Left(parent, target)
+		if !more {
+			return nil
+		}
+		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target, Err: context.Cause(ctx)}
 	}
 	for chunk, err := range r.o.Client.Stream(ctx, target, req) {
 		if err != nil {

@@ -53,7 +53,9 @@ func (e *endpoint) Stream(ctx context.Context, t models.Target, _ models.Request
 			yield(nil, &models.Fault{Kind: next, Target: t})
 		case string:
 			if next == "hang" {
-				yield(models.TextDelta{Text: "half"}, nil)
+				if !yield(models.TextDelta{Text: "half"}, nil) {
+					return
+				}
 				<-ctx.Done()
 				yield(nil, &models.Fault{Kind: models.KindCancelled, Target: t, Err: context.Cause(ctx)})
 				return

@@ -264,6 +264,9 @@ func weigh(e session.Event) int {
 // a time.
 func (e *Engine) Next(ctx context.Context) ([]session.Record, error) { return e.feed.next(ctx) }
 
+// Alert passes on to whoever shows sessions what is of no session.
+func (e *Engine) Alert(a session.Alerted) { e.feed.put(session.Record{Time: e.o.Now(), Event: a}) }
+
 // Tiers gives the state of the current target of each tier, heavy first.
 func (e *Engine) Tiers(session.ID) []models.Condition { return e.o.Router.Conditions() }
 

@@ -17,7 +17,6 @@ import (
 	"belay/models"
 	"belay/models/capacity"
 	"belay/models/catalog"
-	"belay/models/ledger"
 	"belay/models/route"
 	"belay/session"
 	"belay/session/agent"
@@ -124,11 +123,15 @@ type House struct {
 	Router   *route.Router
 	Tools    func(root string) (*tools.Set, error)
 
-	wire *wire
+	wire   *wire
+	keeper *keeper
 }
 
 // Close ends what runs, in a way that can be gone on from.
-func (h *House) Close() error { return errors.Join(h.Engine.Close(), h.Store.Close(), h.wire.close()) }
+func (h *House) Close() error {
+	h.keeper.stop()
+	return errors.Join(h.Engine.Close(), h.Store.Close(), h.wire.close())
+}
 
 // Connect opens everything that runs sessions, as the settings and the command
 // line say.
@@ -171,12 +174,8 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		}})
 	o := routeOptions(settings, known, w.client)
 	o.Board, o.Allowance = board, board
-	o.Record = func(ctx context.Context, a models.Attempt) {
-		a.Environment = c.What
-		// A record that cannot be written is no reason to stop the work; a disk
-		// that is full shows where it matters.
-		_ = st.Write(ctx, ledger.Attempt(a))
-	}
+	keep := &keeper{st: st, s: settings, what: c.What, now: d.Now}
+	o.Record = keep.record
 	router := route.New(o)
 	newTools := func(root string) (*tools.Set, error) {
 		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: w.hide, Reaper: reaper(), NewID: d.NewID})
@@ -194,7 +193,9 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens, Wait: settings.Limits.Wait},
 		Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
 	})
-	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools, wire: w}, nil
+	keep.tell = eng.Alert
+	keep.begin()
+	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools, wire: w, keeper: keep}, nil
 }
 
 // mode is the approval mode of new sessions. Without a screen, file changes

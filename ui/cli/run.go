@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -148,7 +149,9 @@ func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, 
 	}
 	r := &runner{d: d, f: f, h: h, out: d.writer(f.json)}
 	code, err := r.run(ctx, c, id, prompt)
-	if closeErr := h.Close(); err == nil && closeErr != nil {
+	closeErr := h.Close()
+	r.alerts()
+	if err == nil && closeErr != nil {
 		err = fmt.Errorf("close: %w", closeErr)
 	}
 	if err == nil && code != exitDone {
@@ -172,8 +175,9 @@ type runner struct {
 	out    plain.Writer
 	turn   plain.Turn
 	id     session.ID
-	parked time.Duration // how long it has been parked
-	before int64         // the last event of what came before this run
+	parked time.Duration    // how long it has been parked
+	before int64            // the last event of what came before this run
+	late   []session.Record // that came when the end was told already
 }
 
 func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt string) (int, error) {
@@ -230,8 +234,12 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	feed := make(chan []session.Record)
 	failed := make(chan error, 1)
 	listen, quit := context.WithCancel(context.WithoutCancel(ctx))
-	defer quit()
-	go func() {
+	var listener sync.WaitGroup
+	defer func() {
+		quit()
+		listener.Wait()
+	}()
+	listener.Go(func() {
 		for {
 			records, err := r.h.Engine.Next(listen)
 			if err != nil {
@@ -241,10 +249,11 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 			select {
 			case feed <- records:
 			case <-listen.Done():
+				r.late = records
 				return
 			}
 		}
-	}()
+	})
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	interrupted := ctx.Done()
@@ -270,9 +279,22 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	}
 }
 
+// alerts tells what came to light at the very end.
+func (r *runner) alerts() {
+	rest, _ := r.h.Engine.Next(context.Background()) // closed: it only gives what is left
+	for _, rec := range append(r.late, rest...) {
+		if a, ok := rec.Event.(session.Alerted); ok {
+			r.say("! %s", theme.Line(a.Text))
+		}
+	}
+}
+
 func (r *runner) tell(records []session.Record) *session.TurnEnded {
 	var end *session.TurnEnded
 	for _, rec := range records {
+		if a, ok := rec.Event.(session.Alerted); ok {
+			r.say("! %s", theme.Line(a.Text))
+		}
 		if rec.Session != r.id {
 			continue
 		}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"belay/config"
+	"belay/models"
+	"belay/models/ledger"
+	"belay/session"
+	"belay/session/store"
+)
+
+func kept(t *testing.T, now *time.Time, change func(*config.Settings)) (*keeper, *[]string) {
+	t.Helper()
+	clock := func() time.Time { return *now }
+	st, err := store.Open(t.Context(), t.TempDir(), store.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var heard []string
+	s := config.Defaults()
+	if change != nil {
+		change(&s)
+	}
+	return &keeper{st: st, s: s, what: "test", now: clock, tell: func(a session.Alerted) { heard = append(heard, a.Text) }, told: map[string]time.Time{}}, &heard
+}
+
+func (k *keeper) write(t *testing.T, at time.Time, kind models.Kind, cost float64) {
+	t.Helper()
+	err := k.st.Write(t.Context(), ledger.Attempt{Provider: "p", Model: "m", Kind: kind, Cost: cost, CreatedAt: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheKeeperForgetsWhatIsTooOld(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	k, _ := kept(t, &now, nil)
+	k.write(t, now.AddDate(0, 0, -91), "", 0)
+	k.write(t, now.AddDate(0, 0, -89), "", 0)
+	var ids []session.ID
+	for _, days := range []int{31, 29} {
+		s, err := k.st.Create(t.Context(), session.Created{Project: "/p", Tier: models.Heavy, Mode: session.Ask})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := k.st.Append(t.Context(), s.ID, 0, session.Filed{Deleted: now.AddDate(0, 0, -days)}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, s.ID)
+	}
+	k.forget(context.Background())
+	if list, err := ledger.Read(t.Context(), k.st, time.Time{}, time.Time{}); err != nil || len(list) != 1 {
+		t.Errorf("%d attempts are left, %v; want 1", len(list), err)
+	}
+	if _, err := k.st.Load(t.Context(), ids[0]); err == nil {
+		t.Error("a session deleted 31 days ago is still there")
+	}
+	if _, err := k.st.Load(t.Context(), ids[1]); err != nil {
+		t.Errorf("a session deleted 29 days ago: %v", err)
+	}
+	k.s.Record.Retention = 0
+	now = now.AddDate(10, 0, 0)
+	k.forget(context.Background())
+	if list, _ := ledger.Read(t.Context(), k.st, time.Time{}, time.Time{}); len(list) != 1 {
+		t.Error("without a retention something was forgotten")
+	}
+}
+
+func TestTheKeeperTellsEachThingOnceAnHour(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
+	k, heard := kept(t, &now, func(s *config.Settings) { s.Budget = config.Spending{Day: 10, Month: 100} })
+	for i := range 20 {
+		kind := models.Kind("")
+		if i < 5 {
+			kind = models.KindCapacity
+		}
+		k.write(t, now.Add(-time.Minute), kind, 0.41)
+	}
+	k.write(t, now.AddDate(0, 0, -27), "", 70)
+	k.check(t.Context())
+	slices.Sort(*heard)
+	want := []string{"82 % of this day's budget is spent: $8.20 of $10.00", "p/m had no room for 25 % of the requests of the last hour"}
+	if got := *heard; !slices.Equal(got, want) {
+		t.Fatalf("heard %q, want %q", got, want)
+	}
+	k.check(t.Context())
+	clear(k.told) // another belay
+	k.check(t.Context())
+	if len(*heard) != 2 {
+		t.Errorf("heard again: %q", *heard)
+	}
+	k.write(t, now, "", 2)
+	k.check(t.Context())
+	if got := strings.Join((*heard)[2:], "; "); !strings.Contains(got, "102 % of this day's budget") || !strings.Contains(got, "80 % of this month's budget") {
+		t.Errorf("heard %q, want the next levels", got)
+	}
+	now = now.Add(61 * time.Minute)
+	before := len(*heard)
+	k.check(t.Context())
+	if len(*heard) == before {
+		t.Error("after an hour nothing is told again")
+	}
+}
+
+func TestTheKeeperIsSilentWhenNobodyWantsToHear(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
+	k, heard := kept(t, &now, func(s *config.Settings) { s.Budget.Day, s.Alerts.Notify = 1, nil })
+	k.write(t, now, "", 5)
+	k.check(t.Context())
+	if len(*heard) != 0 {
+		t.Errorf("heard %q", *heard)
+	}
+}
