@@ -23,6 +23,19 @@ type Conversation struct {
 	fresh bool
 }
 
+// Begin makes the conversation of a session whose log is read only from some
+// record on; the state knows what stands for the beginning.
+func Begin(s Session) Conversation {
+	return Conversation{through: s.Through, summary: s.Summary, kept: s.Kept}
+}
+
+// Lead puts words of belay's before everything, unless a summary stands there.
+func (c *Conversation) Lead(text string) {
+	if c.summary == "" {
+		c.add(entry{item: models.Say(models.Developer, text)})
+	}
+}
+
 // entry is an item in its place.
 type entry struct {
 	item models.Item
@@ -172,6 +185,16 @@ func (c *Conversation) Before(through int64) (summary string, items []models.Ite
 		}
 	}
 	return c.summary, items
+}
+
+// Task is the user's words of the last turn.
+func (c *Conversation) Task() string {
+	for _, e := range slices.Backward(c.entries) {
+		if e.task {
+			return e.item.Text
+		}
+	}
+	return ""
 }
 
 // Reductions counts what is taken out now, in words for people; empty: nothing.

@@ -150,8 +150,10 @@ type Compacted struct {
 	Through int64         `json:"through"` // the last record that it stands for
 	Summary string        `json:"summary"`
 	By      models.Target `json:"by,omitzero"` // who wrote it
-	Before  int64         `json:"before"`      // tokens of the next request without it
-	After   int64         `json:"after"`       // and with it
+	Usage   models.Usage  `json:"usage"`       // that it took
+	Cost    float64       `json:"cost"`
+	Before  int64         `json:"before"` // tokens of the next request without it
+	After   int64         `json:"after"`  // and with it
 }
 
 // Kept is a note of the user's that stays in every request until it is dropped.

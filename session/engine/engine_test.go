@@ -37,6 +37,8 @@ type rig struct {
 	api     models.API
 	alone   bool
 	mode    session.Mode
+	window  int64
+	trigger float64
 
 	mu       sync.Mutex
 	heard    []session.Record
@@ -52,7 +54,7 @@ func newRig(t *testing.T, script string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, server: rehearsal.New(parsed, rehearsal.Options{}), data: t.TempDir(), project: t.TempDir(), api: models.Responses, mode: session.Edits}
+	return &rig{t: t, server: rehearsal.New(parsed, rehearsal.Options{}), data: t.TempDir(), project: t.TempDir(), api: models.Responses, mode: session.Edits, window: 100_000}
 }
 
 // start puts the parts together; after stop it does so again, on the same data.
@@ -70,7 +72,7 @@ func (r *rig) start() {
 		return fmt.Sprintf("%s-%d", time.Now().Format("150405"), serial)
 	}
 	model := func(t models.Target) models.Model {
-		return models.Model{Target: t, Short: t.Model, Window: 100_000, Tools: true, Images: true, Reasoning: true}
+		return models.Model{Target: t, Short: t.Model, Window: r.window, Tools: true, Images: true, Reasoning: true}
 	}
 	client := openai.New(openai.Options{Providers: []models.Provider{{Name: "p", BaseURL: "http://rehearsal/v1", API: r.api, Key: "k", KeyEnv: "KEY"}},
 		HTTP: &http.Client{Transport: r.server}, Version: "test"})
@@ -84,7 +86,7 @@ func (r *rig) start() {
 			r.attempts = append(r.attempts, a)
 		}})
 	r.store = st
-	r.Engine = New(Options{Store: st, Router: router, Model: model, Counter: tokens.New(), Window: window.Limits{Reserve: 16000},
+	r.Engine = New(Options{Store: st, Router: router, Model: model, Counter: tokens.New(), Trigger: r.trigger, Window: window.Limits{Reserve: min(16000, r.window/4)},
 		Tools:    func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
 		Briefing: func(context.Context, string) briefing.Briefing { return briefing.Briefing{Instructions: "be good"} },
 		Tier:     models.Heavy, Mode: r.mode, What: "test", Alone: r.alone,

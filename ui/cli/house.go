@@ -182,7 +182,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	}
 	eng := engine.New(engine.Options{
 		Store: st, Router: router, Model: known.Model, Counter: counter,
-		Window: window.Limits{Reserve: settings.Context.Reserve, Budget: settings.Context.Budget.Heavy},
+		Trigger: settings.Context.Trigger, Window: window.Limits{Reserve: settings.Context.Reserve, Budget: settings.Context.Budget.Heavy},
 		Tools:  newTools,
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
 			warm()
