@@ -15,7 +15,7 @@ import (
 // event is what is read of any event of the Responses API.
 type event struct {
 	Type         words           `json:"type"`
-	Number       *int64          `json:"sequence_number"`
+	Number       int64           `json:"sequence_number"` // below 0: not stated
 	Delta        words           `json:"delta"`
 	ItemID       words           `json:"item_id"`
 	OutputIndex  *int            `json:"output_index"`
@@ -95,7 +95,7 @@ func (a *attempt) readResponses(in io.Reader) error {
 		if errors.Is(err, io.EOF) {
 			err = diagnose.ErrUnended
 		}
-		var e event
+		e := event{Number: -1}
 		if err == nil {
 			if err = decode(data, &e); err != nil {
 				if strings.HasPrefix(string(data), "[DONE]") {
@@ -121,11 +121,11 @@ func (a *attempt) readResponses(in io.Reader) error {
 
 // next takes the next event and says whether the reply is over.
 func (r *reply) next(e *event, data []byte, name string) (over bool, err error) {
-	if e.Number != nil {
-		if r.resumes > 0 && *e.Number <= r.after {
+	if e.Number >= 0 {
+		if r.resumes > 0 && e.Number <= r.after {
 			return false, nil // it came before the break
 		}
-		r.after = *e.Number
+		r.after = e.Number
 	}
 	e.Type = cmp.Or(e.Type, words(name))
 	if e.Type == "error" || given(e.Error) {

@@ -114,7 +114,10 @@ func TestWhateverHappensTheBooksAreRight(t *testing.T) {
 				chosen := l.chosen()
 				target := by.Target // that was announced
 				hand := time.AfterFunc(time.Duration(rnd.IntN(int(20*time.Second))), func() { pull(rnd, l, cancel); l.Park() })
-				for chunk, err := range r.Stream(ctx, need, func(models.Model) (models.Request, error) { pull(rnd, l, cancel); return models.Request{Tokens: 10}, nil }) {
+				for chunk, err := range r.Stream(ctx, need, func(models.Model) (models.Request, error) {
+					pull(rnd, l, cancel)
+					return models.Request{Tokens: 10}, nil
+				}) {
 					words = append(words, word(chunk)...)
 					switch c := chunk.(type) {
 					case models.Switched:

@@ -39,6 +39,9 @@ type rig struct {
 	mode    session.Mode
 	window  int64
 	trigger float64
+	tiers   map[models.Tier][]models.Target
+	route   func(*route.Options)
+	engine  func(*Options)
 
 	mu       sync.Mutex
 	heard    []session.Record
@@ -54,8 +57,15 @@ func newRig(t *testing.T, script string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, server: rehearsal.New(parsed, rehearsal.Options{}), data: t.TempDir(), project: t.TempDir(), api: models.Responses, mode: session.Edits, window: 100_000}
+	return &rig{t: t, server: rehearsal.New(parsed, rehearsal.Options{}), data: t.TempDir(), project: t.TempDir(), api: models.Responses, mode: session.Edits, window: 100_000,
+		tiers: map[models.Tier][]models.Target{models.Heavy: {sol}, models.Medium: {terra}, models.Light: {luna}}}
 }
+
+var (
+	sol   = models.Target{Provider: "p", Model: "sol"}
+	terra = models.Target{Provider: "p", Model: "terra"}
+	luna  = models.Target{Provider: "p", Model: "luna"}
+)
 
 // start puts the parts together; after stop it does so again, on the same data.
 func (r *rig) start() {
@@ -74,23 +84,32 @@ func (r *rig) start() {
 	model := func(t models.Target) models.Model {
 		return models.Model{Target: t, Short: t.Model, Window: r.window, Tools: true, Images: true, Reasoning: true}
 	}
-	client := openai.New(openai.Options{Providers: []models.Provider{{Name: "p", BaseURL: "http://rehearsal/v1", API: r.api, Key: "k", KeyEnv: "KEY"}},
-		HTTP: &http.Client{Transport: r.server}, Version: "test"})
-	tiers := map[models.Tier][]models.Target{models.Heavy: {{Provider: "p", Model: "sol"}}, models.Medium: {{Provider: "p", Model: "terra"}}, models.Light: {{Provider: "p", Model: "luna"}}}
-	board := capacity.New(capacity.Options{Shared: st, Tiers: tiers, Owner: newID()})
-	router := route.New(route.Options{Client: client, Board: board, Allowance: board, Tiers: tiers, Model: model, Policy: route.Auto, Floor: models.Light,
+	provider := func(name string) models.Provider {
+		return models.Provider{Name: name, BaseURL: "http://" + name + "/v1", API: r.api, Key: "k", KeyEnv: "KEY", Local: name == "local"}
+	}
+	client := openai.New(openai.Options{Providers: []models.Provider{provider("p"), provider("q"), provider("local")}, HTTP: &http.Client{Transport: r.server}, Version: "test"})
+	board := capacity.New(capacity.Options{Shared: st, Tiers: r.tiers, Owner: newID()})
+	routing := route.Options{Client: client, Board: board, Allowance: board, Tiers: r.tiers, Model: model, Policy: route.Auto, Floor: models.Light,
+		Local: func(t models.Target) bool { return t.Provider == "local" },
 		After: 2, Attempts: 4, MaxWait: 30 * time.Second, Now: time.Now, Random: func() float64 { return 0.5 },
 		Record: func(_ context.Context, a models.Attempt) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.attempts = append(r.attempts, a)
-		}})
+		}}
+	if r.route != nil {
+		r.route(&routing)
+	}
 	r.store = st
-	r.Engine = New(Options{Store: st, Router: router, Model: model, Counter: tokens.New(), Trigger: r.trigger, Window: window.Limits{Reserve: min(16000, r.window/4)},
+	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: tokens.New(), Trigger: r.trigger, Window: window.Limits{Reserve: min(16000, r.window/4)},
 		Tools:    func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
 		Briefing: func(context.Context, string) briefing.Briefing { return briefing.Briefing{Instructions: "be good"} },
 		Tier:     models.Heavy, Mode: r.mode, What: "test", Alone: r.alone,
-		Ladder: []time.Duration{30 * time.Second, 2 * time.Minute}, Board: board, Now: time.Now, NewID: newID})
+		Ladder: []time.Duration{30 * time.Second, 2 * time.Minute}, Board: board, Now: time.Now, NewID: newID}
+	if r.engine != nil {
+		r.engine(&o)
+	}
+	r.Engine = New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	r.quit, r.done = cancel, make(chan struct{})
 	done, eng := r.done, r.Engine

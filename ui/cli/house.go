@@ -193,6 +193,9 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens, Wait: settings.Limits.Wait},
 		Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
 	})
+	if !c.Alone && (c.What == "screen" || c.What == "demo") { // standard error would spoil the screen
+		w.say = func(text string) { eng.Alert(session.Alerted{Text: text, Screen: true}) }
+	}
 	keep.tell = eng.Alert
 	keep.begin()
 	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools, wire: w, keeper: keep}, nil

@@ -17,6 +17,7 @@ type wire struct {
 	client *openai.Client
 	hide   []string // the variables that commands must not see
 	debug  *os.File // where exchanges are written; nil: nowhere
+	say    func(text string)
 }
 
 func (w *wire) close() error {
@@ -37,7 +38,7 @@ func (d Deps) wire(known *catalog.Catalog, s config.Settings, c Choice) (*wire, 
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{}
+	w := &wire{say: func(text string) { fmt.Fprintln(d.Err, "belay: "+text) }}
 	for _, p := range list {
 		if p.KeyEnv != "" {
 			w.hide = append(w.hide, p.KeyEnv)
@@ -48,7 +49,7 @@ func (d Deps) wire(known *catalog.Catalog, s config.Settings, c Choice) (*wire, 
 			return nil, &usageError{err: fmt.Errorf("--debug-http: %w", err)}
 		}
 		transport = openai.NewDebug(transport, w.debug, list, d.Now, func(err error) {
-			fmt.Fprintf(d.Err, "belay: --debug-http: nothing more is written: %v\n", err)
+			w.say(fmt.Sprintf("--debug-http: nothing more is written: %v", err))
 		})
 	}
 	o := openai.Options{Providers: list, Version: d.Version, Limits: openai.Limits{First: s.Retry.FirstEvent, Reasoning: s.Retry.FirstEvent, Text: s.Retry.Silence}}

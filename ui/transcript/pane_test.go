@@ -211,3 +211,15 @@ func TestDiffSideBySide(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 }
+
+func TestAReplyThatIsTakenUpAgainIsShownOnce(t *testing.T) {
+	p := pane(80, 20)
+	play(p, asked("x"), session.TextDelta{Text: "One half "}, session.ReplyResumed{}, session.TextDelta{Text: "and the other."})
+	if got := shown(p); !strings.Contains(got, "One half and the other.") {
+		t.Errorf("while it is written:\n%s", got)
+	}
+	play(p, said("One half and the other."))
+	if got := shown(p); strings.Count(got, "One half") != 1 || strings.Count(got, "and the other.") != 1 || !strings.Contains(got, "the connection broke") {
+		t.Errorf("got:\n%s", got)
+	}
+}
