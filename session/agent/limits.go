@@ -18,6 +18,11 @@ type Limits struct {
 	Cost    float64 // US dollars
 	Tokens  int64
 	Wait    time.Duration // being parked, in all; the engine keeps to it
+
+	// Budget is how much of what the user wants to spend in a day or a month is
+	// spent, 1 being all of it, and that in words; nil: there is none. From 95 %
+	// on only a person's word goes on, from 100 % on nothing does.
+	Budget func(ctx context.Context) (share float64, words string)
 }
 
 // The shares of a limit at which something happens.
@@ -79,6 +84,11 @@ func reached(l limited) session.TurnEnded {
 
 // limit looks at what is spent before another request goes out.
 func (t *turn) limit(ctx context.Context) *session.TurnEnded {
+	if t.Limits.Budget != nil {
+		if share, words := t.Limits.Budget(ctx); share >= 1 || share >= limitStop && !t.Insist {
+			return &session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true, Reason: words + ". Raise it in [budget] to go on"}
+		}
+	}
 	for _, l := range t.limits() {
 		switch share := l.used / l.limit; {
 		case l.limit <= 0:

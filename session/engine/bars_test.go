@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -470,6 +471,9 @@ func TestTheLimitsOfATask(t *testing.T) {
 		{"steps", calls, func(o *Options) { o.Limits.Steps = 2 }, 2, "the limit of steps is reached (2 of 2 requests)"},
 		{"tokens", calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2, "the limit of tokens is reached (2200 of 2300 tokens)"},
 		{"retries", fmt.Sprintf(busy, "60m"), func(o *Options) { o.Limits.Retries = 2 }, 3, "the limit of retries is reached (2 of 2 retries)"},
+		{"budget", calls, func(o *Options) {
+			o.Limits.Budget = func(context.Context) (float64, string) { return 0.96, "96 % of this day's budget is spent" }
+		}, 0, "96 % of this day's budget is spent. Raise it in [budget] to go on"},
 		{"no limit in the way", calls, func(o *Options) { o.Limits.Steps, o.Limits.Retries, o.Limits.Tokens = 4, 1, 100_000 }, 4, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

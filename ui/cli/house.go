@@ -190,7 +190,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		},
 		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), What: c.What, Alone: c.Alone,
 		Ladder: settings.Park.Ladder, Random: mathrand.Float64, Board: board, Watch: time.Second,
-		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens, Wait: settings.Limits.Wait},
+		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens, Wait: settings.Limits.Wait, Budget: keep.budget},
 		Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
 	})
 	if !c.Alone && (c.What == "screen" || c.What == "demo") { // standard error would spoil the screen

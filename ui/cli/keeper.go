@@ -40,6 +40,10 @@ type keeper struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 	told map[string]time.Time // by the loop alone
+
+	mu    sync.Mutex
+	read  time.Time // when the sums were read
+	spent [2]float64
 }
 
 // begin starts to keep; stop ends it.
@@ -62,6 +66,11 @@ func (k *keeper) stop() {
 func (k *keeper) record(ctx context.Context, a models.Attempt) {
 	a.Environment, a.TeamID = cmp.Or(k.s.Record.Environment, k.what), k.s.Record.Team
 	_ = k.st.Write(ctx, ledger.Attempt(a))
+	k.mu.Lock()
+	for i := range k.spent {
+		k.spent[i] += a.Cost
+	}
+	k.mu.Unlock()
 	select {
 	case k.due <- struct{}{}:
 	default:
@@ -118,15 +127,61 @@ func (k *keeper) check(ctx context.Context) {
 	}
 }
 
+// budgets are the user's limits of money with what is spent of each.
+func (k *keeper) budgets(list []ledger.Attempt, now time.Time) []budget {
+	y, m, d := now.Local().Date()
+	day, month := time.Date(y, m, d, 0, 0, 0, 0, time.Local), time.Date(y, m, 1, 0, 0, 0, 0, time.Local)
+	return []budget{
+		{"day", ledger.Budget{Limit: k.s.Budget.Day, Spent: ledger.Total(from(list, day)).Cost}, day},
+		{"month", ledger.Budget{Limit: k.s.Budget.Month, Spent: ledger.Total(from(list, month)).Cost}, month},
+	}
+}
+
+type budget struct {
+	name string
+	ledger.Budget
+	since time.Time
+}
+
+func (b budget) String() string {
+	return fmt.Sprintf("%.0f %% of this %s's budget is spent: %s of %s", b.Share()*100, b.name, theme.Money(b.Spent), theme.Money(b.Limit))
+}
+
+// budget is the fuller of the user's budgets. What other belays spent is read
+// at most once a minute; what this one spends counts at once.
+func (k *keeper) budget(ctx context.Context) (share float64, words string) {
+	if k.s.Budget.Day <= 0 && k.s.Budget.Month <= 0 {
+		return 0, ""
+	}
+	now := k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.read.IsZero() || now.Sub(k.read) > checkGap {
+		list, err := ledger.Read(ctx, k.st, k.budgets(nil, now)[1].since, time.Time{})
+		if err != nil {
+			return 0, "" // whoever shows the record says why it cannot be read
+		}
+		for i, b := range k.budgets(list, now) {
+			k.spent[i] = b.Spent
+		}
+		k.read = now
+	}
+	for i, b := range k.budgets(nil, now) {
+		b.Spent = k.spent[i]
+		if s := b.Share(); s > share {
+			share, words = s, b.String()
+		}
+	}
+	return share, words
+}
+
 // news is something to tell, and what it is about.
 type news struct{ key, text string }
 
 // found is what the record holds against the user's limits.
 func (k *keeper) found(ctx context.Context, now time.Time) ([]news, error) {
-	y, m, d := now.Local().Date()
-	day, month := time.Date(y, m, d, 0, 0, 0, 0, time.Local), time.Date(y, m, 1, 0, 0, 0, 0, time.Local)
 	since, lately := now.AddDate(0, 0, -alertDays), now.AddDate(0, 0, -alertDays)
-	if k.s.Budget.Month > 0 && month.Before(since) {
+	if month := k.budgets(nil, now)[1].since; k.s.Budget.Month > 0 && month.Before(since) {
 		since = month
 	}
 	list, err := ledger.Read(ctx, k.st, since, time.Time{})
@@ -134,15 +189,9 @@ func (k *keeper) found(ctx context.Context, now time.Time) ([]news, error) {
 		return nil, err
 	}
 	var found []news
-	for _, b := range []struct {
-		name  string
-		limit float64
-		since time.Time
-	}{{"day", k.s.Budget.Day, day}, {"month", k.s.Budget.Month, month}} {
-		budget := ledger.Budget{Limit: b.limit, Spent: ledger.Total(from(list, b.since)).Cost}
-		if level := budget.Level(); level != ledger.Within {
-			found = append(found, news{"budget " + b.name + " " + string(level),
-				fmt.Sprintf("%.0f %% of this %s's budget is spent: %s of %s", budget.Share()*100, b.name, theme.Money(budget.Spent), theme.Money(b.limit))})
+	for _, b := range k.budgets(list, now) {
+		if level := b.Level(); level != ledger.Within {
+			found = append(found, news{"budget " + b.name + " " + string(level), b.String()})
 		}
 	}
 	for _, a := range ledger.Alerts(from(list, lately), now, time.Local, ledger.Limits{Share: k.s.Alerts.Share}) {

@@ -121,3 +121,16 @@ func TestTheKeeperIsSilentWhenNobodyWantsToHear(t *testing.T) {
 		t.Errorf("heard %q", *heard)
 	}
 }
+
+func TestAFullBudgetIsToldAtOnce(t *testing.T) {
+	now := time.Now()
+	k, _ := kept(t, &now, func(s *config.Settings) { s.Budget.Day = 1 })
+	if share, _ := k.budget(t.Context()); share != 0 {
+		t.Errorf("share = %v of nothing", share)
+	}
+	k.due = make(chan struct{}, 1)
+	k.record(t.Context(), models.Attempt{Provider: "p", Model: "m", Cost: 0.97, CreatedAt: k.now()})
+	if share, words := k.budget(t.Context()); share < 0.96 || share > 0.98 || !strings.Contains(words, "97 % of this day's budget") {
+		t.Errorf("budget = %v, %q", share, words)
+	}
+}
