@@ -31,7 +31,7 @@ type Options struct {
 	Router   *route.Router
 	Model    func(models.Target) models.Model
 	Counter  window.Counter
-	Window   window.Limits
+	Window   func(models.Target) window.Limits
 	Tools    func(root string) (*tools.Set, error)
 	Briefing func(ctx context.Context, root string) briefing.Briefing
 

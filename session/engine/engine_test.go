@@ -101,7 +101,7 @@ func (r *rig) start() {
 		r.route(&routing)
 	}
 	r.store = st
-	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: tokens.New(), Trigger: r.trigger, Window: window.Limits{Reserve: min(16000, r.window/4)},
+	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: tokens.New(), Trigger: r.trigger, Window: func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
 		Tools:    func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
 		Briefing: func(context.Context, string) briefing.Briefing { return briefing.Briefing{Instructions: "be good"} },
 		Tier:     models.Heavy, Mode: r.mode, What: "test", Alone: r.alone,

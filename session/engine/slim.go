@@ -27,7 +27,7 @@ func (a *active) slim(ctx context.Context) error {
 	if a.e.o.Trigger <= 0 {
 		return nil
 	}
-	budget := a.e.o.Window.For(a.e.o.Model(target))
+	budget := a.e.budget(target)
 	limit := int64(a.e.o.Trigger * float64(budget))
 	size := a.size()
 	if size <= limit {
@@ -95,7 +95,7 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 		return nil
 	}
 	size := a.size()
-	budget := a.e.o.Window.For(a.e.o.Model(a.e.preferred(head)))
+	budget := a.e.budget(a.e.preferred(head))
 	n := window.Cut(a.e.o.Counter, pieces(list), budget/4)
 	if asked && n == 0 {
 		n = window.Cut(a.e.o.Counter, pieces(list), 0)
@@ -242,7 +242,7 @@ func (a *active) compactSoon(keep string) error {
 // held.
 func (a *active) trim(ctx context.Context) error {
 	size := a.size()
-	budget := a.e.o.Window.For(a.e.o.Model(a.e.preferred(a.session())))
+	budget := a.e.budget(a.e.preferred(a.session()))
 	// Half of what is there is what a person expects of a word like this.
 	freed, err := a.reduce(ctx, size, min(budget, size), size/2)
 	if err == nil && freed == 0 {
