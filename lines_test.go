@@ -19,6 +19,8 @@ var every = map[string][]string{
 	"attempt.started": {"attempt", "of", "tier", "target"},
 	"attempt.resumed": {"target"},
 	"attempt.failed":  {"fault", "attempt", "of", "tier", "target", "next", "will_retry", "delay_ms"},
+	"reduced":         {"by", "before", "after"},
+	"compacted":       {"through", "summary", "usage", "cost", "before", "after"},
 	"waiting":         {"attempt", "of", "until", "target", "fault"},
 	"switched":        {"from", "to", "from_tier", "to_tier", "fault"},
 	"parked":          {"until", "rung", "fault"},

@@ -32,6 +32,19 @@ func (s *Session) Apply(r Record) {
 		s.Queue = append(slices.Clone(s.Queue), e.Prompt)
 	case PromptUnqueued:
 		s.unqueue(e.ID)
+	case Compacted:
+		s.Summary, s.Through = e.Summary, e.Through
+		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
+		s.Context = 0 // unknown until the next reply
+	case Restored:
+		if len(e.Calls) == 0 {
+			s.Summary, s.Through = "", 0
+		}
+	case Kept:
+		s.Kept = without(s.Kept, func(k string) bool { return k == e.Text })
+		if !e.Dropped {
+			s.Kept = append(s.Kept, e.Text)
+		}
 	case PlanChanged:
 		s.Plan = e.Tasks
 	case Switched:
@@ -69,6 +82,9 @@ func (s *Session) applyTurn(r Record) {
 		s.Effects = append(slices.Clone(s.Effects), e.Effect)
 	case ToolEnded:
 		s.Effects = without(s.Effects, func(x Effect) bool { return x.CallID == e.CallID })
+		if e.Diff != "" && !e.Error {
+			s.touch(e.Title)
+		}
 		s.settle(e.CallID)
 	case ApprovalAsked:
 		s.settle(e.Approval.CallID)
@@ -97,6 +113,14 @@ func (s *Session) applyTurn(r Record) {
 			s.Status = Failed
 		}
 	}
+}
+
+// mostFiles bounds how many changed files a state remembers.
+const mostFiles = 200
+
+func (s *Session) touch(file string) {
+	s.Files = append(without(s.Files, func(f string) bool { return f == file }), file)
+	s.Files = s.Files[max(len(s.Files)-mostFiles, 0):]
 }
 
 func (s *Session) run() {

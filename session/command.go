@@ -45,6 +45,22 @@ type SetAside struct {
 	Aside  bool
 }
 
+// Compact replaces the older part of the conversation by a summary now. Keep
+// says what the summary must not lose.
+type Compact struct{ Keep string }
+
+// Trim takes older tool outputs out of the requests that follow.
+type Trim struct{}
+
+// Restore brings back what was taken out; without calls, everything.
+type Restore struct{ Calls []string }
+
+// Keep pins a note to every request, or drops it.
+type Keep struct {
+	Text string
+	Drop bool
+}
+
 // ChooseMode sets which tool calls run without asking.
 type ChooseMode struct{ Mode Mode }
 
@@ -70,6 +86,10 @@ func (Park) command()       {}
 func (ChooseTier) command() {}
 func (Pin) command()        {}
 func (SetAside) command()   {}
+func (Compact) command()    {}
+func (Trim) command()       {}
+func (Restore) command()    {}
+func (Keep) command()       {}
 func (ChooseMode) command() {}
 func (AnswerCall) command() {}
 func (Rename) command()     {}

@@ -130,6 +130,38 @@ type PlanChanged struct {
 	Tasks []Task `json:"tasks"`
 }
 
+// Reduced takes weight off the requests that follow. The log keeps everything.
+type Reduced struct {
+	By        string   `json:"by"`                  // what was taken out, in a few words: "older outputs"
+	Calls     []string `json:"calls,omitempty"`     // whose outputs are replaced by a stub
+	Reasoning int      `json:"reasoning,omitempty"` // reasoning up to this turn is left out
+	Before    int64    `json:"before"`              // tokens of the next request without it
+	After     int64    `json:"after"`               // and with it
+}
+
+// Restored brings back what Reduced or Compacted took out: the outputs of some
+// calls, or everything.
+type Restored struct {
+	Calls []string `json:"calls,omitempty"`
+}
+
+// Compacted lets a summary stand for the beginning of the conversation.
+type Compacted struct {
+	Through int64         `json:"through"` // the last record that it stands for
+	Summary string        `json:"summary"`
+	By      models.Target `json:"by,omitzero"` // who wrote it
+	Usage   models.Usage  `json:"usage"`       // that it took
+	Cost    float64       `json:"cost"`
+	Before  int64         `json:"before"` // tokens of the next request without it
+	After   int64         `json:"after"`  // and with it
+}
+
+// Kept is a note of the user's that stays in every request until it is dropped.
+type Kept struct {
+	Text    string `json:"text"`
+	Dropped bool   `json:"dropped,omitempty"`
+}
+
 // AttemptFailed records a failed attempt and the next move.
 type AttemptFailed struct {
 	Number int           `json:"attempt"`
@@ -278,6 +310,10 @@ func (ToolEnded) event()        {}
 func (ApprovalAsked) event()    {}
 func (ApprovalAnswered) event() {}
 func (PlanChanged) event()      {}
+func (Reduced) event()          {}
+func (Restored) event()         {}
+func (Compacted) event()        {}
+func (Kept) event()             {}
 func (AttemptFailed) event()    {}
 func (Switched) event()         {}
 func (ReplyEnded) event()       {}
@@ -313,6 +349,10 @@ var durable = map[string]reflect.Type{
 	"approval.asked":    reflect.TypeFor[ApprovalAsked](),
 	"approval.answered": reflect.TypeFor[ApprovalAnswered](),
 	"plan":              reflect.TypeFor[PlanChanged](),
+	"reduced":           reflect.TypeFor[Reduced](),
+	"restored":          reflect.TypeFor[Restored](),
+	"compacted":         reflect.TypeFor[Compacted](),
+	"kept":              reflect.TypeFor[Kept](),
 	"attempt.failed":    reflect.TypeFor[AttemptFailed](),
 	"switched":          reflect.TypeFor[Switched](),
 	"reply.ended":       reflect.TypeFor[ReplyEnded](),

@@ -76,6 +76,10 @@ type Session struct {
 	Effects []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
 	Plan    []Task        `json:"plan,omitempty"`
 
+	Summary  string       `json:"summary,omitempty"` // stands for the log up to Through
+	Through  int64        `json:"through,omitempty"` // a record's number
+	Kept     []string     `json:"kept,omitempty"`    // notes that stay in every request
+	Files    []string     `json:"files,omitempty"`   // changed in this session, the last ones
 	Context  int64        `json:"context,omitempty"` // input tokens of the last request, as the provider counted them
 	Window   int64        `json:"window,omitempty"`  // of the target that served last
 	Usage    models.Usage `json:"usage"`

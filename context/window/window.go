@@ -71,6 +71,9 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 		sizes[i] = int64(c.Item(it))
 		a.Conversation += sizes[i]
 	}
+	if over := a.Total() - a.Budget; over > 0 {
+		lighten(c, items, sizes, &a, over)
+	}
 	// Oldest turns first. A turn begins at a user's message. The note about what
 	// was left out needs room as well.
 	start, note := 0, int64(0)
@@ -109,6 +112,36 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 		items = append([]models.Item{leftOut(a.LeftOut)}, items...)
 	}
 	return models.Request{Instructions: instructions, Items: items, Tools: tools, Tokens: a.Total()}, a, nil
+}
+
+// lighten takes out what the reducers find, in this request alone: it has to
+// fit a window that is smaller than the conversation was kept for.
+func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int64) {
+	pieces := make([]Piece, len(items))
+	turn := 0
+	for i, it := range items {
+		if it.Kind == models.Message && it.Role == models.User {
+			turn++
+		}
+		pieces[i] = Piece{Item: it, Turn: turn}
+	}
+	gone := map[string]bool{}
+	for _, r := range Reduce(c, pieces, a.Budget, want) {
+		for _, id := range r.Calls {
+			gone[id] = true
+		}
+	}
+	for i := range items {
+		if items[i].Kind != models.Output || !gone[items[i].CallID] {
+			continue
+		}
+		items[i].Text, items[i].Images = mask, nil
+		n := int64(c.Item(items[i]))
+		a.Conversation -= sizes[i] - n
+		a.LeftTokens += sizes[i] - n
+		a.Masked++
+		sizes[i] = n
+	}
 }
 
 func leftOut(n int) models.Item {

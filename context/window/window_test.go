@@ -94,6 +94,14 @@ func TestFit(t *testing.T) {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
+	t.Run("old outputs go before the words of old turns", func(t *testing.T) {
+		old := output("1")
+		old.Text = strings.Repeat("y", 700)
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")})
+		if err != nil || a.LeftOut != 0 || a.Masked != 1 || req.Items[0].Text != "first" {
+			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
+		}
+	})
 	t.Run("old outputs of the last turn are shortened", func(t *testing.T) {
 		big := output("1")
 		big.Text = strings.Repeat("y", 900)

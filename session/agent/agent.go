@@ -65,7 +65,10 @@ type Options struct {
 	Lever  *route.Lever
 	// Build makes the request for a model out of the conversation, and says how
 	// many items it left out.
-	Build   func(m models.Model, items []models.Item) (models.Request, int, error)
+	Build func(m models.Model, items []models.Item) (models.Request, int, error)
+	// Slim takes weight off the conversation when it has grown too long; nil:
+	// nothing does.
+	Slim    func(ctx context.Context) error
 	Model   func(models.Target) models.Model
 	Root    string // the workspace, links resolved
 	Turn    int
@@ -117,6 +120,11 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 		}
 		if end := t.limit(ctx); end != nil {
 			return *end
+		}
+		if t.Slim != nil {
+			if err := t.Slim(ctx); err != nil {
+				return t.failed(ctx, err)
+			}
 		}
 		done, err := t.ask(ctx)
 		if err != nil {

@@ -28,22 +28,24 @@ type active struct {
 	lever *route.Lever
 	brief func() briefing.Briefing
 
-	mu      sync.Mutex // also orders the log: whoever appends holds it
-	head    session.Session
-	items   []models.Item
-	grants  []string
-	answers map[string]chan session.Answer
-	unsaved *session.TurnEnded      // an end that could not be stored; it goes before what is stored next
-	cancel  context.CancelCauseFunc // of the running turn
-	done    chan struct{}           // closed when it has ended
-	timer   *time.Timer             // of a parked turn
-	closed  bool                    // nothing is begun any more
-	rung    bool                    // the turn that begins is a try of the ladder
-	insist  bool                    // it is a person's word
-	byHand  bool                    // the turn that runs was begun, or gone on with, by a person
-	wrote   bool                    // the last turn has changed something
-	spent   *agent.Spent            // by the last turn, over its tries
-	parked  time.Duration           // how long it has been parked, its next rest included
+	mu         sync.Mutex // also orders the log: whoever appends holds it
+	head       session.Session
+	talk       session.Conversation
+	full       int     // the turn in which nothing more could be summarised
+	compactNow *string // a summary is wanted before the next request, keeping this
+	grants     []string
+	answers    map[string]chan session.Answer
+	unsaved    *session.TurnEnded      // an end that could not be stored; it goes before what is stored next
+	cancel     context.CancelCauseFunc // of the running turn
+	done       chan struct{}           // closed when it has ended
+	timer      *time.Timer             // of a parked turn
+	closed     bool                    // nothing is begun any more
+	rung       bool                    // the turn that begins is a try of the ladder
+	insist     bool                    // it is a person's word
+	byHand     bool                    // the turn that runs was begun, or gone on with, by a person
+	wrote      bool                    // the last turn has changed something
+	spent      *agent.Spent            // by the last turn, over its tries
+	parked     time.Duration           // how long it has been parked, its next rest included
 }
 
 func (a *active) session() session.Session {
@@ -106,7 +108,9 @@ func (a *active) store(ctx context.Context, events ...session.Event) ([]session.
 		return nil, err
 	}
 	a.head = head
-	a.items = append(a.items, session.History(records)...)
+	for _, r := range records {
+		a.talk.Apply(r)
+	}
 	return records, nil
 }
 
@@ -150,7 +154,7 @@ func (a *active) SaveDraft(ctx context.Context, d session.Draft) error {
 func (a *active) Items() []models.Item {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clip(a.items)
+	return a.talk.Items()
 }
 
 // Judge decides about a call by the session's mode and the project's rules.
@@ -245,7 +249,7 @@ func (a *active) launch() {
 	}
 	a.byHand = !a.rung
 	o := agent.Options{
-		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Model: a.e.o.Model, Root: a.root,
+		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Model: a.e.o.Model, Root: a.root,
 		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn},
 		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}

@@ -98,6 +98,12 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 			a.lever.Pin(c.Target)
 		}
 		return err
+	case session.Compact:
+		return a.compactSoon(c.Keep)
+	case session.Restore:
+		return a.append(ctx, session.Restored(c))
+	case session.Keep:
+		return a.append(ctx, session.Kept{Text: c.Text, Dropped: c.Drop})
 	case session.ChooseMode:
 		return a.append(ctx, session.ModeChosen(c))
 	case session.AnswerCall:

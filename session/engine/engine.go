@@ -31,7 +31,7 @@ type Options struct {
 	Router   *route.Router
 	Model    func(models.Target) models.Model
 	Counter  window.Counter
-	Window   window.Limits
+	Window   func(models.Target) window.Limits
 	Tools    func(root string) (*tools.Set, error)
 	Briefing func(ctx context.Context, root string) briefing.Briefing
 
@@ -41,11 +41,12 @@ type Options struct {
 	Alone  bool         // nobody can answer: an approval ends the turn
 	Effort string       // reasoning effort for every request; empty: the provider's
 
-	Ladder []time.Duration // rests between the tries of a parked turn
-	Random func() float64  // uniform in [0, 1), spreads the rests by a tenth; nil: exact
-	Board  *capacity.Board // what is known of all targets
-	Watch  time.Duration   // how often other belays' changes are looked for; 0: never
-	Limits agent.Limits    // of a task
+	Ladder  []time.Duration // rests between the tries of a parked turn
+	Random  func() float64  // uniform in [0, 1), spreads the rests by a tenth; nil: exact
+	Board   *capacity.Board // what is known of all targets
+	Watch   time.Duration   // how often other belays' changes are looked for; 0: never
+	Limits  agent.Limits    // of a task
+	Trigger float64         // share of the budget from which the conversation is lightened; 0: never
 	// Network is how long a lost connection is waited out; 0: as long as it takes.
 	Network time.Duration
 
@@ -162,7 +163,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	a.items = history(records, whole)
+	a.talk = conversation(head, records, whole)
 	remember(set, records)
 	for _, r := range records {
 		a.wrote = wrote(a.wrote, r.Event)

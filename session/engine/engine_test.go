@@ -37,6 +37,8 @@ type rig struct {
 	api     models.API
 	alone   bool
 	mode    session.Mode
+	window  int64
+	trigger float64
 	tiers   map[models.Tier][]models.Target
 	route   func(*route.Options)
 	engine  func(*Options)
@@ -55,7 +57,7 @@ func newRig(t *testing.T, script string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, server: rehearsal.New(parsed, rehearsal.Options{}), data: t.TempDir(), project: t.TempDir(), api: models.Responses, mode: session.Edits,
+	return &rig{t: t, server: rehearsal.New(parsed, rehearsal.Options{}), data: t.TempDir(), project: t.TempDir(), api: models.Responses, mode: session.Edits, window: 100_000,
 		tiers: map[models.Tier][]models.Target{models.Heavy: {sol}, models.Medium: {terra}, models.Light: {luna}}}
 }
 
@@ -80,7 +82,7 @@ func (r *rig) start() {
 		return fmt.Sprintf("%s-%d", time.Now().Format("150405"), serial)
 	}
 	model := func(t models.Target) models.Model {
-		return models.Model{Target: t, Short: t.Model, Window: 100_000, Tools: true, Images: true, Reasoning: true}
+		return models.Model{Target: t, Short: t.Model, Window: r.window, Tools: true, Images: true, Reasoning: true}
 	}
 	provider := func(name string) models.Provider {
 		return models.Provider{Name: name, BaseURL: "http://" + name + "/v1", API: r.api, Key: "k", KeyEnv: "KEY", Local: name == "local"}
@@ -99,7 +101,7 @@ func (r *rig) start() {
 		r.route(&routing)
 	}
 	r.store = st
-	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: tokens.New(), Window: window.Limits{Reserve: 16000},
+	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: tokens.New(), Trigger: r.trigger, Window: func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
 		Tools:    func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
 		Briefing: func(context.Context, string) briefing.Briefing { return briefing.Briefing{Instructions: "be good"} },
 		Tier:     models.Heavy, Mode: r.mode, What: "test", Alone: r.alone,

@@ -77,7 +77,9 @@ func TestADelayIsKeptInWhateverFormItIsStated(t *testing.T) {
 }
 
 func TestEachKindOfTroubleHasItsRemedy(t *testing.T) {
-	fails := func(fault string) string { return "[[reply]]\ntimes = -1\ntext = \"Some words.\"\nfault = { " + fault + " }\n" }
+	fails := func(fault string) string {
+		return "[[reply]]\ntimes = -1\ntext = \"Some words.\"\nfault = { " + fault + " }\n"
+	}
 	status := func(n int, code, message string) string {
 		return fails(fmt.Sprintf("how = \"status\", status = %d, code = %q, message = %q", n, code, message))
 	}

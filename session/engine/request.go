@@ -36,7 +36,8 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 	if err != nil {
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
-	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, history(records, whole))
+	talk := conversation(head, records, whole)
+	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, talk.Items())
 	if err = errors.Join(err, set.Close()); err != nil {
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
@@ -45,18 +46,24 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 
 // request makes a request for a model out of a conversation.
 func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, items []models.Item) (models.Request, window.Account, error) {
-	req, account, err := window.Fit(m, e.o.Window, e.o.Counter, brief.Instructions, set.Specs(), items)
+	req, account, err := window.Fit(m, e.o.Window(m.Target), e.o.Counter, brief.Instructions, set.Specs(), items)
 	req.CacheKey, req.Effort, req.Tokens = string(id), e.o.Effort, account.Total()
 	return req, account, err
 }
 
-// history is the conversation that the end of a log holds.
-func history(records []session.Record, whole bool) []models.Item {
-	var items []models.Item
+// budget is how many tokens a request to a target may take.
+func (e *Engine) budget(t models.Target) int64 { return e.o.Window(t).For(e.o.Model(t)) }
+
+// conversation is what the end of a log holds for the model.
+func conversation(head session.Session, records []session.Record, whole bool) session.Conversation {
+	talk := session.Begin(head)
 	if !whole {
-		items = append(items, models.Say(models.Developer, "The beginning of this conversation was left out to save room."))
+		talk.Lead("The beginning of this conversation was left out to save room.")
 	}
-	return append(items, session.History(records)...)
+	for _, r := range records {
+		talk.Apply(r)
+	}
+	return talk
 }
 
 // preferred is who would be asked first.

@@ -106,7 +106,11 @@ func TestAForkStopsAtABorderAndIsQuiet(t *testing.T) {
 			if err != nil || log[0].Event.(session.Created).Parent != id {
 				t.Fatalf("first record = %+v, %v; want Created with the parent", log[0], err)
 			}
-			items := session.History(log)
+			var talk session.Conversation
+			for _, r := range log {
+				talk.Apply(r)
+			}
+			items := talk.Items()
 			got := ""
 			if len(items) > 0 {
 				got = items[len(items)-1].Text

@@ -39,6 +39,7 @@ type Choice struct {
 	Project   string
 	Tier      string
 	Approve   string
+	Budget    string // tokens a request may take
 	Rehearsal string // a script; its models take the place of the real ones
 	What      string // the kind of program, for others that want the same session
 	Alone     bool   // nobody can answer questions
@@ -79,6 +80,7 @@ func Run(ctx context.Context, d Deps, args []string) int {
 // global are the flags of every command that works in a project.
 type global struct {
 	dir, tier, approve string
+	budget             string
 	rehearsal          string
 	trust              bool
 	debugHTTP          string
@@ -178,7 +180,7 @@ func (d Deps) choice(g global, what string) (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Rehearsal: g.rehearsal, Trust: g.trust, What: what, DebugHTTP: g.debugHTTP}, nil
+	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Budget: g.budget, Rehearsal: g.rehearsal, Trust: g.trust, What: what, DebugHTTP: g.debugHTTP}, nil
 }
 
 // screen opens the full screen on a new session, the last one, or a chosen one.

@@ -13,7 +13,6 @@ import (
 	"belay/config"
 	"belay/context/briefing"
 	"belay/context/tokens"
-	"belay/context/window"
 	"belay/models"
 	"belay/models/capacity"
 	"belay/models/catalog"
@@ -67,6 +66,9 @@ func sources(ctx context.Context, c Choice) (config.Sources, error) {
 	}
 	if c.Approve != "" {
 		flags["permissions.mode"] = c.Approve
+	}
+	if c.Budget != "" {
+		flags["context.budget"] = c.Budget
 	}
 	return config.Sources{UserFile: file, Named: named, ProjectFile: filepath.Join(c.Project, config.ProjectFile), Trusted: trusted,
 		Env: os.LookupEnv, Flags: flags, Providers: func() []string { return catalog.New(catalog.Options{}).Providers() }}, nil
@@ -182,8 +184,8 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	}
 	eng := engine.New(engine.Options{
 		Store: st, Router: router, Model: known.Model, Counter: counter,
-		Window: window.Limits{Reserve: settings.Context.Reserve, Budget: settings.Context.Budget.Heavy},
-		Tools:  newTools,
+		Trigger: settings.Context.Trigger, Window: budgets(settings),
+		Tools: newTools,
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
 			warm()
 			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})

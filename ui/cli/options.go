@@ -5,9 +5,11 @@ import (
 	"iter"
 	"math"
 	mathrand "math/rand/v2"
+	"slices"
 	"time"
 
 	"belay/config"
+	"belay/context/window"
 	"belay/models"
 	"belay/models/catalog"
 	"belay/models/openai"
@@ -87,4 +89,19 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 		o.Policy, o.After = route.Never, math.MaxInt
 	}
 	return o
+}
+
+// budgets are how much a request to each target may take: that of its tier, and
+// of the highest one where it stands in several.
+func budgets(s config.Settings) func(models.Target) window.Limits {
+	lists := tiers(s)
+	of := map[models.Tier]int64{models.Heavy: s.Context.Budget.Heavy, models.Medium: s.Context.Budget.Medium, models.Light: s.Context.Budget.Light}
+	return func(t models.Target) window.Limits {
+		for _, tier := range models.Tiers() {
+			if slices.Contains(lists[tier], t) {
+				return window.Limits{Reserve: s.Context.Reserve, Budget: of[tier]}
+			}
+		}
+		return window.Limits{Reserve: s.Context.Reserve}
+	}
 }

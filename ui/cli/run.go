@@ -66,6 +66,7 @@ limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
 
 func (d Deps) runFlags(c *cobra.Command, f *runFlags) {
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON lines to standard output")
+	c.Flags().StringVar(&f.budget, "budget", "", "tokens a request may take (default: the settings')")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "end at once when the turn is parked")
 	c.Flags().DurationVar(&f.maxWait, "max-wait", 0, "end when the turn has been parked for so long in all (default: the whole ladder)")
 	c.Flags().StringVar(&f.rehearsal, "rehearsal", "", "a script that answers in place of the models")

@@ -103,6 +103,10 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Unknown bool   `json:"unknown"`
 			TookMS  int64  `json:"took_ms"`
 		}{e.CallID, e.Tool, e.Title, e.Summary, e.Output, e.Diff, e.Error, e.Denied, e.Unknown, e.Took.Milliseconds()})
+	case session.Reduced:
+		j.line(r, "reduced", e)
+	case session.Compacted:
+		j.line(r, "compacted", e)
 	case session.ApprovalAsked:
 		j.line(r, "asked", e.Approval)
 	case session.TurnEnded:

@@ -66,6 +66,10 @@ func (p *Text) Record(r session.Record, t *Turn) {
 			p.served = e.Served
 			p.event("· %s is served by %s", e.Target, theme.Line(e.Served))
 		}
+	case session.Reduced:
+		p.event("… %s taken out: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After))
+	case session.Compacted:
+		p.event("… older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After))
 	case session.Noted:
 		p.event("! %s", theme.Line(e.Text))
 	case session.TurnEnded:

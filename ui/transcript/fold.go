@@ -171,6 +171,18 @@ func (p *Pane) applyTurn(r session.Record) {
 		if e.LeftOut > 0 {
 			p.line(r, "…", theme.Plural(e.LeftOut, "older item")+" did not fit and stayed out of the request", calm)
 		}
+	case session.Reduced:
+		p.line(r, "…", fmt.Sprintf("%s taken out of what the model sees: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After)), calm)
+	case session.Restored:
+		p.line(r, "…", "what was taken out is back in what the model sees", calm)
+	case session.Compacted:
+		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "…", text: fmt.Sprintf("older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After)), detail: theme.Sanitize(e.Summary)})
+	case session.Kept:
+		words := "kept in every request: "
+		if e.Dropped {
+			words = "no longer kept: "
+		}
+		p.line(r, "·", words+theme.Line(e.Text), calm)
 	case session.PlanChanged:
 		p.planned(r, e)
 	case session.TurnEnded:

@@ -1,0 +1,212 @@
+package window
+
+import (
+	"slices"
+
+	"belay/models"
+)
+
+// Piece is an item of the conversation as it would be sent now.
+type Piece struct {
+	Item   models.Item
+	Turn   int
+	Masked bool // an output whose text was taken out before
+}
+
+// Reduction is what one reducer takes out.
+type Reduction struct {
+	By        string   // in a few words for people
+	Calls     []string // whose outputs become stubs
+	Reasoning int      // reasoning up to this turn goes
+	Freed     int64    // tokens
+}
+
+// The names of the reducers.
+const (
+	ByDuplicates = "repeated reads"
+	ByReasoning  = "reasoning of earlier turns"
+	ByOutputs    = "older outputs"
+)
+
+// What is protected and how much must be gained, in tokens; in a small window
+// a quarter and an eighth of the budget. Taking out little and often would cost
+// more in lost caches than it frees.
+const (
+	protectTail = 40_000
+	leastStride = 20_000
+	leastOutput = 200 // an output below it is not worth a stub
+)
+
+// Reduce finds what to take out of a conversation so that about want tokens are
+// freed: first what is there twice, then reasoning of earlier turns, then the
+// outputs of old calls, those of the last two turns only if nothing else helps.
+// It never touches words, calls, or the end of the conversation. The same
+// conversation gives the same reductions.
+func Reduce(c Counter, pieces []Piece, budget, want int64) []Reduction {
+	if len(pieces) == 0 || want <= 0 {
+		return nil
+	}
+	r := reducer{c: c, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
+		stride: min(leastStride, budget/8), edited: map[string]bool{}}
+	r.tail = r.tailFrom(min(protectTail, budget/4))
+	r.findEdited()
+	for _, step := range []func(){r.duplicates, r.reasoning, func() { r.outputs(r.turn - 2) }, func() { r.outputs(r.turn) }} {
+		step()
+		if r.freed >= want {
+			break
+		}
+	}
+	return r.out
+}
+
+type reducer struct {
+	c      Counter
+	pieces []Piece
+	turn   int // the current one
+	tail   int // the first piece that is protected
+	stride int64
+	edited map[string]bool // arguments of calls whose file is being edited
+	gone   map[string]bool
+	freed  int64
+	out    []Reduction
+}
+
+// tailFrom is the first piece of the last so many tokens.
+func (r *reducer) tailFrom(tokens int64) int {
+	i := len(r.pieces)
+	for i > 0 && tokens > 0 {
+		i--
+		tokens -= int64(r.c.Item(r.pieces[i].Item))
+	}
+	return i
+}
+
+func (r *reducer) take(x Reduction) {
+	for _, id := range x.Calls {
+		r.gone[id] = true
+	}
+	r.freed += x.Freed
+	r.out = append(r.out, x)
+}
+
+// open reports whether an output can be taken out, and what that frees.
+func (r *reducer) open(p Piece) (int64, bool) {
+	if p.Item.Kind != models.Output || p.Masked || r.gone[p.Item.CallID] {
+		return 0, false
+	}
+	n := int64(r.c.Item(p.Item))
+	return n, n >= leastOutput
+}
+
+// calls maps the ids of calls to the calls.
+func (r *reducer) calls() map[string]models.Item {
+	calls := map[string]models.Item{}
+	for _, p := range r.pieces {
+		if p.Item.Kind == models.Call {
+			calls[p.Item.CallID] = p.Item
+		}
+	}
+	return calls
+}
+
+// findEdited notes the files that were changed in the last two turns: what the
+// model read of them it still needs.
+func (r *reducer) findEdited() {
+	for _, p := range r.pieces {
+		if p.Item.Kind == models.Call && p.Turn >= r.turn-1 && (p.Item.Name == "edit" || p.Item.Name == "write") {
+			r.edited[pathOf(p.Item.Arguments)] = true
+		}
+	}
+}
+
+// duplicates keeps the last of outputs that are the same in name, arguments
+// and text.
+func (r *reducer) duplicates() {
+	calls := r.calls()
+	seen := map[string]bool{}
+	x := Reduction{By: ByDuplicates}
+	for _, p := range slices.Backward(r.pieces) {
+		n, ok := r.open(p)
+		if !ok {
+			continue
+		}
+		call := calls[p.Item.CallID]
+		key := call.Name + "\x00" + call.Arguments + "\x00" + p.Item.Text
+		if seen[key] {
+			x.Calls = append(x.Calls, p.Item.CallID)
+			x.Freed += n
+		}
+		seen[key] = true
+	}
+	if len(x.Calls) > 0 {
+		slices.Reverse(x.Calls)
+		r.take(x)
+	}
+}
+
+// reasoning drops the reasoning of the turns before this one.
+func (r *reducer) reasoning() {
+	x := Reduction{By: ByReasoning, Reasoning: r.turn - 1}
+	for _, p := range r.pieces {
+		if p.Item.Kind == models.Reasoning && p.Turn < r.turn {
+			x.Freed += int64(r.c.Item(p.Item))
+		}
+	}
+	if x.Freed >= r.stride/4 && x.Freed > 0 {
+		r.take(x)
+	}
+}
+
+// outputs takes out the outputs of turns up to one, before the protected tail,
+// if that is worth losing the cache.
+func (r *reducer) outputs(through int) {
+	calls := r.calls()
+	x := Reduction{By: ByOutputs}
+	for _, p := range r.pieces[:r.tail] {
+		n, ok := r.open(p)
+		call := calls[p.Item.CallID]
+		if !ok || p.Turn > through || call.Name == "plan" || call.Name == "read" && r.edited[pathOf(call.Arguments)] {
+			continue
+		}
+		x.Calls = append(x.Calls, p.Item.CallID)
+		x.Freed += n
+	}
+	if x.Freed >= r.stride && x.Freed > 0 {
+		r.take(x)
+	}
+}
+
+// Cut finds where a summary may take over: the number of pieces that it stands
+// for. About keep tokens stay behind it. No call is parted from its output.
+// 0 means that there is nothing worth a summary.
+func Cut(c Counter, pieces []Piece, keep int64) int {
+	end := len(pieces)
+	for end > 0 && keep > 0 {
+		end--
+		keep -= int64(c.Item(pieces[end].Item))
+	}
+	for ; end > 0; end-- {
+		if whole(pieces[:end]) && (end == len(pieces) || pieces[end].Item.Kind != models.Output) {
+			break
+		}
+	}
+	if end < 4 {
+		return 0
+	}
+	return end
+}
+
+// whole reports whether each call has its output, and whether no reasoning
+// stands at the end without what it led to.
+func whole(pieces []Piece) bool {
+	waiting := map[string]bool{}
+	for _, p := range pieces {
+		switch p.Item.Kind {
+		case models.Call:
+			waiting[p.Item.CallID] = true
+		case models.Output:
+			delete(waiting, p.Item.CallID)
+		}
+	}
+	return len(waiting) == 0 && pieces[len(pieces)-1].Item.Kind != models.Reasoning
+}

@@ -1,0 +1,213 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"belay/models"
+)
+
+// Conversation is what the model is to see of a log: prompts, finished items
+// and the outputs of calls, oldest first, without what was taken out to save
+// room. Making it valid for one target is the work of the one who builds a
+// request. The zero value is an empty conversation.
+type Conversation struct {
+	entries []entry
+	masked  map[string]bool // by call id
+	through int64           // the summary stands for all up to this record
+	summary string
+	thought int // reasoning up to this turn is left out
+	kept    []string
+
+	items []models.Item // as Items gave them; valid while fresh
+	fresh bool
+}
+
+// Begin makes the conversation of a session whose log is read only from some
+// record on; the state knows what stands for the beginning.
+func Begin(s Session) Conversation {
+	return Conversation{through: s.Through, summary: s.Summary, kept: s.Kept}
+}
+
+// Lead puts words of belay's before everything, unless a summary stands there.
+func (c *Conversation) Lead(text string) {
+	if c.summary == "" {
+		c.add(entry{item: models.Say(models.Developer, text)})
+	}
+}
+
+// entry is an item in its place.
+type entry struct {
+	item models.Item
+	seq  int64
+	turn int
+	task bool // the words that began a turn
+}
+
+// Piece describes an item that is in the conversation now, for whoever decides
+// what could be taken out.
+type Piece struct {
+	Item   models.Item
+	Seq    int64
+	Turn   int
+	Masked bool // an output that was taken out: Item holds the stub
+}
+
+// Apply takes the next record.
+func (c *Conversation) Apply(r Record) {
+	switch e := r.Event.(type) {
+	case TurnStarted:
+		if e.Note != "" {
+			c.add(entry{item: models.Say(models.Developer, e.Note), seq: r.Seq, turn: r.Turn})
+		}
+		item := models.Say(models.User, e.Prompt.Text)
+		item.Images = e.Prompt.Images
+		c.add(entry{item: item, seq: r.Seq, turn: r.Turn, task: true})
+	case ItemAdded:
+		c.add(entry{item: e.Item, seq: r.Seq, turn: r.Turn})
+	case ToolEnded:
+		c.add(entry{item: models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images}, seq: r.Seq, turn: r.Turn})
+	case Reduced:
+		c.mask(e.Calls, true)
+		c.thought = max(c.thought, e.Reasoning)
+		c.fresh = false
+	case Restored:
+		if len(e.Calls) == 0 {
+			clear(c.masked)
+			c.thought, c.through, c.summary = 0, 0, ""
+		}
+		c.mask(e.Calls, false)
+		c.fresh = false
+	case Compacted:
+		c.through, c.summary, c.fresh = e.Through, e.Summary, false
+	case Kept:
+		c.kept = without(c.kept, func(s string) bool { return s == e.Text })
+		if !e.Dropped {
+			c.kept = append(c.kept, e.Text)
+		}
+		c.fresh = false
+	}
+}
+
+// add appends an entry. What Items gave before stays as it is.
+func (c *Conversation) add(e entry) {
+	c.entries = append(c.entries, e)
+	if c.fresh {
+		c.items = append(slices.Clip(c.items), c.shown(e))
+	}
+}
+
+func (c *Conversation) mask(calls []string, on bool) {
+	if c.masked == nil {
+		c.masked = map[string]bool{}
+	}
+	for _, id := range calls {
+		if on {
+			c.masked[id] = true
+		} else {
+			delete(c.masked, id)
+		}
+	}
+}
+
+// Stub stands in for an output that was taken out.
+const Stub = "(this output was taken out to save room. Make the call again if you need it.)"
+
+// shown is an entry as the model sees it.
+func (c *Conversation) shown(e entry) models.Item {
+	if e.item.Kind == models.Output && c.masked[e.item.CallID] {
+		return models.Item{Kind: models.Output, CallID: e.item.CallID, Text: Stub}
+	}
+	return e.item
+}
+
+// hidden reports whether an entry is not shown at all.
+func (c *Conversation) hidden(e entry) bool {
+	return e.seq <= c.through && e.seq > 0 || e.item.Kind == models.Reasoning && e.turn <= c.thought
+}
+
+// Items is the conversation. The caller must not change it.
+func (c *Conversation) Items() []models.Item {
+	if c.fresh {
+		return c.items
+	}
+	items := make([]models.Item, 0, len(c.entries)+2)
+	items = append(items, c.head()...)
+	for _, e := range c.entries {
+		if !c.hidden(e) {
+			items = append(items, c.shown(e))
+		}
+	}
+	c.items, c.fresh = slices.Clip(items), true
+	return c.items
+}
+
+// head is what stands before the items: what the user wants kept, the summary,
+// and the words of the task if the summary swallowed them.
+func (c *Conversation) head() []models.Item {
+	var items []models.Item
+	for _, k := range c.kept {
+		items = append(items, models.Say(models.Developer, "The user wants you to keep in mind: "+k))
+	}
+	if c.summary == "" {
+		return items
+	}
+	items = append(items, models.Say(models.Developer, "What happened before, in short:\n\n"+c.summary))
+	for _, e := range slices.Backward(c.entries) {
+		if !e.task {
+			continue
+		}
+		if c.hidden(e) {
+			items = append(items, e.item)
+		}
+		break
+	}
+	return items
+}
+
+// Pieces lists what could be taken out, oldest first.
+func (c *Conversation) Pieces() []Piece {
+	pieces := make([]Piece, 0, len(c.entries))
+	for _, e := range c.entries {
+		if !c.hidden(e) {
+			pieces = append(pieces, Piece{Item: c.shown(e), Seq: e.seq, Turn: e.turn, Masked: e.item.Kind == models.Output && c.masked[e.item.CallID]})
+		}
+	}
+	return pieces
+}
+
+// Before gives the items that a summary up to a record has to stand for,
+// whole, together with the summary that stood for the ones before them.
+func (c *Conversation) Before(through int64) (summary string, items []models.Item) {
+	for _, e := range c.entries {
+		if e.seq <= through && (e.seq > c.through || e.seq == 0) {
+			items = append(items, e.item)
+		}
+	}
+	return c.summary, items
+}
+
+// Task is the user's words of the last turn.
+func (c *Conversation) Task() string {
+	for _, e := range slices.Backward(c.entries) {
+		if e.task {
+			return e.item.Text
+		}
+	}
+	return ""
+}
+
+// Reductions counts what is taken out now, in words for people; empty: nothing.
+func (c *Conversation) Reductions() []string {
+	var words []string
+	if n := len(c.masked); n > 0 {
+		words = append(words, fmt.Sprintf("%d older outputs", n))
+	}
+	if c.thought > 0 {
+		words = append(words, fmt.Sprintf("reasoning up to turn %d", c.thought))
+	}
+	if c.summary != "" {
+		words = append(words, "what the summary stands for")
+	}
+	return words
+}

@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"belay/context/compact"
+	"belay/context/window"
+	"belay/models"
+	"belay/models/route"
+	"belay/session"
+)
+
+// slim takes weight off the conversation before a request, when it has grown
+// over the trigger: first what no model is needed for, then a summary.
+func (a *active) slim(ctx context.Context) error {
+	a.mu.Lock()
+	target := a.e.preferred(a.head)
+	keep := a.compactNow
+	a.compactNow = nil
+	a.mu.Unlock()
+	if keep != nil {
+		return a.summarise(ctx, *keep, true)
+	}
+	if a.e.o.Trigger <= 0 {
+		return nil
+	}
+	budget := a.e.budget(target)
+	limit := int64(a.e.o.Trigger * float64(budget))
+	size := a.size()
+	if size <= limit {
+		return nil
+	}
+	// To three quarters of the trigger, so that the next strides are far away.
+	freed, err := a.reduce(ctx, size, budget, size-limit*3/4)
+	if err != nil || size-freed <= limit {
+		return err
+	}
+	return a.summarise(ctx, "", false)
+}
+
+// size is how many tokens the next request takes by our own count.
+func (a *active) size() int64 {
+	c := a.e.o.Counter
+	n := int64(c.Text(a.brief().Instructions))
+	for _, t := range a.tools.Specs() {
+		n += int64(c.Tool(t))
+	}
+	for _, it := range a.Items() {
+		n += int64(c.Item(it))
+	}
+	return n
+}
+
+// reduce takes out what no model is needed for, and records it.
+func (a *active) reduce(ctx context.Context, size, budget, want int64) (freed int64, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range window.Reduce(a.e.o.Counter, pieces(a.talk.Pieces()), budget, want) {
+		event := session.Reduced{By: r.By, Calls: r.Calls, Reasoning: r.Reasoning, Before: size - freed, After: size - freed - r.Freed}
+		if err := a.append(context.WithoutCancel(ctx), event); err != nil {
+			return freed, err
+		}
+		freed += r.Freed
+	}
+	return freed, nil
+}
+
+func pieces(list []session.Piece) []window.Piece {
+	out := make([]window.Piece, len(list))
+	for i, p := range list {
+		out[i] = window.Piece{Item: p.Item, Turn: p.Turn, Masked: p.Masked}
+	}
+	return out
+}
+
+// What a summary must do to be worth it.
+const (
+	leastFreed = 0.10 // of the request
+	stillFull  = 0.80 // of the trigger, after it
+)
+
+// summarise lets the light tier write a summary of the older part. It never
+// ends the turn: when no model has room, or it would not help, the user is told
+// and the request goes out as it is. Asked says that a person wants it.
+func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
+	a.mu.Lock()
+	head, turn := a.head, a.head.Turn
+	list := a.talk.Pieces()
+	tried := a.full == turn
+	a.mu.Unlock()
+	if tried && !asked {
+		return nil
+	}
+	size := a.size()
+	budget := a.e.budget(a.e.preferred(head))
+	n := window.Cut(a.e.o.Counter, pieces(list), budget/4)
+	if asked && n == 0 {
+		n = window.Cut(a.e.o.Counter, pieces(list), 0)
+	}
+	if n == 0 {
+		return a.fullOf(ctx, turn, "there is nothing old enough to summarise")
+	}
+	through := list[n-1].Seq
+	a.mu.Lock()
+	previous, items := a.talk.Before(through)
+	facts := compact.Facts{Task: a.talk.Task(), Files: head.Files, Keep: keep}
+	a.mu.Unlock()
+	for _, t := range head.Plan {
+		if t.Status != "done" {
+			facts.Plan = append(facts.Plan, t.Text)
+		}
+	}
+	event, err := a.write(ctx, compact.Request(previous, items, facts, int(budget)*2), facts)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return a.fullOf(ctx, turn, "no summary could be made ("+err.Error()+")")
+	}
+	var replaced int64
+	for _, p := range list[:n] {
+		replaced += int64(a.e.o.Counter.Item(p.Item))
+	}
+	event.Through, event.Before = through, size
+	event.After = size - replaced + int64(a.e.o.Counter.Text(event.Summary))
+	if float64(size-event.After) < leastFreed*float64(size) && !asked {
+		return a.fullOf(ctx, turn, "a summary would free little")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.append(context.WithoutCancel(ctx), event); err != nil {
+		return err
+	}
+	if limit := a.e.o.Trigger * float64(budget); float64(event.After) > stillFull*limit && !asked {
+		a.full = turn
+		return a.append(context.WithoutCancel(ctx), session.Noted{Text: "the conversation stays long even with a summary: " + a.fills(list[n:])})
+	}
+	return nil
+}
+
+// fullOf remembers that this turn cannot be made shorter, and says why.
+func (a *active) fullOf(ctx context.Context, turn int, why string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.full = turn
+	return a.append(context.WithoutCancel(ctx), session.Noted{Text: why + "; the window is filled by " + a.fills(a.talk.Pieces()) + ". Begin a new session, or /trim"})
+}
+
+// fills says what takes most of the room.
+func (a *active) fills(list []session.Piece) string {
+	sums := map[string]int64{}
+	names := []string{"tool output", "the model's words", "your words", "reasoning", "tool calls"}
+	for _, p := range list {
+		n := int64(a.e.o.Counter.Item(p.Item))
+		switch {
+		case p.Item.Kind == models.Output:
+			sums["tool output"] += n
+		case p.Item.Kind == models.Reasoning:
+			sums["reasoning"] += n
+		case p.Item.Kind == models.Call:
+			sums["tool calls"] += n
+		case p.Item.Role == models.Assistant:
+			sums["the model's words"] += n
+		default:
+			sums["your words"] += n
+		}
+	}
+	var words []string
+	for _, name := range names {
+		if sums[name] > 0 {
+			words = append(words, fmt.Sprintf("%s %dk", name, (sums[name]+500)/1000))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// write asks for a summary through the same loop as every request, on the
+// light tier, so that it never waits for the model that is full.
+func (a *active) write(ctx context.Context, req models.Request, f compact.Facts) (session.Compacted, error) {
+	var event session.Compacted
+	var text strings.Builder
+	need := route.Need{Lever: route.NewLever(models.Light), Operation: a.e.o.NewID(),
+		Purpose: models.Purpose{Session: string(a.id), Project: a.session().Project, Turn: a.session().Turn, Step: "summary"}}
+	for chunk, err := range a.e.o.Router.Stream(ctx, need, func(models.Model) (models.Request, error) { return req, nil }) {
+		if err != nil {
+			return event, err
+		}
+		switch c := chunk.(type) {
+		case models.AttemptStarted:
+			text.Reset()
+			event.By = c.Target
+			a.Publish(session.AttemptStarted{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target})
+		case models.AttemptFailed:
+			a.Publish(session.AttemptFailed{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target, Fault: c.Fault, Next: c.Next, Delay: c.Delay})
+		case models.Waiting:
+			a.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
+		case models.ItemDone:
+			text.WriteString(c.Item.Text)
+		case models.Finished:
+			event.Usage, event.Cost = c.Usage, a.e.o.Model(event.By).Cost(c.Usage)
+		}
+	}
+	var err error
+	event.Summary, err = compact.Check(text.String(), f)
+	return event, err
+}
+
+// compactSoon makes a summary now if nothing runs, else before the next
+// request of the running turn. a.mu is held.
+func (a *active) compactSoon(keep string) error {
+	if a.closed {
+		return errors.New("the session is closed")
+	}
+	if a.cancel != nil {
+		a.compactNow = &keep
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	a.cancel, a.done = cancel, make(chan struct{})
+	done := a.done
+	a.e.work.Go(func() {
+		defer close(done)
+		err := a.summarise(ctx, keep, true)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.cancel = nil
+		cancel(nil)
+		if err != nil {
+			a.show(session.Noted{Text: "no summary was made: " + err.Error()})
+		}
+		if a.head.Status == session.Idle {
+			a.pump(context.Background()) // what was sent meanwhile
+		}
+	})
+	return nil
+}
+
+// trim takes out what no model is needed for, on a person's word. a.mu is not
+// held.
+func (a *active) trim(ctx context.Context) error {
+	size := a.size()
+	budget := a.e.budget(a.e.preferred(a.session()))
+	// Half of what is there is what a person expects of a word like this.
+	freed, err := a.reduce(ctx, size, min(budget, size), size/2)
+	if err == nil && freed == 0 {
+		a.Publish(session.Noted{Text: "there is nothing to take out yet"})
+	}
+	return err
+}

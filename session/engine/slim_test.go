@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"belay/session"
+)
+
+const summary = `## Goal
+- the task
+## Constraints
+none
+## Decisions
+- small files
+## Done
+- some reading
+## Not done
+none
+## Files touched
+none
+## Commands and results
+none
+## Open questions
+none
+## Next step
+- go on`
+
+// story is a script of turns that each read a file of some 1,800 tokens. The
+// light model writes summaries.
+func story(turns int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[[reply]]\ntimes = -1\nmodel = \"luna\"\ntext = %q\n", summary)
+	for i := range turns {
+		fmt.Fprintf(&b, "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"read\"\narguments = { path = \"f%d\" }\n[[reply]]\nmodel = \"sol\"\ntext = \"Read %d.\"\n", i, i)
+	}
+	return b.String()
+}
+
+func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
+	const turns = 60
+	in(t, story(turns), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
+		for i := range turns {
+			text := strings.Repeat(fmt.Sprintf("line %d of a file that somebody wrote\n", i), 120)
+			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.do(id, session.Keep{Text: "never forget me"})
+		for i := range turns {
+			r.send(id, fmt.Sprintf("task number %d", i))
+			if s := r.wait(id); s.Status != session.Idle {
+				t.Fatalf("turn %d: Status = %s, %v", i, s.Status, s.Fault)
+			}
+		}
+		log := r.log(id)
+		if !strings.Contains(log, "reduced") {
+			t.Errorf("nothing was taken out: %.300s", log)
+		}
+		var before []byte
+		kept, sameStart := 0, 0
+		for _, x := range r.server.Log() {
+			if x.Status != http.StatusOK {
+				t.Errorf("a request was refused: %d %s", x.Status, x.Outcome)
+			}
+			if x.Model != "sol" {
+				continue
+			}
+			if !strings.Contains(string(x.Body), "never forget me") {
+				t.Error("a request lacks what the user wants kept")
+			}
+			var body struct{ Input json.RawMessage }
+			if err := json.Unmarshal(x.Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			if before != nil {
+				kept++
+				if strings.HasPrefix(string(body.Input), strings.TrimSuffix(string(before), "]")) {
+					sameStart++
+				}
+			}
+			before = body.Input
+		}
+		if share := float64(sameStart) / float64(kept); share < 0.8 {
+			t.Errorf("%.0f%% of the requests begin like the one before, want 80%% at least", share*100)
+		} else {
+			t.Logf("%.0f%% of the requests begin like the one before", share*100)
+		}
+	})
+}
+
+func TestASummaryStandsForTheBeginningAndCanBeUndone(t *testing.T) {
+	in(t, story(3)+"[[reply]]\nmodel = \"sol\"\ntimes = -1\ntext = \"Fine.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
+		for i := range 3 {
+			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte("SECRETWORD\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.send(id, fmt.Sprintf("task %d", i))
+			r.wait(id)
+		}
+		r.do(id, session.Compact{Keep: "the colour is blue"})
+		s := r.wait(id)
+		if s.Summary == "" || !strings.Contains(s.Summary, "the colour is blue") || s.Usage.Output == 0 {
+			t.Fatalf("Summary = %q, usage %+v", s.Summary, s.Usage)
+		}
+		body := func(text string) string {
+			r.send(id, text)
+			if s := r.wait(id); s.Status != session.Idle {
+				t.Fatalf("Status = %s, %v", s.Status, s.Fault)
+			}
+			list := r.server.Log()
+			return string(list[len(list)-1].Body)
+		}
+		if got := body("and now"); strings.Contains(got, "SECRETWORD") || !strings.Contains(got, "the colour is blue") || !strings.Contains(got, "and now") {
+			t.Errorf("after the summary the request is %.400s", got)
+		}
+		r.stop()
+		r.start()
+		if _, err := r.Open(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := body("after a restart"); strings.Contains(got, "SECRETWORD") || !strings.Contains(got, "the colour is blue") {
+			t.Errorf("after a restart the request is %.400s", got)
+		}
+		r.do(id, session.Restore{})
+		if got := body("all of it"); !strings.Contains(got, "SECRETWORD") || strings.Contains(got, "the colour is blue") {
+			t.Errorf("after it was undone the request is %.400s", got)
+		}
+	})
+}
+
+func TestWhenNoModelHasRoomForASummaryTheTurnGoesOn(t *testing.T) {
+	script := "[[reply]]\ntimes = -1\nmodel = \"luna\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n" + strings.TrimPrefix(story(14), story(0))
+	in(t, script, func(r *rig) { r.window, r.trigger = 16_000, 0.5 }, func(t *testing.T, r *rig, id session.ID) {
+		for i := range 14 {
+			text := strings.Repeat(fmt.Sprintf("line %d of a file that somebody wrote\n", i), 100)
+			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 14 {
+			r.send(id, strings.Repeat(fmt.Sprintf("task %d with many words ", i), 60))
+			if s := r.wait(id); s.Status != session.Idle {
+				t.Fatalf("turn %d: Status = %s, %v", i, s.Status, s.Fault)
+			}
+		}
+		if log := r.log(id); !strings.Contains(log, "noted") || strings.Contains(log, "compacted") {
+			t.Errorf("log is %.600s", log)
+		}
+	})
+}
