@@ -209,8 +209,8 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 			r.tiers = m.engine.Tiers(id)
 			r.pane.SetNames(r.tiers)
 		}
-		if !needed && r.s.NeedsYou() {
-			cmds = append(cmds, m.notify(&r.s))
+		if words := callsFor(part, &r.s, needed); words != "" {
+			cmds = append(cmds, m.notify(&r.s, words))
 		}
 		if m.picker != nil {
 			m.picker.Live(r.s)
@@ -223,16 +223,40 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// callsFor says for what a person is called, if these records call for one.
+func callsFor(part []session.Record, s *session.Session, needed bool) string {
+	if !needed && s.NeedsYou() {
+		return "needs you"
+	}
+	for _, r := range part {
+		e, ok := r.Event.(session.TurnEnded)
+		if !ok || e.Outcome != session.OutcomeFailed {
+			continue
+		}
+		switch why := theme.Kind(e.Fault); {
+		case e.Reason != "":
+			return theme.Line(e.Reason)
+		case why != "":
+			return "failed: " + why
+		}
+		return "failed"
+	}
+	return ""
+}
+
 // notify calls a person who is looking elsewhere.
-func (m *Model) notify(s *session.Session) tea.Cmd {
+func (m *Model) notify(s *session.Session, what string) tea.Cmd {
 	if !m.blurred || m.o.Quiet {
 		return nil
 	}
-	words := theme.Line(s.Title)
+	words := theme.Cut(theme.Line(s.Title), 60)
 	if words == "" {
 		words = "a session"
 	}
-	return tea.Raw(ansi.Notify("belay: "+theme.Cut(words, 60)+" needs you") + "\a")
+	if what != "needs you" {
+		words += ":"
+	}
+	return tea.Raw(ansi.Notify("belay: "+words+" "+theme.Cut(what, 120)) + "\a")
 }
 
 // alerts tells of what stands out in the record.

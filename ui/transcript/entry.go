@@ -264,10 +264,7 @@ func codeLines(l string, width int) []string {
 }
 
 func (p *Pane) drawCut(e *entry) []string {
-	words := "cut off; will be written again"
-	if e.phase == denied {
-		words = "stopped here"
-	}
+	words := cutWords(e)
 	var lines []string
 	if text := strings.TrimSpace(theme.Plain(e.text)); text != "" {
 		gap := ""

@@ -21,6 +21,8 @@ type fold struct {
 	plan     *entry
 	cutoff   *entry
 	failures int
+	calling  int // calls that the attempt under way has finished
+	edge     edge
 	target   models.Target // who is asked
 	answer   string        // the last whole answer
 }
@@ -94,6 +96,7 @@ func (p *Pane) Prepend(records []session.Record, more bool) {
 			e.touch()
 		}
 	}
+	kept = p.join(old, kept)
 	n := len(kept)
 	p.entries = append(kept, p.entries...)
 	p.top, p.seen = p.top+n, p.seen+n
@@ -142,7 +145,7 @@ func (p *Pane) applyTurn(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
 		p.finish(r.Time)
-		p.failures, p.cutoff = 0, nil
+		p.begin()
 		p.tally(r.Turn).began = r.Time
 		p.push(&entry{kind: user, seq: r.Seq, turn: r.Turn, at: r.Time, text: e.Prompt.Text})
 		if n := len(e.Prompt.Images); n > 0 {
@@ -153,10 +156,10 @@ func (p *Pane) applyTurn(r session.Record) {
 		}
 	case session.TurnResumed:
 		p.finish(r.Time)
+		p.crossed()
 		p.line(r, "↻", strings.TrimSuffix("goes on: "+theme.Line(e.Why), ": "), calm)
 	case session.AttemptFailed:
-		p.failures++
-		p.target = e.Target
+		p.failedAttempt(r, e)
 	case session.ReplyResumed:
 		p.line(r, "·", "the connection broke; the same reply goes on", calm)
 	case session.Switched:
@@ -165,6 +168,7 @@ func (p *Pane) applyTurn(r session.Record) {
 		t := p.tally(r.Turn)
 		t.usage, t.cost = t.usage.Add(e.Usage), t.cost+e.Cost
 		p.failures = 0
+		p.crossed()
 		if e.Served != "" && e.Served != e.Target.Model && !strings.HasPrefix(e.Served, e.Target.Model+"-") {
 			p.line(r, "≠", fmt.Sprintf("%s was asked, %s answered", e.Target.Model, e.Served), warn)
 		}
@@ -210,30 +214,6 @@ func (p *Pane) planned(r session.Record, e session.PlanChanged) {
 	p.plan.touch()
 }
 
-func (p *Pane) switched(r session.Record, e session.Switched) {
-	from, to := p.short(e.From), p.short(e.To)
-	text := fmt.Sprintf("%s → %s", from, to)
-	switch {
-	case e.Back:
-		text += ": back, its rest is over"
-	case e.Fault == nil:
-		text += ": your choice"
-	default:
-		text += ": " + theme.Kind(e.Fault)
-		if p.failures > 1 {
-			text += fmt.Sprintf(" ×%d", p.failures)
-		}
-		if e.FromTier.Rank() >= 0 && e.FromTier.Rank() < e.ToTier.Rank() {
-			text += ", back when " + from + " answers again"
-			if e.Hold > 0 {
-				text += ", after " + theme.Clock(e.Hold.Round(time.Second)) + " at the earliest"
-			}
-		}
-	}
-	p.failures, p.target = 0, e.To
-	p.line(r, "⇄", text, calm)
-}
-
 func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 	p.finish(r.Time)
 	t := p.tally(r.Turn)
@@ -252,7 +232,11 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "⏸", mood: warn, text: text + because(e.Fault, reason)})
 		return
 	case session.OutcomeFailed:
-		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "✗", mood: bad, text: "failed" + because(e.Fault, reason), detail: evidence(e.Fault)})
+		failed := &entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "✗", mood: bad, text: "failed" + because(e.Fault, reason), detail: evidence(e.Fault)}
+		if e.Fault != nil && reason != "" { // the turn ended for more than its last fault
+			failed.text, failed.detail = reason, strings.TrimPrefix(because(e.Fault, ""), ": ")+"\n"+failed.detail
+		}
+		p.push(failed)
 		end.text = "failed"
 	case session.OutcomeStopped:
 		end.symbol, end.text = "■", "stopped"

@@ -116,6 +116,7 @@ func (p *Pane) closeThought(at time.Time) {
 
 // giveWay removes what a failed attempt had said: the new words replace it.
 func (p *Pane) giveWay() {
+	p.edge.gave = p.edge.gave || !p.edge.turned
 	if p.cutoff != nil {
 		p.remove(p.cutoff)
 		p.cutoff = nil
@@ -254,6 +255,7 @@ func (p *Pane) item(r session.Record, it models.Item) {
 		p.giveWay()
 		p.finish(r.Time)
 		c := p.call(r, it.CallID, it.Name)
+		p.finished()
 		c.args, c.bytes = it.Arguments, 0
 		c.touch()
 	}

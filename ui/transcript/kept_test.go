@@ -1,0 +1,223 @@
+package transcript
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"belay/models"
+	"belay/session"
+)
+
+var heavy = models.Target{Provider: "openai", Model: "gpt-5.6-sol"}
+
+func calledFor(id string) session.Event {
+	return session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: id, Name: "read", Arguments: `{"path":"a.go"}`}}
+}
+
+func failedAt(next models.Next) session.Event {
+	return session.AttemptFailed{Number: 1, Of: 4, Target: heavy, Fault: &models.Fault{Kind: models.KindCapacity, Target: heavy}, Next: next}
+}
+
+// broken is what the engine emits when an attempt finishes two calls and then
+// fails in the middle of its words: items are committed call by call, the calls
+// run after the failure, and the next request says the rest.
+func broken() []session.Event {
+	return []session.Event{
+		asked("x"),
+		session.AttemptStarted{Number: 1, Of: 4, Target: heavy}, session.ReplyOpened{Target: heavy},
+		session.TextDelta{Text: "I look "}, session.TextDelta{Text: "first."},
+		session.CallDelta{CallID: "c1", Name: "read", Bytes: 4}, said("I look first."), calledFor("c1"),
+		session.CallDelta{CallID: "c2", Name: "read", Bytes: 4}, calledFor("c2"),
+		session.TextDelta{Text: "Then the ru"},
+		session.CutOff{Text: "Then the ru"}, failedAt(models.NextRetry),
+		session.ToolStarted{Effect: session.Effect{CallID: "c1", Tool: "read", Title: "a.go"}},
+		session.ToolEnded{CallID: "c1", Tool: "read", Title: "a.go", Summary: "12 lines"},
+		session.ToolEnded{CallID: "c2", Tool: "read", Title: "a.go", Summary: "13 lines"},
+		session.AttemptStarted{Number: 1, Of: 4, Target: heavy}, session.ReplyOpened{Target: heavy},
+		session.TextDelta{Text: "Then the rules "}, session.TextDelta{Text: "move."},
+		said("Then the rules move."), session.ReplyEnded{Target: heavy}, session.TurnEnded{Outcome: session.OutcomeDone},
+	}
+}
+
+// logged numbers events as the store does; those that are not durable get none.
+func logged(events []session.Event) (all, stored []session.Record) {
+	turn, seq := 0, int64(0)
+	for _, e := range events {
+		if _, ok := e.(session.TurnStarted); ok {
+			turn++
+		}
+		r := session.Record{Session: "s", Turn: turn, Time: start, Event: e}
+		if session.Durable(e) {
+			seq++
+			r.Seq = seq
+			stored = append(stored, r)
+		}
+		all = append(all, r)
+	}
+	return all, stored
+}
+
+func TestFinishedCallsOfAFailedAttemptAreSaidToBeKeptOnce(t *testing.T) {
+	all, stored := logged(broken())
+	live := pane(80, 30)
+	for i, r := range all {
+		live.Apply(r)
+		got := shown(live)
+		if n := strings.Count(got, "2 finished calls are kept"); n > 1 {
+			t.Fatalf("after %T: said %d times\n%s", r.Event, n, got)
+		}
+		if n := strings.Count(got, "Then the ru"); n > 1 {
+			t.Fatalf("after %T: the half text is shown %d times\n%s", r.Event, n, got)
+		}
+		if _, failed := r.Event.(session.AttemptFailed); failed {
+			if !strings.Contains(got, "✓ 2 finished calls are kept") || !strings.Contains(got, "● sol  Then the ru  (cut off; will be written again)") {
+				t.Fatalf("after the failure (event %d):\n%s", i, got)
+			}
+		}
+	}
+	want := shown(live)
+	for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines", "13 lines"} {
+		if n := strings.Count(want, once); n != 1 {
+			t.Errorf("%q is shown %d times:\n%s", once, n, want)
+		}
+	}
+	if strings.Contains(want, "cut off") {
+		t.Errorf("the half text has not given way:\n%s", want)
+	}
+	t.Run("after a reload it reads the same", func(t *testing.T) {
+		for n := range stored {
+			if _, item := stored[n].Event.(session.ItemAdded); item {
+				continue // what is still being written is only on the live screen
+			}
+			p, q := pane(80, 30), pane(80, 30)
+			p.Load(stored[:n+1], false)
+			for _, r := range all {
+				if q.Apply(r); r.Seq == stored[n].Seq {
+					break
+				}
+			}
+			if got, want := shown(p), shown(q); got != want {
+				t.Errorf("after %T, loaded:\n%s\nlive:\n%s", stored[n].Event, got, want)
+			}
+		}
+	})
+	t.Run("in pages it reads the same", func(t *testing.T) {
+		for cut := 1; cut < len(stored); cut++ {
+			for more := 1; more <= cut; more++ {
+				p := pane(80, 30)
+				p.Load(stored[cut:], true)
+				p.Prepend(stored[more:cut], true)
+				p.Prepend(stored[:more], false)
+				got := shown(p)
+				for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines", "13 lines"} {
+					if strings.Count(got, once) != 1 || strings.Contains(got, "cut off") {
+						t.Fatalf("pages from %d and %d:\n%s\nwant\n%s", more, cut, got, want)
+					}
+				}
+			}
+		}
+	})
+	t.Run("the end of a log that is still written joins as well", func(t *testing.T) {
+		for upTo := 2; upTo < len(stored); upTo++ {
+			for cut := 1; cut < upTo; cut++ {
+				p := pane(80, 30)
+				p.Load(stored[cut:upTo], true)
+				p.Prepend(stored[:cut], false)
+				for _, r := range stored[upTo:] {
+					p.Apply(r)
+				}
+				if got := shown(p); strings.Count(got, "2 finished calls are kept") != 1 || strings.Count(got, "Then the ru") != 1 {
+					t.Fatalf("loaded %d to %d:\n%s", cut, upTo, got)
+				}
+			}
+		}
+	})
+}
+
+func TestAFailureWithoutFinishedCallsKeepsNothing(t *testing.T) {
+	p := pane(80, 20)
+	play(p, asked("x"), calledFor("c1"), session.ReplyEnded{Target: heavy}, session.ToolEnded{CallID: "c1", Tool: "read"},
+		session.TextDelta{Text: "half"}, session.CutOff{Text: "half"}, failedAt(models.NextRetry))
+	if got := shown(p); strings.Contains(got, "kept") || strings.Count(got, "half") != 1 {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func TestOneCallIsKept(t *testing.T) {
+	p := pane(80, 20)
+	play(p, asked("x"), calledFor("c1"), failedAt(models.NextPark), session.TurnEnded{Outcome: session.OutcomeParked})
+	if got := shown(p); strings.Count(got, "1 finished call is kept") != 1 {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func TestArgumentsOfACallThatFailedAreTakenBack(t *testing.T) {
+	p := pane(80, 20)
+	play(p, asked("x"), session.CallDelta{CallID: "c1", Bytes: 4}, failedAt(models.NextRetry))
+	if got := shown(p); got != shownAfter(asked("x")) {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func shownAfter(events ...session.Event) string {
+	p := pane(80, 20)
+	play(p, events...)
+	return shown(p)
+}
+
+func TestHalfTextOfATurnThatIsOverIsNotPromisedAgain(t *testing.T) {
+	events := []session.Event{asked("x"), session.CutOff{Text: "half"}, failedAt(models.NextStop), session.TurnEnded{Outcome: session.OutcomeFailed}, asked("y"), said("new")}
+	_, stored := logged(events)
+	p := pane(80, 20)
+	p.Load(stored, false)
+	got := shown(p)
+	if !strings.Contains(got, "half  (cut off)") || !strings.Contains(got, "new") {
+		t.Errorf("got:\n%s", got)
+	}
+	p.Load(stored[3:], true)
+	p.Prepend(stored[:3], false)
+	if paged := shown(p); paged != got {
+		t.Errorf("in pages:\n%s\nwant\n%s", paged, got)
+	}
+}
+
+func TestSwitchLines(t *testing.T) {
+	terra := models.Target{Provider: "openai", Model: "gpt-5.6-terra"}
+	full := &models.Fault{Kind: models.KindCapacity, Target: heavy}
+	for _, tt := range []struct {
+		name   string
+		event  session.Switched
+		failed int
+		want   string
+	}{
+		{"down a tier says when it comes back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, Hold: 5 * time.Minute}, 2,
+			"⇄ sol → terra: no room at the model ×2, back when sol answers again, after 5:00 at the earliest"},
+		{"a hold that doubled", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, Hold: 10 * time.Minute}, 1,
+			"⇄ sol → terra: no room at the model, back when sol answers again, after 10:00 at the earliest"},
+		{"without a hold", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full}, 1,
+			"⇄ sol → terra: no room at the model, back when sol answers again"},
+		{"within a tier there is no way back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Heavy, Fault: full, Hold: time.Minute}, 1,
+			"⇄ sol → terra: no room at the model"},
+		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy, Back: true}, 0, "⇄ terra → sol: back, its rest is over"},
+		{"a person's choice", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium}, 0, "⇄ sol → terra: your choice"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			events := []session.Event{asked("x")}
+			for range tt.failed {
+				events = append(events, failedAt(models.NextRetry))
+			}
+			p := pane(120, 20)
+			play(p, append(events, tt.event)...)
+			lines := strings.Split(shown(p), "\n")
+			if got := strings.TrimSpace(lines[len(lines)-1]); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			narrow := pane(60, 20)
+			play(narrow, append(events, tt.event)...)
+			if got := strings.Join(strings.Fields(shown(narrow)), " "); !strings.HasSuffix(got, tt.want) {
+				t.Errorf("narrow: %s", got)
+			}
+		})
+	}
+}
