@@ -156,7 +156,7 @@ func (op *operation) desperate(f *models.Fault, delay time.Duration) bool {
 		row += n
 	}
 	_, wait := op.left()
-	return op.need.Rung || row >= localAfter || delay > wait || !moves[f.Kind].again
+	return op.r.o.Local(op.target) || op.need.Rung || row >= localAfter || delay > wait || !moves[f.Kind].again
 }
 
 // leave reports whether it is time to try another target.

@@ -243,6 +243,13 @@ func TestALocalTargetTakesOverAfterThreeFailures(t *testing.T) {
 	})
 }
 
+func TestWhoIsLocalAlreadySwitchesToLocalTargets(t *testing.T) {
+	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.Local = func(models.Target) bool { return true } }, func(t *testing.T, r *Router, _ *endpoint) {
+		got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		check(t, got, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done") // a relay on this computer
+	})
+}
+
 func TestASwitchMeasuresTheWindow(t *testing.T) {
 	change := func(o *Options) {
 		o.Model = func(t models.Target) models.Model {

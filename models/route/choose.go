@@ -48,7 +48,7 @@ func (op *operation) candidates() []candidate {
 			switch {
 			case !op.r.o.Local(t):
 				list = append(list, candidate{t, tier})
-			case tier == top || op.r.o.SwitchLocal:
+			case tier == top || op.r.o.SwitchLocal || op.r.o.Local(op.preferred().Target):
 				local = append(local, candidate{t, tier})
 			}
 		}
