@@ -1,19 +1,15 @@
 // Package tokens decides how many tokens a text or an item takes.
 //
-// Counts are those of the o200k_base vocabulary, by tiktoken-go, without any
-// network. For models with another vocabulary they are an estimate, which the
-// screen marks with ≈.
+// Counts are those of the o200k_base vocabulary, as tiktoken counts them, in
+// time linear in the text and without any network. For models with another
+// vocabulary they are an estimate, which the screen marks with ≈; what the
+// servers report scales them.
 package tokens
 
 import (
 	"fmt"
 	"hash/maphash"
-	"strings"
 	"sync"
-	"unicode"
-
-	"github.com/pkoukk/tiktoken-go"
-	loader "github.com/pkoukk/tiktoken-go-loader"
 
 	"belay/models"
 )
@@ -29,38 +25,38 @@ const (
 // 3.43 bytes a token, prose more.
 const bytesPerToken = 3.4
 
-// longestRun bounds runs of one character class. tiktoken-go takes time
-// quadratic in such a run, so hostile text would stop the program; cutting
-// changes no count that was measured.
-const longestRun = 256
+// shortText is counted as fast as it is looked up.
+const shortText = 128
 
-// Counter counts tokens. Counts of texts over a few hundred bytes are
-// remembered, because a conversation is measured anew for each request.
+// mostKnown bounds the memory of a counter: entries of 16 bytes.
+const mostKnown = 1 << 15
+
+// Counter counts tokens, for any number of goroutines. Counts of texts over
+// shortText bytes are remembered, because a conversation is measured anew for
+// each request.
 type Counter struct {
-	load sync.Once
-	enc  *tiktoken.Tiktoken
-	err  error
-	up   chan struct{}
+	load  sync.Once
+	vocab *vocabulary
+	err   error
+	up    chan struct{} // closed when vocab or err is set
 
 	mu    sync.Mutex
 	seed  maphash.Seed
 	known map[uint64]int
+
+	scales scales
 }
 
-// mostKnown bounds the memory of the counter: entries of 16 bytes.
-const mostKnown = 1 << 16
-
-// New returns a counter. The vocabulary, about 250 ms of work and 24 MB, is
-// loaded by Load or by the first count that must be exact.
+// New returns a counter that estimates until it is loaded.
 func New() *Counter {
 	return &Counter{up: make(chan struct{}), seed: maphash.MakeSeed(), known: map[uint64]int{}}
 }
 
-// Load reads the vocabulary; later calls wait for the first.
+// Load reads the vocabulary, once for the whole program: about 9 MB. Later
+// calls wait for the first. After an error the counter goes on estimating.
 func (c *Counter) Load() error {
 	c.load.Do(func() {
-		tiktoken.SetBpeLoader(loader.NewOfflineLoader())
-		if c.enc, c.err = tiktoken.GetEncoding(tiktoken.MODEL_O200K_BASE); c.err != nil {
+		if c.vocab, c.err = o200k(); c.err != nil {
 			c.err = fmt.Errorf("load the token vocabulary: %w", c.err)
 		}
 		close(c.up)
@@ -68,22 +64,26 @@ func (c *Counter) Load() error {
 	return c.err
 }
 
+// Loaded reports whether counts are those of the vocabulary, not estimates.
+func (c *Counter) Loaded() bool {
+	select {
+	case <-c.up:
+		return c.err == nil
+	default:
+		return false
+	}
+}
+
 // Text counts the tokens of a text. Until the vocabulary is loaded it
 // estimates.
 func (c *Counter) Text(text string) int {
-	if text == "" {
+	switch {
+	case text == "":
 		return 0
-	}
-	select {
-	case <-c.up:
-	default:
+	case !c.Loaded():
 		return Estimate(text)
-	}
-	if c.err != nil {
-		return Estimate(text)
-	}
-	if len(text) < 256 {
-		return c.count(text)
+	case len(text) <= shortText:
+		return c.vocab.count(text)
 	}
 	key := maphash.String(c.seed, text)
 	c.mu.Lock()
@@ -92,7 +92,7 @@ func (c *Counter) Text(text string) int {
 	if ok {
 		return n
 	}
-	n = c.count(text)
+	n = c.vocab.count(text)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= mostKnown {
@@ -104,43 +104,6 @@ func (c *Counter) Text(text string) int {
 
 // Estimate guesses the tokens of a text by its length.
 func Estimate(text string) int { return int(float64(len(text))/bytesPerToken) + 1 }
-
-func (c *Counter) count(text string) int {
-	n := 0
-	for _, piece := range pieces(strings.ToValidUTF8(text, "\uFFFD")) {
-		n += len(c.enc.EncodeOrdinary(piece))
-	}
-	return n
-}
-
-// pieces cuts a text within runs of one character class that are too long.
-func pieces(text string) []string {
-	var out []string
-	start, run, last := 0, 0, 0
-	for i, r := range text {
-		class := classOf(r)
-		if class != last {
-			run, last = 0, class
-		}
-		if run++; run > longestRun {
-			out = append(out, text[start:i])
-			start, run = i, 1
-		}
-	}
-	return append(out, text[start:])
-}
-
-func classOf(r rune) int {
-	switch {
-	case unicode.IsSpace(r):
-		return 1
-	case unicode.IsLetter(r), unicode.IsMark(r):
-		return 2
-	case unicode.IsDigit(r):
-		return 3
-	}
-	return 4
-}
 
 // Item counts the tokens that an item takes in a request.
 func (c *Counter) Item(it models.Item) int {
