@@ -36,9 +36,14 @@ func (s *Session) Apply(r Record) {
 		s.Summary, s.Through = e.Summary, e.Through
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
 		s.Context = 0 // unknown until the next reply
+		s.lighten(Left{What: LeftSummary, Freed: e.Before - e.After})
+	case Reduced:
+		s.Context = 0
+		s.lighten(Left{What: e.By, Calls: len(e.Calls), Freed: e.Before - e.After})
 	case Restored:
+		s.Context = 0
 		if len(e.Calls) == 0 {
-			s.Summary, s.Through = "", 0
+			s.Summary, s.Through, s.Left = "", 0, nil
 		}
 	case Kept:
 		s.Kept = without(s.Kept, func(k string) bool { return k == e.Text })
@@ -48,7 +53,7 @@ func (s *Session) Apply(r Record) {
 	case PlanChanged:
 		s.Plan = e.Tasks
 	case Switched:
-		s.Target = e.To
+		s.Target, s.Context = e.To, 0 // another model counts anew
 	case ReplyEnded:
 		s.Target, s.Served, s.Window = e.Target, e.Served, e.Window
 		s.Context = e.Usage.Input + e.Usage.Output

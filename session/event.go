@@ -2,8 +2,6 @@ package session
 
 import (
 	"encoding/json"
-	"fmt"
-	"reflect"
 	"time"
 
 	"belay/models"
@@ -232,67 +230,6 @@ type Unknown struct {
 	Data json.RawMessage
 }
 
-// TextDelta is the next piece of the model's words; not durable.
-type TextDelta struct{ Text string }
-
-// ReasoningDelta is the next piece of the reasoning summary; not durable.
-type ReasoningDelta struct{ Text string }
-
-// CallDelta shows that arguments of a tool call are being written; not durable.
-type CallDelta struct {
-	CallID string
-	Name   string
-	Bytes  int // of arguments so far
-}
-
-// ToolOutput is the next piece of a running command's output; not durable.
-type ToolOutput struct {
-	CallID string
-	Text   string
-}
-
-// AttemptStarted says that a request goes out; not durable.
-type AttemptStarted struct {
-	Number int
-	Of     int
-	Tier   models.Tier
-	Target models.Target
-}
-
-// ReplyOpened says that the endpoint has answered, and who serves; not durable.
-type ReplyOpened struct {
-	Target    models.Target
-	Served    string
-	RequestID string
-}
-
-// ReplyResumed says that the connection broke and the same reply goes on over
-// another one; not durable.
-type ReplyResumed struct{ Target models.Target }
-
-// Waiting says that nothing is sent until a time; not durable.
-type Waiting struct {
-	Number int
-	Of     int
-	Until  time.Time
-	Target models.Target
-	Fault  *models.Fault
-}
-
-// TiersChanged says that the state of some target may be another one now,
-// whichever belay noticed it; not durable, and of no session.
-type TiersChanged struct{}
-
-// Alerted says that something in the record of requests stands out; not
-// durable, and of no session.
-type Alerted struct {
-	Text    string
-	Screen  bool // to be shown
-	Desktop bool // to be told through the terminal's notifications
-}
-
-func (TiersChanged) event()     {}
-func (Alerted) event()          {}
 func (Created) event()          {}
 func (Renamed) event()          {}
 func (Filed) event()            {}
@@ -320,89 +257,3 @@ func (ReplyEnded) event()       {}
 func (TurnEnded) event()        {}
 func (Noted) event()            {}
 func (Unknown) event()          {}
-func (TextDelta) event()        {}
-func (ReasoningDelta) event()   {}
-func (CallDelta) event()        {}
-func (ToolOutput) event()       {}
-func (AttemptStarted) event()   {}
-func (ReplyOpened) event()      {}
-func (ReplyResumed) event()     {}
-func (Waiting) event()          {}
-
-// durable maps the stored name of each durable event to its type. The names
-// are on users' disks: never change one, only add.
-var durable = map[string]reflect.Type{
-	"created":           reflect.TypeFor[Created](),
-	"renamed":           reflect.TypeFor[Renamed](),
-	"filed":             reflect.TypeFor[Filed](),
-	"tier.chosen":       reflect.TypeFor[TierChosen](),
-	"pinned":            reflect.TypeFor[Pinned](),
-	"mode.chosen":       reflect.TypeFor[ModeChosen](),
-	"prompt.queued":     reflect.TypeFor[PromptQueued](),
-	"prompt.unqueued":   reflect.TypeFor[PromptUnqueued](),
-	"turn.started":      reflect.TypeFor[TurnStarted](),
-	"turn.resumed":      reflect.TypeFor[TurnResumed](),
-	"item":              reflect.TypeFor[ItemAdded](),
-	"cut.off":           reflect.TypeFor[CutOff](),
-	"tool.started":      reflect.TypeFor[ToolStarted](),
-	"tool.ended":        reflect.TypeFor[ToolEnded](),
-	"approval.asked":    reflect.TypeFor[ApprovalAsked](),
-	"approval.answered": reflect.TypeFor[ApprovalAnswered](),
-	"plan":              reflect.TypeFor[PlanChanged](),
-	"reduced":           reflect.TypeFor[Reduced](),
-	"restored":          reflect.TypeFor[Restored](),
-	"compacted":         reflect.TypeFor[Compacted](),
-	"kept":              reflect.TypeFor[Kept](),
-	"attempt.failed":    reflect.TypeFor[AttemptFailed](),
-	"switched":          reflect.TypeFor[Switched](),
-	"reply.ended":       reflect.TypeFor[ReplyEnded](),
-	"turn.ended":        reflect.TypeFor[TurnEnded](),
-	"noted":             reflect.TypeFor[Noted](),
-}
-
-var durableNames = func() map[reflect.Type]string {
-	names := make(map[reflect.Type]string, len(durable))
-	for name, t := range durable {
-		names[t] = name
-	}
-	return names
-}()
-
-// Durable reports whether an event belongs in the log.
-func Durable(e Event) bool {
-	if _, ok := e.(Unknown); ok {
-		return true
-	}
-	_, ok := durableNames[reflect.TypeOf(e)]
-	return ok
-}
-
-// Encode gives a durable event's stored name and its JSON.
-func Encode(e Event) (name string, data []byte, err error) {
-	if u, ok := e.(Unknown); ok {
-		return u.Type, u.Data, nil
-	}
-	name, ok := durableNames[reflect.TypeOf(e)]
-	if !ok {
-		return "", nil, fmt.Errorf("encode event %T: it is not stored", e)
-	}
-	data, err = json.Marshal(e)
-	if err != nil {
-		return "", nil, fmt.Errorf("encode event %s: %w", name, err)
-	}
-	return name, data, nil
-}
-
-// Decode reads a stored event. A name that this belay does not know gives an
-// Unknown, so that a log written by a newer one still opens.
-func Decode(name string, data []byte) (Event, error) {
-	t, ok := durable[name]
-	if !ok {
-		return Unknown{Type: name, Data: append([]byte(nil), data...)}, nil
-	}
-	v := reflect.New(t)
-	if err := json.Unmarshal(data, v.Interface()); err != nil {
-		return nil, fmt.Errorf("decode event %s: %w", name, err)
-	}
-	return v.Elem().Interface().(Event), nil
-}

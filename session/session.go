@@ -80,7 +80,8 @@ type Session struct {
 	Through  int64        `json:"through,omitempty"` // a record's number
 	Kept     []string     `json:"kept,omitempty"`    // notes that stay in every request
 	Files    []string     `json:"files,omitempty"`   // changed in this session, the last ones
-	Context  int64        `json:"context,omitempty"` // input tokens of the last request, as the provider counted them
+	Left     []Left       `json:"left,omitempty"`    // what was taken out of its requests
+	Context  int64        `json:"context,omitempty"` // tokens of the last request and its reply, as the provider counted them; 0: unknown
 	Window   int64        `json:"window,omitempty"`  // of the target that served last
 	Usage    models.Usage `json:"usage"`
 	Cost     float64      `json:"cost"` // US dollars, as far as prices are known

@@ -30,6 +30,12 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 	if a == nil {
 		return e.file(ctx, id, c)
 	}
+	if _, ok := c.(session.Trim); ok {
+		if err := a.trim(ctx); err != nil {
+			return fmt.Errorf("session %s: %w", id, err)
+		}
+		return nil
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {

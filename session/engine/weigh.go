@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"belay/context/briefing"
+	"belay/context/window"
+	"belay/models"
+	"belay/session"
+)
+
+// Weigh says what the next request of an open session would be made of. It
+// asks nobody: all sizes are belay's own counts.
+func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, error) {
+	a := e.active(id)
+	if a == nil {
+		return session.Weight{}, fmt.Errorf("weigh session %s: %w", id, ErrNotOpen)
+	}
+	if err := ctx.Err(); err != nil {
+		return session.Weight{}, context.Cause(ctx)
+	}
+	brief := a.brief() // reads files: not under the lock
+	a.mu.Lock()
+	head, talk, items := a.head, a.talk, a.talk.Items()
+	steps := 0
+	for _, p := range a.talk.Pieces() {
+		if p.Item.Kind == models.Call && p.Turn == head.Turn {
+			steps++
+		}
+	}
+	a.mu.Unlock() // counting may take a while; what was copied does not change
+	m := e.o.Model(e.preferred(head))
+	// What does not fit is weighed here nevertheless.
+	req, account, _ := e.request(m, id, brief, a.tools, items)
+	w := session.Weight{Target: m.Target, Budget: account.Budget, Trigger: int64(e.o.Trigger * float64(account.Budget)),
+		Output: req.MaxOutput, Effort: e.o.Effort, Steps: steps, LeftOut: account.LeftOut, Through: talk.Through()}
+	if w.Output == 0 {
+		w.Output = m.MaxOutput
+	}
+	sums := map[session.Origin]int64{session.OfTools: account.Tools}
+	sums[session.OfBriefing], sums[session.OfAgents] = split(brief, account.Briefing)
+	for _, it := range window.Mend(items, m.Target) {
+		sums[talk.Origin(it)] += int64(e.o.Counter.Item(it))
+	}
+	for _, origin := range session.Origins() {
+		if sums[origin] > 0 {
+			w.Parts = append(w.Parts, session.Part{Origin: origin, Tokens: sums[origin]})
+			w.Counted += sums[origin]
+		}
+	}
+	return w, nil
+}
+
+// split shares the tokens of a briefing between belay's words and those of the
+// AGENTS.md files in it, by their bytes.
+func split(b briefing.Briefing, tokens int64) (own, agents int64) {
+	files := 0
+	for _, s := range b.Sources {
+		files += s.Bytes
+	}
+	if whole := len(b.Instructions); whole > 0 {
+		agents = tokens * int64(min(files, whole)) / int64(whole)
+	}
+	return tokens - agents, agents
+}
