@@ -189,6 +189,10 @@ func (op *operation) pickFirst(ctx context.Context, list []candidate, insist boo
 			return list[0], cond, true
 		}
 	}
+	// Where nothing runs at any of them, somebody may have started it meanwhile.
+	if !slices.ContainsFunc(list, func(c candidate) bool { return !hopeless(op.r.o.Allowance.Condition(c.Target)) }) {
+		insist = true
+	}
 	return op.pick(ctx, list, insist)
 }
 

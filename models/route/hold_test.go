@@ -178,3 +178,20 @@ func TestAPinnedTargetIsTheOnlyOneAsked(t *testing.T) {
 		}
 	})
 }
+
+func TestALocalEndpointThatWasAbsentIsAskedAgainByANewRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{script: map[models.Target][]any{luna: {models.KindAbsent, ""}}}
+		r := router(e, func(o *Options) {
+			o.Tiers = map[models.Tier][]models.Target{models.Heavy: {luna}, models.Medium: {luna}, models.Light: {luna}}
+			o.Local = func(models.Target) bool { return true }
+		})
+		need := Need{Lever: NewLever(models.Heavy)}
+		if got, err := play(t.Context(), r, need); err == nil {
+			t.Fatalf("went %s, want it parked", got)
+		}
+		if got, err := play(t.Context(), r, need); got != "luna(1/4) done" || err != nil {
+			t.Errorf("went %s (%v), want it asked at once", got, err)
+		}
+	})
+}
