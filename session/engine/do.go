@@ -171,11 +171,16 @@ func (a *active) halt(ctx context.Context) error {
 // on another clock than the one it was saved with.
 const near = time.Second
 
+// timely is why a parked turn goes on by itself.
+const timely = "its time had come"
+
 // retry is resume by the user: before the turn's own time it is their word,
 // which also a resting target hears; at that time it is a try of the ladder.
 func (a *active) retry(ctx context.Context) error {
 	due := a.head.Status == session.Parked && !a.head.Retry.IsZero() && a.head.Retry.Sub(a.e.o.Now()) < near
-	a.rung, a.insist = due, !due
+	if a.rung, a.insist = due, !due; due {
+		return a.resume(ctx, timely)
+	}
 	return a.resume(ctx, "by the user")
 }
 

@@ -153,7 +153,7 @@ func (a *active) goOn(rest time.Duration) {
 		}
 		a.timer = nil
 		a.rung = true
-		if err := a.resume(context.Background(), "its time had come"); err != nil && !a.lost() {
+		if err := a.resume(context.Background(), timely); err != nil && !a.lost() {
 			a.show(session.Noted{Text: "the parked turn could not go on: " + err.Error()})
 			a.goOn(time.Minute)
 		}

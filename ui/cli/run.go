@@ -362,7 +362,7 @@ func (r *runner) hint(s session.Session, code int) {
 	switch code {
 	case exitPerson:
 		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)
-	case exitFailed, exitUnreachable, exitCapacity, exitAccount, exitSettings:
+	case exitFailed, exitLimit, exitUnreachable, exitCapacity, exitAccount, exitSettings:
 		r.say("  to go on: belay resume %s", r.id)
 	}
 }
