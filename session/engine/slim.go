@@ -182,7 +182,7 @@ func (a *active) fills(list []session.Piece) string {
 func (a *active) write(ctx context.Context, req models.Request, f compact.Facts) (session.Compacted, error) {
 	var event session.Compacted
 	var text strings.Builder
-	need := route.Need{Lever: route.NewLever(models.Light), Operation: a.e.o.NewID(),
+	need := route.Need{Lever: route.NewLever(models.Light), Operation: a.e.o.NewID(), Network: a.e.o.Network,
 		Purpose: models.Purpose{Session: string(a.id), Project: a.session().Project, Turn: a.session().Turn, Step: "summary"}}
 	for chunk, err := range a.e.o.Router.Stream(ctx, need, func(models.Model) (models.Request, error) { return req, nil }) {
 		if err != nil {
@@ -197,6 +197,8 @@ func (a *active) write(ctx context.Context, req models.Request, f compact.Facts)
 			a.Publish(session.AttemptFailed{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target, Fault: c.Fault, Next: c.Next, Delay: c.Delay})
 		case models.Waiting:
 			a.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
+		case models.Switched:
+			a.Publish(session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Back: c.Back, Hold: c.Hold})
 		case models.ItemDone:
 			text.WriteString(c.Item.Text)
 		case models.Finished:
