@@ -190,6 +190,18 @@ func TestHostileTextIsCounted(t *testing.T) {
 	}
 }
 
+func TestWindowsThatDoNotJoinAreMergedWhole(t *testing.T) {
+	v := o200kOf(t)
+	var s scratch
+	piece := strings.Repeat("abcab", 10_000)
+	if got, want := s.whole(v, piece), v.count(piece); got != want {
+		t.Errorf("whole = %d, want %d", got, want)
+	}
+	if got := cap(s.window.nodes); got != 0 {
+		t.Errorf("%d nodes kept", got)
+	}
+}
+
 func TestALongPieceTakesNoMoreMemoryThanAWindow(t *testing.T) {
 	v := o200kOf(t)
 	for name, unit := range hostile {
