@@ -30,6 +30,11 @@ func (v *vocabulary) count(text string) int {
 	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
+	return s.count(v, text)
+}
+
+// count allocates nothing once s has grown to what the text needs.
+func (s *scratch) count(v *vocabulary, text string) int {
 	total := 0
 	for i := 0; i < len(text); {
 		end := v.split(text, i)

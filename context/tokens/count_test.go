@@ -172,16 +172,15 @@ var hostile = map[string]string{
 	"digit": "7", "mark": "\u0301", "upper": "A", "upper mark": "A\u0301", "dash": "-", "slash": "/", "apostrophe": "'", "tab": "\t", "astral": "𠀀", "nul": "\x00", "hangul": "안녕",
 }
 
-// A megabyte of any of these, twice over, takes less than a second; what takes
-// quadratic time does not come back at all.
+// What takes quadratic time needs minutes for each of these.
 func TestHostileTextIsCounted(t *testing.T) {
 	v := o200kOf(t)
 	for name, unit := range hostile {
 		t.Run(name, func(t *testing.T) {
-			small := v.count(strings.Repeat(unit, 50_000/len(unit)))
-			large := v.count(strings.Repeat(unit, 1_000_000/len(unit)))
-			if ratio := float64(large) / float64(small); ratio < 19.5 || ratio > 20.5 {
-				t.Errorf("20 times the text has %.2f times the tokens: %d, %d", ratio, small, large)
+			small := v.count(strings.Repeat(unit, 25_000/len(unit)))
+			large := v.count(strings.Repeat(unit, 250_000/len(unit)))
+			if ratio := float64(large) / float64(small); ratio < 9.8 || ratio > 10.2 {
+				t.Errorf("10 times the text has %.2f times the tokens: %d, %d", ratio, small, large)
 			}
 			if want := len(oracle().EncodeOrdinary(strings.Repeat(unit, 1500/len(unit)))); v.count(strings.Repeat(unit, 1500/len(unit))) != want {
 				t.Errorf("count differs from tiktoken's %d", want)
@@ -206,7 +205,7 @@ func TestALongPieceTakesNoMoreMemoryThanAWindow(t *testing.T) {
 	v := o200kOf(t)
 	for name, unit := range hostile {
 		var s scratch
-		piece := strings.Repeat(unit, 400_000/len(unit))
+		piece := strings.Repeat(unit, 100_000/len(unit))
 		s.long(v, repair(piece), window, overlap)
 		if got := cap(s.window.nodes); got > 2*window {
 			t.Errorf("%s: %d nodes", name, got)
@@ -217,8 +216,9 @@ func TestALongPieceTakesNoMoreMemoryThanAWindow(t *testing.T) {
 func TestCountingAllocatesNothing(t *testing.T) {
 	v := o200kOf(t)
 	text := code(t) + strings.Join(nasty[:30], "\n") + strings.Repeat("ab", 10_000)
-	v.count(text)
-	if got := testing.AllocsPerRun(10, func() { v.count(text) }); got >= 1 {
+	var s scratch
+	s.count(v, text)
+	if got := testing.AllocsPerRun(10, func() { s.count(v, text) }); got != 0 {
 		t.Errorf("%v allocations, want 0", got)
 	}
 }
