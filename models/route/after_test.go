@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -339,12 +340,12 @@ func TestASuspendedComputerIsNoFailureOfTheTarget(t *testing.T) {
 }
 
 func TestAWaitEndsWhenTheComputerWakesAfterIt(t *testing.T) {
-	var asleep time.Duration
+	var asleep atomic.Int64
 	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 30 * time.Second}, ""}}, func(o *Options) {
-		o.Now = func() time.Time { return time.Now().Round(0).Add(asleep) }
+		o.Now = func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
 	}, func(t *testing.T, r *Router, _ *endpoint) {
 		began := time.Now()
-		time.AfterFunc(2*time.Second, func() { asleep = time.Hour })
+		time.AfterFunc(2*time.Second, func() { asleep.Store(int64(time.Hour)) })
 		_, _ = play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("took %v of waking time", took)

@@ -106,14 +106,14 @@ func TestWhateverHappensTheBooksAreRight(t *testing.T) {
 			r, board, rows := chance(rnd, e)
 			l := NewLever(models.Heavy)
 			var words []string
-			for range 6 {
+			for i := range uint64(6) {
 				ctx, cancel := context.WithCancel(t.Context())
 				need := Need{Lever: l, Wrote: rnd.IntN(4) == 0, Rung: rnd.IntN(4) == 0, Insist: rnd.IntN(6) == 0, Network: time.Minute, Kept: func() bool { return rnd.IntN(5) == 0 }}
 				began, before := time.Now(), len(e.asked)
 				by, _ := l.servedBy()
 				chosen := l.chosen()
 				target := by.Target // that was announced
-				hand := time.AfterFunc(time.Duration(rnd.IntN(int(20*time.Second))), func() { pull(rnd, l, cancel); l.Park() })
+				hand := time.AfterFunc(time.Duration(rnd.IntN(int(20*time.Second))), func() { pull(rand.New(rand.NewPCG(seed, 2+i)), l, cancel); l.Park() })
 				for chunk, err := range r.Stream(ctx, need, func(models.Model) (models.Request, error) {
 					pull(rnd, l, cancel)
 					return models.Request{Tokens: 10}, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -441,8 +442,8 @@ func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 }
 
 func TestASuspendedComputerIsNoOutage(t *testing.T) {
-	var asleep time.Duration
-	now := func() time.Time { return time.Now().Round(0).Add(asleep) }
+	var asleep atomic.Int64
+	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
 	in(t, fmt.Sprintf(busy, "60s"), func(r *rig) {
 		r.engine = func(o *Options) { o.Ladder, o.Now = ladder[3:], now }
 	}, func(t *testing.T, r *rig, id session.ID) {
@@ -451,7 +452,7 @@ func TestASuspendedComputerIsNoOutage(t *testing.T) {
 			t.Fatalf("Status = %s", s.Status)
 		}
 		time.Sleep(61 * time.Second)
-		asleep = 8 * time.Hour // the lid was closed for the night
+		asleep.Store(int64(8 * time.Hour)) // the lid was closed for the night
 		time.Sleep(time.Minute)
 		if s := r.wait(id); s.Status != session.Idle {
 			t.Errorf("Status = %s a minute after waking, %v", s.Status, s.Fault)
