@@ -19,12 +19,16 @@ type Counter interface {
 type Limits struct {
 	Budget  int64 // tokens a request may take; 0: the model's window less Reserve
 	Reserve int64 // tokens kept free for the reply
+
+	// Factor is how many tokens the target counts for one of ours; 0 is 1.
+	Factor float64
 }
 
 // unknownWindow is assumed of models that nobody describes.
 const unknownWindow = 128_000
 
-// For is the number of tokens that a request to a model may take.
+// For is the number of tokens, as we count them, that a request to a model may
+// take.
 func (l Limits) For(m models.Model) int64 {
 	window := m.Window
 	if window <= 0 {
@@ -33,6 +37,9 @@ func (l Limits) For(m models.Model) int64 {
 	most := max(window-l.Reserve, window/2)
 	if l.Budget > 0 {
 		most = min(most, l.Budget)
+	}
+	if l.Factor > 0 {
+		most = int64(float64(most) / l.Factor)
 	}
 	return most
 }

@@ -68,21 +68,24 @@ type Options struct {
 	Build func(m models.Model, items []models.Item) (models.Request, int, error)
 	// Slim takes weight off the conversation when it has grown too long; nil:
 	// nothing does.
-	Slim    func(ctx context.Context) error
-	Model   func(models.Target) models.Model
-	Root    string // the workspace, links resolved
-	Turn    int
-	Purpose models.Purpose // whose the requests are, for the record
-	Rung    bool           // the first request is a try of a parked turn by itself
-	Insist  bool           // the first request is a person's word
-	Limits  Limits
-	Wrote   bool                      // the turn has changed something before
-	Spent   *Spent                    // what the task has taken so far; nil: nothing
-	Unknown map[string]session.Effect // by call id: begun before a crash, outcome not recorded
-	Alone   bool                      // nobody watches: unknown outcomes are told to the model
-	Network time.Duration             // how long a lost connection is waited out; 0: as long as it takes
-	Now     func() time.Time
-	NewID   func() string
+	Slim  func(ctx context.Context) error
+	Model func(models.Target) models.Model
+	// Measured hears how many tokens a request took by our own count and by the
+	// provider's; nil: nobody does.
+	Measured func(t models.Target, ours, reported int64)
+	Root     string // the workspace, links resolved
+	Turn     int
+	Purpose  models.Purpose // whose the requests are, for the record
+	Rung     bool           // the first request is a try of a parked turn by itself
+	Insist   bool           // the first request is a person's word
+	Limits   Limits
+	Wrote    bool                      // the turn has changed something before
+	Spent    *Spent                    // what the task has taken so far; nil: nothing
+	Unknown  map[string]session.Effect // by call id: begun before a crash, outcome not recorded
+	Alone    bool                      // nobody watches: unknown outcomes are told to the model
+	Network  time.Duration             // how long a lost connection is waited out; 0: as long as it takes
+	Now      func() time.Time
+	NewID    func() string
 }
 
 // turn is one run of the loop.
@@ -190,7 +193,7 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 	leftOut := 0
 	build := func(m models.Model) (models.Request, error) {
 		req, left, err := t.Build(m, t.Log.Items())
-		leftOut = left
+		leftOut, r.ours = left, req.Tokens
 		return req, err
 	}
 	need := route.Need{Lever: t.Lever, Images: pictures(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), Network: t.Network,
@@ -236,6 +239,7 @@ type reply struct {
 	call      string // the tool whose arguments are being written
 	args      int    // their bytes so far
 	done      bool
+	ours      int64 // tokens of the request by our own count
 }
 
 // take handles a chunk. again means that the caller should begin anew: the
@@ -274,6 +278,9 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 				Phase: models.AfterLastItem, Message: "the model ended its reply without a word", Hint: "try again, or choose another tier"}
 		}
 		model := r.t.Model(r.target)
+		if r.t.Measured != nil {
+			r.t.Measured(r.target, r.ours, c.Usage.Input)
+		}
 		r.t.Rung = false
 		r.t.Spent.Tokens += c.Usage.Input + c.Usage.Output
 		r.t.Spent.Cost += model.Cost(c.Usage)

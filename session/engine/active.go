@@ -249,7 +249,7 @@ func (a *active) launch() {
 	}
 	a.byHand = !a.rung
 	o := agent.Options{
-		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Model: a.e.o.Model, Root: a.root,
+		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Measured: a.e.o.Counter.Calibrate, Model: a.e.o.Model, Root: a.root,
 		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn},
 		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	Store    *store.Store
 	Router   *route.Router
 	Model    func(models.Target) models.Model
-	Counter  window.Counter
+	Counter  Counter
 	Window   func(models.Target) window.Limits
 	Tools    func(root string) (*tools.Set, error)
 	Briefing func(ctx context.Context, root string) briefing.Briefing
@@ -52,6 +52,13 @@ type Options struct {
 
 	Now   func() time.Time
 	NewID func() string
+}
+
+// Counter measures requests in tokens, and learns how each target counts.
+type Counter interface {
+	window.Counter
+	Calibrate(t models.Target, ours, reported int64)
+	Factor(t models.Target) float64
 }
 
 // Engine runs sessions.

@@ -46,13 +46,21 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 
 // request makes a request for a model out of a conversation.
 func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, items []models.Item) (models.Request, window.Account, error) {
-	req, account, err := window.Fit(m, e.o.Window(m.Target), e.o.Counter, brief.Instructions, set.Specs(), items)
+	req, account, err := window.Fit(m, e.limits(m.Target), e.o.Counter, brief.Instructions, set.Specs(), items)
 	req.CacheKey, req.Effort, req.Tokens = string(id), e.o.Effort, account.Total()
 	return req, account, err
 }
 
 // budget is how many tokens a request to a target may take.
-func (e *Engine) budget(t models.Target) int64 { return e.o.Window(t).For(e.o.Model(t)) }
+func (e *Engine) budget(t models.Target) int64 { return e.limits(t).For(e.o.Model(t)) }
+
+// limits bound a request in tokens as we count them: a target that counts more
+// gets less.
+func (e *Engine) limits(t models.Target) window.Limits {
+	l := e.o.Window(t)
+	l.Factor = e.o.Counter.Factor(t)
+	return l
+}
 
 // conversation is what the end of a log holds for the model.
 func conversation(head session.Session, records []session.Record, whole bool) session.Conversation {

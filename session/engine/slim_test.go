@@ -154,3 +154,18 @@ func TestWhenNoModelHasRoomForASummaryTheTurnGoesOn(t *testing.T) {
 		}
 	})
 }
+
+func TestATargetThatCountsMoreGetsLess(t *testing.T) {
+	// The server says of each request that it took twice what we count.
+	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\nusage = { input = 24000, output = 10 }\n", func(r *rig) { r.window = 32_000 }, func(t *testing.T, r *rig, id session.ID) {
+		before := r.budget(sol)
+		r.send(id, strings.Repeat("some words to count ", 2000))
+		r.wait(id)
+		if after := r.budget(sol); after >= before*3/4 {
+			t.Errorf("the budget is %d tokens of ours, want much less than %d", after, before)
+		}
+		if r.budget(terra) != before {
+			t.Error("another target's budget changed as well")
+		}
+	})
+}

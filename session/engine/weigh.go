@@ -11,7 +11,8 @@ import (
 )
 
 // Weigh says what the next request of an open session would be made of. It
-// asks nobody: all sizes are belay's own counts.
+// asks nobody: all sizes are belay's own counts, scaled to how the target has
+// counted so far.
 func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, error) {
 	a := e.active(id)
 	if a == nil {
@@ -33,7 +34,8 @@ func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, erro
 	m := e.o.Model(e.preferred(head))
 	// What does not fit is weighed here nevertheless.
 	req, account, _ := e.request(m, id, brief, a.tools, items)
-	w := session.Weight{Target: m.Target, Budget: account.Budget, Trigger: int64(e.o.Trigger * float64(account.Budget)),
+	budget := e.o.Window(m.Target).For(m)
+	w := session.Weight{Target: m.Target, Budget: budget, Trigger: int64(e.o.Trigger * float64(budget)),
 		Output: req.MaxOutput, Effort: e.o.Effort, Steps: steps, LeftOut: account.LeftOut, Through: talk.Through()}
 	if w.Output == 0 {
 		w.Output = m.MaxOutput
@@ -44,9 +46,9 @@ func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, erro
 		sums[talk.Origin(it)] += int64(e.o.Counter.Item(it))
 	}
 	for _, origin := range session.Origins() {
-		if sums[origin] > 0 {
-			w.Parts = append(w.Parts, session.Part{Origin: origin, Tokens: sums[origin]})
-			w.Counted += sums[origin]
+		if n := int64(float64(sums[origin]) * e.o.Counter.Factor(m.Target)); n > 0 {
+			w.Parts = append(w.Parts, session.Part{Origin: origin, Tokens: n})
+			w.Counted += n
 		}
 	}
 	return w, nil

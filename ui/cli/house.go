@@ -165,8 +165,8 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		}
 	}
 	counter := tokens.New()
-	// The vocabulary takes memory and time, so it is read when the first request
-	// is built. Counts are estimates until then, and stay so if it fails.
+	// The vocabulary is read when the first request is built: until then nothing
+	// is counted. Counts are estimates until it is there, and stay so if it fails.
 	warm := sync.OnceFunc(func() { go func() { _ = counter.Load() }() })
 	user, _ := config.Dir(os.Getenv)
 	board := capacity.New(capacity.Options{Shared: st, Tiers: tiers(settings), Owner: d.NewID(), Hold: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
