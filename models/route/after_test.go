@@ -382,3 +382,18 @@ func TestOthersWaitForTheOneWhoTriesARestedTarget(t *testing.T) {
 		}
 	})
 }
+
+func TestTheSameTierBringsItBackToTheFirstTargetAndStaysThere(t *testing.T) {
+	busy := models.KindCapacity
+	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, twins, func(t *testing.T, r *Router, _ *endpoint) {
+		l := NewLever(models.Heavy)
+		got, _ := play(t.Context(), r, Need{Lever: l})
+		check(t, got, "sol(1/4) retry 1.5s sol(2/4) switch →spare spare(3/4) done")
+		l.Choose(models.Heavy)
+		got, _ = play(t.Context(), r, Need{Lever: l})
+		check(t, got, "→sol sol(1/4) done")
+		full(r, sol)
+		got, _ = play(t.Context(), r, Need{Lever: l})
+		check(t, got, "30s sol(1/4) done")
+	})
+}

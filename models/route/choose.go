@@ -64,8 +64,8 @@ func (op *operation) candidates() []candidate {
 // one that served last, otherwise the first of the settings that is of use.
 func (op *operation) faithful(list []candidate) []candidate {
 	var order []candidate
-	if by, known := op.need.Lever.servedBy(); known && op.need.Lever.pin() {
-		order = append(order, by)
+	if op.need.Lever.pin() {
+		order = append(order, op.need.Lever.heldTo())
 	}
 	for _, t := range op.r.o.Tiers[op.need.Lever.Tier()] {
 		order = append(order, candidate{t, op.need.Lever.Tier()})
@@ -131,7 +131,10 @@ func (op *operation) preferred() candidate {
 		return candidate{only, op.tierOf(only)}
 	}
 	tier := op.need.Lever.Tier()
-	return candidate{op.r.o.Tiers[tier][0], tier}
+	for _, t := range op.r.o.Tiers[tier] {
+		return candidate{t, tier}
+	}
+	return candidate{tier: tier} // a tier without models was chosen just now
 }
 
 // fits reports whether a target's window holds the request as it was measured

@@ -23,6 +23,7 @@ type Lever struct {
 	away   away
 	rest   rest
 	by     candidate // who was asked last
+	held   candidate // the same since the last choice: a pin keeps to it
 	fresh  bool      // a turn has ended since: the time to go back
 }
 
@@ -68,9 +69,11 @@ func (l *Lever) Choose(tier models.Tier) {
 	if l.tier == tier && l.away == (away{}) && l.only == (models.Target{}) {
 		return
 	}
-	l.only = models.Target{}
+	if l.tier != tier || l.only != (models.Target{}) {
+		l.by = candidate{} // the next request begins there: nobody switches behind the user's back
+	}
+	l.only, l.held = models.Target{}, candidate{}
 	l.tier, l.pinned, l.away, l.rest = tier, l.busy, away{}, rest{}
-	l.by = candidate{} // the next request begins there: nobody switches behind the user's back
 	l.signal(errTier)
 }
 
@@ -82,7 +85,7 @@ func (l *Lever) Pin(t models.Target) {
 	if l.only == t {
 		return
 	}
-	l.only, l.away, l.rest, l.by = t, away{}, rest{}, candidate{}
+	l.only, l.away, l.rest, l.by, l.held = t, away{}, rest{}, candidate{}, candidate{}
 	if t != (models.Target{}) {
 		l.pinned = l.busy
 		l.signal(errTier)
@@ -202,7 +205,14 @@ func (l *Lever) boundary() bool {
 func (l *Lever) served(t models.Target, tier models.Tier) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.by = candidate{t, tier}
+	l.by, l.held = candidate{t, tier}, candidate{t, tier}
+}
+
+// heldTo is who has been asked since a tier was chosen.
+func (l *Lever) heldTo() candidate {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held
 }
 
 func (l *Lever) servedBy() (candidate, bool) {

@@ -59,6 +59,9 @@ func chance(rnd *rand.Rand, e *endpoint) (*Router, *counting, *[]models.Attempt)
 	var board *counting
 	r := router(e, func(o *Options) {
 		o.Tiers = map[models.Tier][]models.Target{models.Heavy: {sol, spare}, models.Medium: {terra}, models.Light: {luna}}
+		if rnd.IntN(4) == 0 {
+			o.Tiers[models.Tiers()[rnd.IntN(3)]] = nil
+		}
 		board = &counting{Board: capacity.New(capacity.Options{Tiers: o.Tiers})}
 		o.Board, o.Allowance = board, board
 		o.Policy = []Policy{Auto, Auto, Auto, Never, Confirm}[rnd.IntN(5)]

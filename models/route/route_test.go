@@ -269,7 +269,7 @@ func TestTheSameTierBringsASwitchedSessionBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Choose(models.Heavy)
-		if got, err := play(t.Context(), r, Need{Lever: l}); got != "sol(1/4) done" || err != nil {
+		if got, err := play(t.Context(), r, Need{Lever: l}); got != "→sol sol(1/4) done" || err != nil {
 			t.Errorf("went %s (%v), want back to sol", got, err)
 		}
 	})
