@@ -544,3 +544,48 @@ func TestTryingByHandTakesNoRung(t *testing.T) {
 		}
 	})
 }
+
+func TestAFinishedCallWaitsWithATurnThatCannotGoOn(t *testing.T) {
+	for _, tt := range []struct {
+		name, fault string
+		status      session.Status
+		want        string
+	}{
+		{"that is parked", `code = "server_is_overloaded", message = "Full. Please try again in 3600s."`, session.Parked,
+			"start:go call:shell failed:capacity end:parked resume run:shell ran:shell message:Done. end:done"},
+		{"that has failed", `code = "invalid_prompt", message = "no"`, session.Failed,
+			"start:go call:shell failed:request end:failed resume run:shell ran:shell message:Done. end:done"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, `
+[[reply]]
+[[reply.calls]]
+name = "shell"
+arguments = { command = "echo x >> ran" }
+[[reply.calls]]
+name = "ls"
+arguments = { path = "." }
+[reply.fault]
+how = "failed"
+at = "item"
+after = 1
+`+strings.ReplaceAll(tt.fault, "\", ", "\"\n")+`
+[[reply]]
+text = "Done."
+`, func(r *rig) { alone(r); r.mode = session.All }, func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "go")
+				if s := r.wait(id); s.Status != tt.status {
+					t.Fatalf("Status = %s\n%s", s.Status, r.log(id))
+				}
+				time.Sleep(time.Hour + time.Second)
+				if tt.status == session.Failed {
+					r.do(id, session.Resume{})
+				}
+				r.once(id)
+				if got := r.log(id); got != tt.want {
+					t.Errorf("log is\n%s, want\n%s", got, tt.want)
+				}
+			})
+		})
+	}
+}

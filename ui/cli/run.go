@@ -334,7 +334,11 @@ func (r *runner) ended(ctx context.Context, end session.TurnEnded) (code int, ag
 		r.say("parked until %s · to go on: belay resume %s", s.Retry.Local().Format("15:04:05"), r.id)
 		return exitFault(s.Fault), false, nil
 	}
-	r.say("  next try (%d of %d) at %s, in %s", s.Rung, len(r.h.Settings.Park.Ladder), s.Retry.Local().Format("15:04:05"), rest.Round(time.Second))
+	try := fmt.Sprintf("next try (%d of %d)", s.Rung, len(r.h.Settings.Park.Ladder))
+	if s.Rung == 0 { // not one of the ladder
+		try = "the allowance returns, and the next try is,"
+	}
+	r.say("  %s at %s, in %s", try, s.Retry.Local().Format("15:04:05"), rest.Round(time.Second))
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
