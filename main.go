@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 	"belay/ui"
 	"belay/ui/capacity"
 	"belay/ui/cli"
+	"belay/ui/meter"
 )
 
 func main() { os.Exit(run()) }
@@ -79,7 +81,7 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
 		ListFiles: func(ctx context.Context) ([]string, error) { return tools.Files(ctx, c.Project) },
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
-		Capacity:  b.capacity, RunTool: b.tool, Curl: b.curl,
+		Capacity:  b.capacity, Weight: b.weight, Warn: b.warn, RunTool: b.tool, Curl: b.curl,
 		RunShell: b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
 	})
 	return errors.Join(err, b.close())
@@ -90,8 +92,10 @@ type backstage struct {
 	d     cli.Deps
 	c     cli.Choice
 	house *cli.House
-	past  *cli.Past
-	read  time.Time // when past was
+
+	mu   sync.Mutex // the screen asks from several goroutines
+	past *cli.Past
+	read time.Time // when past was
 }
 
 // connect opens the house, or says what must be asked first. The screen calls
@@ -163,25 +167,57 @@ func (b *backstage) tool(ctx context.Context, name string) (string, error) {
 	return out.String(), nil
 }
 
-// capacity is the state of all models for the panel. What the record says is
-// read anew every half minute; the rest is in memory.
-func (b *backstage) capacity(ctx context.Context) (capacity.View, error) {
+// lately is what the record of the last days says, read anew every half minute.
+func (b *backstage) lately(ctx context.Context) (*cli.Past, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	now := b.d.Now()
 	if b.past == nil || now.Sub(b.read) > 30*time.Second {
 		past, err := b.house.Past(ctx, now)
 		if err != nil {
-			return capacity.View{}, err
+			return nil, err
 		}
 		b.past, b.read = past, now
 	}
-	v := capacity.View{Says: b.past.Says()}
-	for _, day := range b.past.Week() {
+	return b.past, nil
+}
+
+// capacity is the state of all models for the panel. All but what the record
+// says is in memory.
+func (b *backstage) capacity(ctx context.Context) (capacity.View, error) {
+	past, err := b.lately(ctx)
+	if err != nil {
+		return capacity.View{}, err
+	}
+	v := capacity.View{Says: past.Says()}
+	for _, day := range past.Week() {
 		v.Week = append(v.Week, capacity.Day(day))
 	}
 	for _, st := range b.house.Standings() {
 		row := capacity.Row{Condition: st.Condition, Tried: st.Tried, Streak: st.Streak, FirstToken: st.FirstToken}
-		row.Share, row.Attempts = b.past.Share(st.Target)
+		row.Share, row.Attempts = past.Share(st.Target)
 		v.Rows = append(v.Rows, row)
+	}
+	return v, nil
+}
+
+// warn is from how many tokens on a request is worth a hint.
+func (b *backstage) warn() int64 {
+	if b.house == nil {
+		return 0
+	}
+	return b.house.Settings.Context.Warn
+}
+
+// weight is what the next request of a session would be made of, for the panel.
+func (b *backstage) weight(ctx context.Context, id session.ID) (meter.View, error) {
+	w, err := b.house.Engine.Weigh(ctx, id)
+	if err != nil {
+		return meter.View{}, err
+	}
+	v := meter.View{Weight: w}
+	if past, err := b.lately(ctx); err == nil { // without it the rest is still true
+		v.From, v.Above, v.Below = past.Sizes()
 	}
 	return v, nil
 }

@@ -13,6 +13,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/composer"
+	"belay/ui/keys"
 	"belay/ui/sessions"
 )
 
@@ -64,6 +65,15 @@ func (m *Model) send() tea.Cmd {
 	if text == "" {
 		return nil
 	}
+	if a, rest, ok := keys.Call(text); ok {
+		m.composer.Clear()
+		return m.call(a, rest)
+	}
+	if !strings.HasPrefix(text, "!") && m.heavy(text) {
+		m.told = true
+		return nil
+	}
+	m.told = false
 	m.composer.Clear()
 	m.transcript().Bottom()
 	if command, ok := strings.CutPrefix(text, "!"); ok && m.o.RunShell != nil {

@@ -83,6 +83,10 @@ func (m *Model) show(a keys.Action) (tea.Cmd, bool) {
 		m.composer.Focus(false)
 	case keys.Capacity:
 		return m.toggleGauge(), true
+	case keys.Context:
+		return m.toggleScales(), true
+	case keys.Compact, keys.Trim, keys.Restore, keys.Keep, keys.Unkeep, keys.HandOver:
+		return m.call(a, ""), true
 	case keys.Help:
 		m.layer, m.help = help, palette.Help{}
 	case keys.Rename:
@@ -122,6 +126,13 @@ func (m *Model) openPalette() tea.Cmd {
 	return nil
 }
 
+// slash is the palette for who begins to type a command.
+func (m *Model) slash() tea.Cmd {
+	m.palette = palette.Typed(m.theme)
+	m.layer = commands
+	return nil
+}
+
 // stop is esc: what is open closes first, then what runs stops.
 func (m *Model) stop() tea.Cmd {
 	if m.composer.Popup() {
@@ -135,7 +146,7 @@ func (m *Model) stop() tea.Cmd {
 	case r.wait != nil && r.wait.Details:
 		r.wait.Details = false
 		return nil
-	case r.s.Live():
+	case r.s.Live() || r.doing == summarising:
 		return m.do(session.Stop{})
 	case r.s.Status == session.Parked && !r.s.Retry.IsZero():
 		return m.do(session.Stop{})
@@ -228,6 +239,8 @@ func (m *Model) layerKey(name, text string) tea.Cmd {
 		}
 	case gauging:
 		return m.gaugeKey(name)
+	case weighing:
+		return m.scalesKey(name)
 	case setup:
 		return m.setupKey(name, text)
 	case broken:
@@ -254,8 +267,7 @@ func (m *Model) paletteKey(name, text string) tea.Cmd {
 		m.composer.Set(it.ID)
 		return nil
 	}
-	cmd, _ := m.act(keys.Action(it.ID))
-	return cmd
+	return m.call(keys.Action(it.ID), m.palette.Rest())
 }
 
 func (m *Model) pickKey(name, text string) tea.Cmd {

@@ -127,9 +127,9 @@ func (m *Model) runTool(name string) tea.Cmd {
 	})
 }
 
-// side is how many columns the panel takes beside the transcript.
+// side is how many columns a panel takes beside the transcript.
 func (m *Model) side() int {
-	if m.layer != gauging || m.width < besideFrom {
+	if m.layer != gauging && m.layer != weighing || m.width < besideFrom {
 		return 0
 	}
 	return min(max(m.width/2, 60), 110)
@@ -141,7 +141,12 @@ func (m *Model) beside(lines []string) []string {
 	if side == 0 {
 		return lines
 	}
-	box := m.gauge.pane.View(m.theme, side, len(lines), m.o.Now())
+	var box []string
+	if m.layer == weighing {
+		box = m.scales.pane.View(m.theme, side, len(lines))
+	} else {
+		box = m.gauge.pane.View(m.theme, side, len(lines), m.o.Now())
+	}
 	for i := range lines {
 		lines[i] = theme.Fit(lines[i], m.width-side)
 		if i < len(box) {

@@ -63,13 +63,17 @@ func (m *Model) focusKey(msg tea.KeyPressMsg, name string) (tea.Cmd, bool) {
 		return m.chooseKey(name)
 	case finding:
 		return m.findKey(name, msg.Text)
-	case editing, naming:
+	case editing, naming, noting, handing:
 		switch name {
 		case "enter":
 			return m.borrowed(), true
 		case "esc":
 			m.release()
 			m.ask()
+			if m.scales.back {
+				m.scales.back = false
+				return m.toggleScales(), true
+			}
 			if m.question.Active() {
 				m.question.Again()
 				m.focus = asked
@@ -107,9 +111,30 @@ func (m *Model) askedKey(name, text string) (tea.Cmd, bool) {
 // borrowed is enter in a composer that holds something other than the draft.
 func (m *Model) borrowed() tea.Cmd {
 	text := m.composer.Text()
-	if m.focus == naming {
+	back := m.scales.back
+	switch m.focus {
+	case naming:
 		m.release()
 		return m.do(session.Rename{Title: text})
+	case noting:
+		m.release()
+		m.scales.back = false
+		var cmd tea.Cmd
+		if text != "" {
+			cmd = m.do(session.Keep{Text: text})
+		}
+		if back {
+			cmd = tea.Batch(cmd, m.toggleScales())
+		}
+		return cmd
+	case handing:
+		r := m.room()
+		m.release()
+		m.scales.back = false
+		if text == "" || r == nil {
+			return nil
+		}
+		return m.handOver(r.s, text)
 	}
 	answer, err := m.question.Edited(text)
 	if err != nil {
@@ -196,7 +221,7 @@ func (m *Model) draftKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 	case name == "enter":
 		return m.send()
 	case empty && name == "/":
-		return m.openPalette()
+		return m.slash()
 	case empty && keys.Is(name, keys.Help):
 		m.layer, m.help = help, palette.Help{}
 		return nil
@@ -212,6 +237,7 @@ func (m *Model) draftKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 		return m.tab()
 	}
 	m.composer.Key(msg)
+	m.told = m.told && !m.composer.Empty()
 	return m.listFiles()
 }
 

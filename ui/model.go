@@ -31,8 +31,9 @@ const (
 	leaving
 	owned // another belay has the session
 	setup
-	broken  // nothing works: say why and leave
-	gauging // the capacity panel
+	broken   // nothing works: say why and leave
+	gauging  // the capacity panel
+	weighing // the context panel
 )
 
 // focus is which part of the main screen takes the keys.
@@ -44,8 +45,10 @@ const (
 	boxed                 // the box of a wait
 	choosing              // tool calls in the transcript
 	finding               // words in the transcript
-	editing               // the composer holds an edited call
+	editing               // the composer holds an edited call; from here on it is borrowed
 	naming                // the composer holds a new title
+	noting                // the composer holds a note to keep
+	handing               // the composer holds the task of a new session
 )
 
 // Model is the whole screen. It routes messages to its panes and to the
@@ -84,11 +87,14 @@ type Model struct {
 	help     palette.Help
 	first    firstStart
 	gauge    gauge
+	scales   scales
 
 	layer  layer
 	focus  focus
 	find   string
 	finds  int
+	told   bool   // that the draft makes a large request
+	fat    int64  // how large, in tokens
 	kept   string // the draft while the composer holds something else
 	toast  string
 	fault  error
@@ -172,6 +178,7 @@ func (m *Model) enter(id session.ID) {
 	if r := m.room(); r != nil {
 		r.draft = m.composer.Text()
 	}
+	m.told = false
 	leftBlank := m.current == ""
 	m.current = id
 	r := m.room()
@@ -220,16 +227,16 @@ func (m *Model) ask() {
 	switch {
 	case len(open) == 0 && (m.focus == asked || m.focus == editing):
 		m.release()
-	case len(open) > 0 && m.question.Asked().CallID != before && m.focus != finding && m.focus != editing:
+	case len(open) > 0 && m.question.Asked().CallID != before && m.focus != finding && !m.borrowing():
 		m.release()
 		m.focus = asked
 	}
-	m.composer.Focus(m.focus == writing || m.focus == editing || m.focus == naming)
+	m.composer.Focus(m.focus == writing || m.borrowing())
 }
 
 // release gives the keys back to the composer, with the draft that was there.
 func (m *Model) release() {
-	if m.focus == editing || m.focus == naming {
+	if m.borrowing() {
 		m.composer.Set(m.kept)
 		m.kept = ""
 	}
@@ -243,6 +250,9 @@ func (m *Model) release() {
 	m.focus = writing
 	m.composer.Focus(true)
 }
+
+// borrowing reports whether the composer holds something other than the draft.
+func (m *Model) borrowing() bool { return m.focus >= editing }
 
 // borrow uses the composer for something other than the draft.
 func (m *Model) borrow(f focus, text string) {

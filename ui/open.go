@@ -134,12 +134,14 @@ func (m *Model) reload(id session.ID, behind bool) tea.Cmd {
 }
 
 // start makes a new session; what is to be done in it waits in m.after.
-func (m *Model) start() tea.Cmd {
+func (m *Model) start() tea.Cmd { return m.startIn(m.o.Project) }
+
+func (m *Model) startIn(project string) tea.Cmd {
 	if m.engine == nil || m.starting {
 		return nil
 	}
 	m.starting = true
-	engine, ctx, project := m.engine, m.ctx, m.o.Project
+	engine, ctx := m.engine, m.ctx
 	return func() tea.Msg {
 		s, err := engine.Start(ctx, project)
 		return openedMsg{s: s, err: err}
@@ -182,6 +184,9 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	m.layer = none
 	m.enter(msg.s.ID)
 	var cmds []tea.Cmd
+	if r.s.Turn > 0 && r.s.Context == 0 {
+		cmds = append(cmds, m.weigh(msg.s.ID))
+	}
 	if msg.id == "" {
 		for _, c := range m.after {
 			cmds = append(cmds, m.inOrder(msg.s.ID, c))

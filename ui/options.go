@@ -10,6 +10,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/capacity"
+	"belay/ui/meter"
 )
 
 // Engine runs sessions. Do returns when the command is on disk, not when its
@@ -65,12 +66,14 @@ type Options struct {
 	Quiet   bool   // no notifications
 	Editor  string // command line of the user's editor
 
+	Warn  func() int64 // tokens of a request that is worth a hint before it goes out; 0: none
 	Now   func() time.Time
 	NewID func() string
 
 	ListFiles func(ctx context.Context) ([]string, error)                   // to mention with @
 	ReadImage func(ctx context.Context, path string) (models.Image, error)  // of a mentioned picture
 	Capacity  func(ctx context.Context) (capacity.View, error)              // how all models are doing
+	Weight    func(ctx context.Context, id session.ID) (meter.View, error)  // what the next request is made of
 	Curl      func(ctx context.Context, id session.ID) (string, error)      // a session's last request for a shell
 	RunTool   func(ctx context.Context, name string) (string, error)        // a command of belay's own: doctor, stats
 	RunShell  func(ctx context.Context, command string) (string, error)     // for !

@@ -32,6 +32,11 @@ func (m *Model) over(lines []string) ([]string, *tea.Cursor) {
 			row = 2
 			box = m.gauge.pane.View(m.theme, w, h-5, m.o.Now())
 		}
+	case weighing:
+		if m.side() == 0 {
+			row = 2
+			box = m.scales.pane.View(m.theme, w, h-5)
+		}
 	case setup:
 		return m.page(m.first.view(m.theme, w)), nil
 	case broken:

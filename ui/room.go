@@ -18,6 +18,7 @@ type room struct {
 	draft   string
 	doing   string
 	heard   time.Time // when something last arrived
+	counted int64     // tokens of the next request by belay's own count; 0: unknown
 	wait    *status.Wait
 	paging  bool
 	torn    bool // records are missing: load again
@@ -42,6 +43,9 @@ func (r *room) apply(records []session.Record) {
 	}
 }
 
+// summarising is what goes on when a model is asked and no turn runs.
+const summarising = "summarising"
+
 // progress follows what the turn is doing right now.
 func (r *room) progress(rec session.Record) {
 	switch e := rec.Event.(type) {
@@ -49,6 +53,9 @@ func (r *room) progress(rec session.Record) {
 		r.doing, r.wait = "starting", nil
 	case session.AttemptStarted:
 		r.doing = "asking " + r.short(e.Target)
+		if !r.s.Live() {
+			r.doing = summarising
+		}
 		if r.wait != nil {
 			r.wait.Until, r.wait.Next, r.wait.Number, r.wait.Of = time.Time{}, e.Target, e.Number, e.Of
 		}
@@ -68,6 +75,10 @@ func (r *room) progress(rec session.Record) {
 		r.doing = "waiting for you"
 	case session.ApprovalAnswered:
 		r.doing = "working"
+	case session.Compacted, session.Noted:
+		if !r.s.Live() {
+			r.doing, r.wait = "", nil
+		}
 	default:
 		r.trouble(rec)
 	}

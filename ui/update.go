@@ -156,6 +156,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		m.transcript().Ran(msg.command, out, msg.err != nil)
 	case gaugeMsg:
 		return m.gauged(msg)
+	case weightMsg:
+		return m.weighed(msg)
 	case setupMsg:
 		return m.setupStep(msg)
 	case localMsg:
@@ -212,6 +214,7 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 		if words := callsFor(part, &r.s, needed); words != "" {
 			cmds = append(cmds, m.notify(&r.s, words))
 		}
+		cmds = append(cmds, m.reweigh(id, part))
 		if m.picker != nil {
 			m.picker.Live(r.s)
 		}

@@ -131,6 +131,10 @@ func (m *Model) newWords() string {
 		return m.theme.Warn.Paint("editing the call") + m.theme.Dim.Paint(": enter runs it, esc goes back")
 	case m.focus == naming:
 		return m.theme.Warn.Paint("a new title") + m.theme.Dim.Paint(": enter, or esc")
+	case m.focus == noting:
+		return m.theme.Warn.Paint("a note for every request") + m.theme.Dim.Paint(": enter keeps it, esc goes back")
+	case m.focus == handing:
+		return m.theme.Warn.Paint("what the new session is to do") + m.theme.Dim.Paint(": enter begins it, esc goes back")
 	case n > 0:
 		return m.theme.Accent.Paint("↓ "+theme.Count(int64(n))+" new") + m.theme.Dim.Paint("  end")
 	case !m.transcript().Following() && m.layer == none:
@@ -181,7 +185,7 @@ func (m *Model) welcome(height int) []string {
 func (m *Model) under(most int) []string {
 	r := m.room()
 	if r == nil {
-		return nil
+		return m.fatWords(nil)
 	}
 	var lines []string
 	if r.wait != nil {
@@ -203,6 +207,23 @@ func (m *Model) under(most int) []string {
 			room = max(min(room, most*2/3), 6)
 		}
 		lines = append(lines, m.question.View(m.width, room)...)
+	}
+	return m.fatWords(lines)
+}
+
+// fatWords adds the hint about a large request.
+func (m *Model) fatWords(lines []string) []string {
+	if !m.told || m.borrowing() {
+		return lines
+	}
+	size := theme.Count(m.fat)
+	for _, words := range []string{
+		"this request takes ≈" + size + " tokens: /trim or /compact first (F6), or enter again to send",
+		"≈" + size + " tokens: lighten it first (F6), or enter again",
+	} {
+		if line := "   " + m.theme.Warn.Paint("▲ ") + m.theme.Dim.Paint(words); theme.Width(line) < m.width {
+			return append(lines, line)
+		}
 	}
 	return lines
 }
@@ -262,7 +283,7 @@ func (m *Model) bottom() string {
 	b := status.Bottom{Mode: session.Edits, Now: m.o.Now(), Toast: m.toast}
 	b.Keys = []string{"?", "keys", "ctrl+p", "commands"}
 	if r := m.room(); r != nil {
-		b.Session, b.Mode = &r.s, r.s.Mode
+		b.Session, b.Mode, b.Counted = &r.s, r.s.Mode, r.counted
 		b.Doing, b.Since = r.doing, r.s.Began
 		if r.s.Status == session.Parked {
 			b.Doing, b.Since = "parked", time.Time{}

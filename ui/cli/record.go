@@ -112,6 +112,13 @@ func (p *Past) Says() []string {
 	return says
 }
 
+// Sizes is the size of a request, in input tokens, from which failures rise
+// clearly, with their shares above and below it; from is 0 where none is seen.
+func (p *Past) Sizes() (from int64, above, below float64) {
+	s := ledger.SizesOf(p.list)
+	return s.Threshold, s.Above, s.Below
+}
+
 // Standing is a target of a tier and how it does.
 type Standing struct {
 	models.Condition

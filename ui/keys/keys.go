@@ -53,6 +53,13 @@ const (
 	Suspend    Action = "suspend"
 	Capacity   Action = "capacity"
 	CopyCurl   Action = "copy curl"
+	Context    Action = "context"
+	Compact    Action = "compact"
+	Trim       Action = "trim"
+	Restore    Action = "restore"
+	Keep       Action = "keep"
+	Unkeep     Action = "drop note"
+	HandOver   Action = "hand over"
 	Quit       Action = "quit"
 )
 
@@ -66,6 +73,7 @@ const (
 	Composer Where = "composer"
 	Asked    Where = "approval"
 	Waiting  Where = "waiting"
+	Typed    Where = "typed"
 	Listed   Where = "palette only"
 )
 
@@ -73,7 +81,7 @@ const (
 type Binding struct {
 	Action  Action
 	Keys    []string // as Bubble Tea names them; none: reached through the palette
-	Show    string   // how people write the keys
+	Show    string   // how people write the keys, and the name that can be typed: "F5, /model"
 	Does    string
 	Where   Where
 	Command bool // listed in the palette
@@ -96,7 +104,8 @@ var Table = []Binding{
 	{New, []string{"ctrl+n"}, "ctrl+n", "new session", Anywhere, true},
 	{Previous, []string{"alt+left"}, "alt+←", "previous running session", Anywhere, true},
 	{Next, []string{"alt+right"}, "alt+→", "next running session", Anywhere, true},
-	{Capacity, []string{"f5"}, "F5", "capacity: how all models are doing", Anywhere, true},
+	{Capacity, []string{"f5"}, "F5, /model", "capacity: how all models are doing", Anywhere, true},
+	{Context, []string{"f6"}, "F6", "context: what fills the next request, and what to leave out", Anywhere, true},
 	{OpenCall, []string{"ctrl+o"}, "ctrl+o", "open a tool call; then ↑ ↓ choose another", Anywhere, true},
 	{Editor, []string{"ctrl+e"}, "ctrl+e", "edit the draft in $EDITOR", Anywhere, true},
 	{Prompts, []string{"ctrl+r"}, "ctrl+r", "search earlier prompts", Anywhere, true},
@@ -118,7 +127,13 @@ var Table = []Binding{
 	{Drop, []string{"ctrl+x"}, "ctrl+x", "give up the parked or failed turn; what is held is sent", Waiting, true},
 	{Focus, []string{"tab"}, "tab", "into the box, where letters work: r p i 2 3 4", Waiting, false},
 	{NextMode, []string{"shift+tab"}, "shift+tab", "approval mode: ask, edits, all", Anywhere, true},
-	{Help, []string{"?"}, "?", "this help", Empty, true},
+	{Help, []string{"?"}, "?, /help", "this help", Empty, true},
+	{Compact, nil, "/compact [what to keep]", "let a summary stand for older work", Typed, true},
+	{Trim, nil, "/trim", "take older tool outputs out of the requests", Typed, true},
+	{Restore, nil, "/restore", "bring back all that was taken out", Typed, true},
+	{Keep, nil, "/keep NOTE", "put a note into every request", Typed, true},
+	{Unkeep, nil, "/drop NOTE", "drop a note that was kept", Typed, true},
+	{HandOver, nil, "/hand over TASK", "a new session with what this one carries over", Typed, true},
 	{Resume, nil, "", "go on with the stopped, failed or parked turn", Listed, true},
 	{Rename, nil, "", "rename this session", Listed, true},
 	{Fork, nil, "", "fork this session", Listed, true},

@@ -66,3 +66,49 @@ func TestTheReadmeHasThisTable(t *testing.T) {
 		t.Errorf("README.md lacks the table of keys, which is now:\n%s", Markdown())
 	}
 }
+
+func TestCommandsAreCalledByName(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		want Action
+		rest string
+	}{
+		{"/compact", Compact, ""},
+		{"/compact the names\nof the API ", Compact, "the names\nof the API"},
+		{"/Hand over port the tests", HandOver, "port the tests"},
+		{" /keep use tabs", Keep, "use tabs"},
+		{"/drop use tabs", Unkeep, "use tabs"},
+		{"/model", Capacity, ""},
+		{"/help", Help, ""},
+		{"/compactor", "", ""},
+		{"/hand", "", ""},
+		{"/", "", ""},
+		{"/usr/bin is broken", "", ""},
+		{"please /trim", "", ""},
+	} {
+		if a, rest, ok := Call(tt.line); a != tt.want || rest != tt.rest || ok != (tt.want != "") {
+			t.Errorf("Call(%q) = %q, %q, %v; want %q, %q", tt.line, a, rest, ok, tt.want, tt.rest)
+		}
+	}
+}
+
+func TestNoNameIsUsedTwice(t *testing.T) {
+	seen := map[string]Action{}
+	for _, b := range Table {
+		name := Name(b.Action)
+		if before, ok := seen[name]; ok && name != "" {
+			t.Errorf("/%s means %s and %s", name, before, b.Action)
+		}
+		seen[name] = b.Action
+	}
+}
+
+func FuzzCall(f *testing.F) {
+	f.Add("/compact x")
+	f.Add("/hand over\tİ")
+	f.Fuzz(func(t *testing.T, line string) {
+		if a, rest, ok := Call(line); ok && (a == "" || !strings.HasSuffix(strings.TrimSpace(line), rest)) {
+			t.Errorf("Call(%q) = %q, %q", line, a, rest)
+		}
+	})
+}

@@ -45,11 +45,12 @@ func (h *Help) View(th *theme.Theme, width, height int) []string {
 		if b.Show == "" {
 			continue
 		}
-		if b.Where != place && (b.Where == keys.Asked || b.Where == keys.Waiting) && columns == 1 {
+		if b.Where != place && heading(b.Where) != "" && columns == 1 {
 			cells = append(cells, "", th.Dim.Paint(heading(b.Where)))
 		}
 		place = b.Where
-		cells = append(cells, th.Key.Paint(theme.Fit(b.Show, 18))+" "+theme.Cut(b.Does, cell-20))
+		name := max(18, theme.Width(b.Show))
+		cells = append(cells, th.Key.Paint(theme.Fit(b.Show, name))+" "+theme.Cut(b.Does, cell-name-2))
 	}
 	per := (len(cells) + columns - 1) / columns
 	for i := range per {
@@ -75,8 +76,13 @@ func (h *Help) View(th *theme.Theme, width, height int) []string {
 }
 
 func heading(w keys.Where) string {
-	if w == keys.Asked {
+	switch w {
+	case keys.Asked:
 		return "when a call asks"
+	case keys.Waiting:
+		return "while waiting for a model"
+	case keys.Typed:
+		return "to type"
 	}
-	return "while waiting for a model"
+	return ""
 }

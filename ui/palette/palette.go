@@ -17,6 +17,7 @@ type Item struct {
 	ID    string
 	Text  string
 	Right string // the key that does the same
+	Also  string // the name by which it is found as well
 }
 
 // Pane is a list with a filter above it.
@@ -26,22 +27,44 @@ type Pane struct {
 	all   []Item
 	shown []Item
 	query string
+	lead  string // before the filter
+	rest  string // what stands behind the name of a command
+	calls bool   // the rows are commands, which may be called by name
 	at    int
 	top   int
 }
 
 // New makes a list.
 func New(th *theme.Theme, title string, items []Item) *Pane {
-	return &Pane{theme: th, Title: title, all: items, shown: items}
+	return &Pane{theme: th, Title: title, lead: "› ", all: items, shown: items}
 }
 
 // Commands makes the list of all commands.
 func Commands(th *theme.Theme) *Pane {
 	var items []Item
 	for _, b := range keys.Commands() {
-		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Show})
+		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Show, Also: keys.Name(b.Action)})
 	}
-	return New(th, "commands", items)
+	p := New(th, "commands", items)
+	p.calls = true
+	return p
+}
+
+// Typed makes the same list for who begins a command with a slash: those that
+// have a name come first.
+func Typed(th *theme.Theme) *Pane {
+	p := Commands(th)
+	slices.SortStableFunc(p.all, func(a, b Item) int {
+		named := func(it Item) int {
+			if it.Also == "" {
+				return 1
+			}
+			return 0
+		}
+		return named(a) - named(b)
+	})
+	p.lead = "/"
+	return p
 }
 
 // Prompts makes the list of earlier prompts, newest first.
@@ -64,6 +87,9 @@ func (p *Pane) Chosen() (Item, bool) {
 	}
 	return p.shown[p.at], true
 }
+
+// Rest is what was typed behind the name of the chosen command.
+func (p *Pane) Rest() string { return p.rest }
 
 // Key moves, filters or edits the filter. It reports whether enter chose.
 func (p *Pane) Key(name, text string) (chose bool) {
@@ -92,22 +118,34 @@ func (p *Pane) Key(name, text string) (chose bool) {
 }
 
 func (p *Pane) filter(q string) {
-	p.query, p.at, p.top = q, 0, 0
+	p.query, p.at, p.top, p.rest = q, 0, 0, ""
 	if strings.TrimSpace(q) == "" {
 		p.shown = p.all
 		return
 	}
 	texts := make([]string, len(p.all))
 	for i, it := range p.all {
-		texts[i] = it.Text
+		texts[i] = strings.TrimSpace(it.Text + " " + it.Also)
 	}
 	p.shown = nil
+	if a, rest, ok := keys.Call("/" + q); ok && p.calls && rest != "" {
+		p.rest = rest
+		for _, it := range p.all {
+			if it.ID == string(a) {
+				p.shown = []Item{it}
+			}
+		}
+		return
+	}
 	for _, m := range fuzzy.Find(q, texts) {
 		p.shown = append(p.shown, p.all[m.Index])
 	}
 	// Whole words are what people mean most often: they come first.
 	q = strings.ToLower(strings.TrimSpace(q))
 	rank := func(it Item) int {
+		if it.Also == q {
+			return -1
+		}
 		switch at := strings.Index(strings.ToLower(it.Text), q); {
 		case at == 0:
 			return 0
@@ -133,7 +171,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	if p.at >= p.top+room {
 		p.top = p.at - room + 1
 	}
-	rows := []string{th.Accent.Paint("› ") + theme.Cut(p.query, inner-3), ""}
+	rows := []string{th.Accent.Paint(p.lead) + theme.Cut(p.query, inner-3), ""}
 	for i := range room {
 		k := p.top + i
 		if k >= len(p.shown) {
@@ -152,5 +190,5 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		rows = append(rows, l)
 	}
 	box := th.Box(th.Strong.Paint(p.Title), rows, width, th.Faint)
-	return box, 4 + theme.Width(theme.Cut(p.query, inner-3)), 1
+	return box, 2 + theme.Width(p.lead) + theme.Width(theme.Cut(p.query, inner-3)), 1
 }

@@ -51,3 +51,27 @@ func TestHelpHasEveryKey(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
+	for _, tt := range []struct {
+		query string
+		want  keys.Action
+		rest  string
+	}{
+		{"compact", keys.Compact, ""}, {"compact the API", keys.Compact, "the API"}, {"hand over port the tests", keys.HandOver, "port the tests"},
+		{"keep use tabs", keys.Keep, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help", keys.Help, ""},
+	} {
+		p := Commands(colours)
+		write(p, tt.query)
+		if it, ok := p.Chosen(); !ok || it.ID != string(tt.want) || p.Rest() != tt.rest {
+			t.Errorf("%q chooses %q with %q, want %q with %q", tt.query, it.ID, p.Rest(), tt.want, tt.rest)
+		}
+	}
+	t.Run("earlier prompts are only found", func(t *testing.T) {
+		p := Prompts(colours, []string{"keep use tabs"})
+		write(p, "keep use tabs")
+		if it, ok := p.Chosen(); !ok || it.ID != "keep use tabs" || p.Rest() != "" {
+			t.Errorf("chosen = %v, %q", it, p.Rest())
+		}
+	})
+}

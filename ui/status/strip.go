@@ -105,6 +105,7 @@ type Bottom struct {
 	Since   time.Time
 	Quiet   time.Duration // nothing arrived for so long
 	Session *session.Session
+	Counted int64 // tokens of the next request by belay's own count; 0: unknown
 	Mode    session.Mode
 	Now     time.Time
 	Toast   string   // passing words, in the place of the hints
@@ -151,27 +152,45 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 		}
 		parts = append(parts, th.Warn.Paint(theme.Count(int64(len(s.Queue)))+word))
 	}
-	if s.Context > 0 {
-		ctx := th.Dim.Paint("ctx " + theme.Count(s.Context))
-		if s.Window > 0 {
-			share := float64(s.Context) / float64(s.Window)
-			ctx = th.Dim.Paint("ctx " + theme.Count(s.Context) + "/" + theme.Count(s.Window) + " ")
-			if width >= 80 {
-				full, rest := theme.Bar(share, 8)
-				st := th.Dim
-				if share > 0.8 {
-					st = th.Warn
-				}
-				ctx += st.Paint(full) + th.Faint.Paint(rest) + " "
-			}
-			ctx += th.Dim.Paint(theme.Count(int64(share*100+0.5)) + "%")
-		}
+	if ctx := b.context(th, width); ctx != "" {
 		parts = append(parts, ctx)
 	}
 	if s.Cost > 0 {
 		parts = append(parts, th.Dim.Paint(theme.Money(s.Cost)))
 	}
 	return parts
+}
+
+// context says how full the window is: as the provider counted it, by belay's
+// own count with ≈ until one has, and not at all after a change that none has
+// counted yet.
+func (b Bottom) context(th *theme.Theme, width int) string {
+	s := b.Session
+	size, sign := s.Context, ""
+	switch {
+	case size > 0:
+	case s.Usage.Input+s.Usage.Output > 0:
+		return th.Dim.Paint("ctx unknown")
+	case b.Counted > 0:
+		size, sign = b.Counted, "≈"
+	default:
+		return ""
+	}
+	words := "ctx " + sign + theme.Count(size)
+	if s.Window <= 0 {
+		return th.Dim.Paint(words)
+	}
+	share := float64(size) / float64(s.Window)
+	ctx := th.Dim.Paint(words + "/" + theme.Count(s.Window) + " ")
+	if width >= 80 {
+		full, rest := theme.Bar(share, 8)
+		st := th.Dim
+		if share > 0.8 {
+			st = th.Warn
+		}
+		ctx += st.Paint(full) + th.Faint.Paint(rest) + " "
+	}
+	return ctx + th.Dim.Paint(theme.Count(int64(share*100+0.5))+"%")
 }
 
 func modeWords(th *theme.Theme, m session.Mode) string {

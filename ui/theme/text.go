@@ -144,11 +144,12 @@ func Money(d float64) string {
 
 // Bar draws a share of 0..1 as width cells that need no colour.
 func Bar(share float64, width int) (full, rest string) {
+	width = max(width, 0)
 	n := int(share*float64(width) + 0.5)
-	n = max(0, min(n, width))
 	if share > 0 && n == 0 {
 		n = 1
 	}
+	n = max(0, min(n, width))
 	return strings.Repeat("▓", n), strings.Repeat("░", width-n)
 }
 

@@ -1,0 +1,329 @@
+// Package meter decides how the panel of the context looks: what the next
+// request is made of, what was left out of it, and what could be.
+package meter
+
+import (
+	"fmt"
+	"strings"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// View is what the panel shows.
+type View struct {
+	session.Weight
+	From         int64 // input tokens from which requests fail more often; 0: not to be seen
+	Above, Below float64
+}
+
+// Pane is the panel.
+type Pane struct {
+	view   View
+	s      session.Session
+	loaded bool
+}
+
+// Set shows a new state.
+func (p *Pane) Set(v View, s session.Session) { p.view, p.s, p.loaded = v, s, true }
+
+// Clear forgets the state: it belongs to another session.
+func (p *Pane) Clear() { p.loaded = false }
+
+// total is the size of the next request, and whether a provider counted it.
+func (p *Pane) total() (tokens int64, measured bool) {
+	if p.s.Context > 0 && !p.s.Live() {
+		return p.s.Context, true
+	}
+	return p.view.Counted, false
+}
+
+// parts are the parts, scaled to what the provider counted.
+func (p *Pane) parts() []session.Part {
+	total, measured := p.total()
+	if !measured || p.view.Counted == 0 {
+		return p.view.Parts
+	}
+	parts := make([]session.Part, len(p.view.Parts))
+	for i, x := range p.view.Parts {
+		parts[i] = session.Part{Origin: x.Origin, Tokens: int64(float64(x.Tokens) * float64(total) / float64(p.view.Counted))}
+	}
+	return parts
+}
+
+// View draws the panel, at most height lines of it.
+func (p *Pane) View(th *theme.Theme, width, height int) []string {
+	inner, room := width-4, height-2
+	title := th.Strong.Paint("context")
+	if !p.loaded {
+		box := th.Box(title, []string{th.Dim.Paint("weighing …")}, width, th.Faint)
+		return box[:min(len(box), max(height, 0))]
+	}
+	if m := theme.Line(p.view.Target.Model); m != "" {
+		title += th.Dim.Paint(" · the next request to " + m)
+	}
+	keys := p.keys(th, inner)
+	lines, left, more := p.head(th, inner), p.left(th, inner), p.more(th, inner)
+	spare := room - len(lines) - len(left) - 1 // for the keys
+	rest := 3                                  // blank lines
+	for _, block := range more {
+		rest += len(block)
+	}
+	parts := p.table(th, inner, 1)
+	if two := p.table(th, inner, 2); len(parts)+rest > spare && inner >= twoColumns {
+		parts = two
+	}
+	if len(parts)+rest > spare {
+		parts = p.listed(th, inner)
+	} else {
+		lines, spare = append(lines, ""), spare-1
+	}
+	lines, spare = append(lines, parts...), spare-len(parts)
+	if spare > len(more)+1 {
+		lines, spare = append(lines, ""), spare-1
+	}
+	lines = append(lines, left...)
+	for _, block := range more {
+		if len(block) <= spare {
+			lines, spare = append(lines, block...), spare-len(block)
+		}
+	}
+	if spare > 0 {
+		lines = append(lines, "")
+	}
+	lines = lines[:max(min(len(lines), room-1), 0)]
+	box := th.Box(title, append(lines, keys), width, th.Faint)
+	return box[:min(len(box), max(height, 0))]
+}
+
+// head is the size of it all, with a bar on which the trigger is marked.
+func (p *Pane) head(th *theme.Theme, width int) []string {
+	total, measured := p.total()
+	sign := ""
+	if !measured {
+		sign = "≈ "
+	}
+	left := th.Strong.Paint(sign+thousands(total)) + th.Dim.Paint(" of "+thousands(p.view.Budget)+" tokens")
+	share := 0.0
+	if p.view.Budget > 0 {
+		share = float64(total) / float64(p.view.Budget)
+	}
+	st := th.Accent
+	switch {
+	case share >= 1:
+		st = th.Bad
+	case p.view.Trigger > 0 && total > p.view.Trigger:
+		st = th.Warn
+	}
+	right := fmt.Sprintf(" %3.0f%%", share*100)
+	size := min(width-theme.Width(left)-theme.Width(right)-3, 48)
+	if size < 8 {
+		return []string{theme.Sides(left, right, width)}
+	}
+	full, rest := theme.Bar(share, size)
+	bar := st.Paint(full) + th.Faint.Paint(rest)
+	if at := p.mark(size); at >= len([]rune(full)) && at < size {
+		r := []rune(rest)
+		i := at - len([]rune(full))
+		bar = st.Paint(full) + th.Faint.Paint(string(r[:i])) + th.Warn.Paint("┊") + th.Faint.Paint(string(r[i+1:]))
+	}
+	return []string{theme.Sides(left, bar+right, width)}
+}
+
+// mark is the cell of a bar at which the conversation is lightened; -1: never.
+func (p *Pane) mark(size int) int {
+	if p.view.Trigger <= 0 || p.view.Budget <= 0 {
+		return -1
+	}
+	return int(float64(p.view.Trigger) / float64(p.view.Budget) * float64(size))
+}
+
+// twoColumns is from how many cells on two columns are readable.
+const twoColumns = 70
+
+// table gives each origin a row, in one column or two.
+func (p *Pane) table(th *theme.Theme, width, columns int) []string {
+	width = (width - 4*(columns-1)) / columns
+	parts := p.parts()
+	total, _ := p.total()
+	most := int64(1)
+	for _, x := range parts {
+		most = max(most, x.Tokens)
+	}
+	size := min(max(width-29, 0), 40)
+	lines := make([]string, 0, len(parts))
+	for _, x := range parts {
+		n := thousands(x.Tokens)
+		share := fmt.Sprintf("%3.0f%%", 100*float64(x.Tokens)/float64(max(total, 1)))
+		full, _ := theme.Bar(float64(x.Tokens)/float64(most), size)
+		lines = append(lines, th.Dim.Paint(theme.Fit(string(x.Origin), 14))+strings.Repeat(" ", max(8-len(n), 0))+n+th.Dim.Paint(" "+share+"  ")+paint(th, x.Origin).Paint(full))
+	}
+	if columns == 1 {
+		return lines
+	}
+	half := (len(lines) + 1) / 2
+	for i := range half {
+		lines[i] = theme.Fit(lines[i], width)
+		if i+half < len(lines) {
+			lines[i] += "    " + lines[i+half]
+		}
+	}
+	return lines[:half]
+}
+
+// paint tells what belay adds, what people say and what machines say apart.
+func paint(th *theme.Theme, o session.Origin) theme.Style {
+	switch o {
+	case session.OfOutput, session.OfCalls:
+		return th.Warn
+	case session.OfUser, session.OfKept:
+		return th.Accent
+	case session.OfModel, session.OfReasoning, session.OfSummary:
+		return th.Good
+	}
+	return th.Dim
+}
+
+// listed is the table as words, where there is no room for it.
+func (p *Pane) listed(th *theme.Theme, width int) []string {
+	var words []string
+	for _, x := range p.parts() {
+		words = append(words, strings.ReplaceAll(string(x.Origin), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
+	}
+	return wrapped(th.Dim, words, width)
+}
+
+// glued keeps words on one line if they fit on one.
+func glued(s string, width int) string {
+	if theme.Width(s) > width {
+		return s
+	}
+	return strings.ReplaceAll(s, " ", "\u00a0")
+}
+
+// wrapped joins words with dots, over as few lines as it takes.
+func wrapped(st theme.Style, words []string, width int) []string {
+	var lines []string
+	line := ""
+	for _, w := range strings.Split(strings.Join(words, "\u00a0· "), " ") {
+		if line != "" && theme.Width(line)+1+theme.Width(w) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+w, " ")
+	}
+	lines = append(lines, line)
+	for i := range lines {
+		lines[i] = st.Paint(strings.ReplaceAll(theme.Cut(lines[i], width), "\u00a0", " "))
+	}
+	return lines
+}
+
+// label is how wide the names of the sections are.
+const label = 10
+
+// section gives words a name on their left.
+func section(th *theme.Theme, st theme.Style, name string, words []string, width int) []string {
+	lines := wrapped(st, words, width-label)
+	for i := range lines {
+		if i > 0 {
+			name = ""
+		}
+		lines[i] = th.Dim.Paint(theme.Fit(name, label)) + lines[i]
+	}
+	return lines
+}
+
+// left is what stays out of the requests, and what each took.
+func (p *Pane) left(th *theme.Theme, width int) []string {
+	var words []string
+	for _, l := range p.s.Left {
+		words = append(words, glued(p.leftWords(l), width-label-2))
+	}
+	if n := p.view.LeftOut; n > 0 {
+		words = append(words, glued(theme.Plural(n, "older item")+" without room", width-label-2))
+	}
+	if len(words) == 0 {
+		return section(th, th.Dim, "left out", []string{"nothing"}, width)
+	}
+	return section(th, theme.Style{}, "left out", words, width)
+}
+
+func (p *Pane) leftWords(l session.Left) string {
+	what := theme.Line(l.What)
+	switch {
+	case l.What == session.LeftSummary && p.view.Through > 1:
+		what = fmt.Sprintf("turns 1–%d, now a summary", p.view.Through)
+	case l.What == session.LeftSummary && p.view.Through == 1:
+		what = "turn 1, now a summary"
+	case l.What == session.LeftSummary:
+		what = "older work, now a summary"
+	case l.Calls > 0:
+		what = fmt.Sprintf("%d %s", l.Calls, what)
+	}
+	return what + " −" + theme.Count(max(l.Freed, 0))
+}
+
+// more is what is shown as far as there is room, the useful first.
+func (p *Pane) more(th *theme.Theme, width int) [][]string {
+	w := p.view.Weight
+	total, measured := p.total()
+	in := theme.Count(total) + " in"
+	if !measured {
+		in = "≈" + in
+	}
+	request := []string{in}
+	if w.Output > 0 {
+		request = append(request, "up to "+theme.Count(w.Output)+" out")
+	}
+	effort := "effort as the provider has it"
+	if w.Effort != "" {
+		effort = "effort " + theme.Line(w.Effort)
+	}
+	request = append(request, effort, theme.Plural(w.Steps, "tool step")+" in this turn")
+	var blocks [][]string
+	add := func(name string, words ...string) {
+		for i := range words {
+			words[i] = glued(words[i], width-label-2)
+		}
+		blocks = append(blocks, section(th, th.Dim, name, words, width))
+	}
+	add("request", request...)
+	if p.view.From > 0 {
+		add("record", fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)", theme.Count(p.view.From), p.view.Above*100, p.view.Below*100))
+	}
+	if w.Trigger > 0 {
+		add("┊ "+theme.Count(w.Trigger), "from here on belay lightens it by itself")
+	}
+	for i, k := range p.s.Kept {
+		name := ""
+		if i == 0 {
+			name = "kept"
+		}
+		add(name, theme.Cut(theme.Line(k), width-label))
+	}
+	return blocks
+}
+
+// keys names the keys, the dispensable ones only where they fit.
+func (p *Pane) keys(th *theme.Theme, width int) string {
+	for _, pairs := range [][]string{
+		{"enter", "compact now", "t", "trim", "r", "restore all", "k", "keep a note", "h", "hand over", "esc", "close"},
+		{"enter", "compact", "t", "trim", "r", "restore", "k", "keep", "h", "hand over", "esc", "close"},
+		{"enter", "compact", "t", "trim", "r", "restore", "k", "keep", "h", "hand on"},
+	} {
+		if s := th.Keys(pairs...); theme.Width(s) <= width {
+			return s
+		}
+	}
+	return th.Keys("enter", "compact", "t", "trim", "r", "restore", "esc", "close")
+}
+
+// thousands writes a number with commas.
+func thousands(n int64) string {
+	s := fmt.Sprint(max(n, 0))
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

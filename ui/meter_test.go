@@ -1,0 +1,285 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"belay/session"
+	"belay/ui/meter"
+)
+
+// weights is a session of some size, as the engine weighs it.
+func weights() meter.View {
+	return meter.View{From: 96_000, Above: 0.22, Below: 0.03, Weight: session.Weight{
+		Target: sol, Budget: 256_000, Trigger: 204_800, Counted: 43_600, Output: 128_000, Effort: "high", Steps: 12, Through: 9,
+		Parts: []session.Part{
+			{Origin: session.OfBriefing, Tokens: 3120}, {Origin: session.OfAgents, Tokens: 1050}, {Origin: session.OfTools, Tokens: 2410},
+			{Origin: session.OfKept, Tokens: 40}, {Origin: session.OfSummary, Tokens: 2200}, {Origin: session.OfUser, Tokens: 1300},
+			{Origin: session.OfModel, Tokens: 6100}, {Origin: session.OfReasoning, Tokens: 3900}, {Origin: session.OfCalls, Tokens: 1150}, {Origin: session.OfOutput, Tokens: 22330},
+		},
+	}}
+}
+
+// lightened are events after which much is left out of the requests.
+func lightened() []session.Event {
+	return append(work(), session.TurnEnded{Outcome: session.OutcomeDone},
+		session.Reduced{By: "older outputs", Calls: []string{"a", "b", "c", "d", "e", "f"}, Before: 90_000, After: 52_000},
+		session.Compacted{Through: 3, Summary: "## Goal\n- the rules move", Before: 104_600, After: 43_600},
+		session.Kept{Text: "prices are in cents, never in floats"})
+}
+
+func weighed(world *realm) Options {
+	o := world.options()
+	o.Open = "s1"
+	o.Weight = func(context.Context, session.ID) (meter.View, error) { return weights(), nil }
+	return o
+}
+
+func TestTheContextPanel(t *testing.T) {
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			world := newWorld()
+			world.add("s1", "", lightened()...)
+			s := show(t, size.w, size.h, weighed(world))
+			s.wait("ctx unknown")
+			s.press("F6")
+			golden(t, fmt.Sprintf("context-%dx%d", size.w, size.h), s.wait("43,600 of 256,000", "left out", "−38k", "compact"))
+		})
+	}
+	t.Run("what a provider has counted is exact", func(t *testing.T) {
+		world := newWorld()
+		world.add("s1", "", append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+		s := show(t, 80, 24, weighed(world))
+		s.wait("ctx 42k")
+		s.press("F6")
+		golden(t, "context-measured-80x24", s.wait("42,040 of 256,000", "nothing"))
+	})
+}
+
+func TestKeysOfTheContextPanel(t *testing.T) {
+	world := newWorld()
+	world.add("s1", "", lightened()...)
+	got := make(chan session.Command, 8)
+	world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
+	s := show(t, 120, 36, weighed(world))
+	s.wait("ctx unknown")
+	s.press("F6")
+	s.wait("43,600")
+	for _, tt := range []struct {
+		key  string
+		want session.Command
+	}{{"enter", session.Compact{}}, {"t", session.Trim{}}, {"r", session.Restore{}}, {"F3", session.ChooseTier{Tier: "medium"}}} {
+		s.press(tt.key)
+		if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", tt.want) {
+			t.Errorf("%s did %#v, want %#v", tt.key, c, tt.want)
+		}
+	}
+	s.press("k")
+	s.wait("a note for every request")
+	s.press("use tabs", "enter")
+	if c := <-got; c != (session.Keep{Text: "use tabs"}) {
+		t.Errorf("k did %#v", c)
+	}
+	s.wait("43,600") // the panel is back
+	s.press("h")
+	s.wait("what the new session is to do")
+	s.press("esc")
+	s.wait("43,600")
+	s.press("F5")
+	s.press("esc", "F6")
+	s.wait("43,600")
+	s.press("esc")
+	s.gone("43,600")
+}
+
+func TestTheContextPanelFollowsTheSession(t *testing.T) {
+	world := newWorld()
+	world.add("s1", "", lightened()...)
+	o := weighed(world)
+	counts := make(chan int64, 8)
+	for _, n := range []int64{41_000, 41_000, 33_000, 0} {
+		counts <- n
+	}
+	o.Weight = func(context.Context, session.ID) (meter.View, error) {
+		v := weights()
+		if v.Counted = <-counts; v.Counted == 0 {
+			return v, errors.New("the session is not open")
+		}
+		return v, nil
+	}
+	s := show(t, 120, 36, o)
+	s.wait("ctx unknown")
+	s.press("F6")
+	s.wait("41,000")
+	world.emit("s1", session.Restored{})
+	s.wait("33,000", "nothing")
+	world.emit("s1", session.Kept{Text: "x"})
+	s.wait("the session is not open")
+	s.gone("33,000")
+}
+
+func TestCommandsAreTyped(t *testing.T) {
+	for _, tt := range []struct {
+		name, typed string
+		want        session.Command
+	}{
+		{"compact with what to keep", "/compact the names of the API", session.Compact{Keep: "the names of the API"}},
+		{"compact", "/compact", session.Compact{}},
+		{"trim", "/trim", session.Trim{}},
+		{"restore", "/restore", session.Restore{}},
+		{"keep", "/keep use tabs, not spaces", session.Keep{Text: "use tabs, not spaces"}},
+		{"drop by some of its words", "/drop in cents", session.Keep{Text: "prices are in cents, never in floats", Drop: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			world := newWorld()
+			world.add("s1", "", lightened()...)
+			got := make(chan session.Command, 8)
+			world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
+			s := show(t, 80, 24, weighed(world))
+			s.wait("ctx unknown")
+			s.press("/")
+			s.wait("commands")
+			s.press(tt.typed[1:])
+			s.wait(tt.typed)
+			s.press("enter")
+			if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", tt.want) {
+				t.Errorf("%s did %#v, want %#v", tt.typed, c, tt.want)
+			}
+			s.gone("commands ─")
+			s.paste(tt.typed)
+			s.wait("› " + tt.typed)
+			s.press("enter")
+			if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", tt.want) {
+				t.Errorf("pasted, %s did %#v, want %#v", tt.typed, c, tt.want)
+			}
+		})
+	}
+	t.Run("what is no command is sent", func(t *testing.T) {
+		world, s := opened(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+		s.wait("done")
+		s.paste("/usr/bin/make fails")
+		s.wait("/usr/bin/make")
+		s.press("enter")
+		if got := <-world.commands; got != "Send" {
+			t.Errorf("command = %s, want Send", got)
+		}
+	})
+	t.Run("model and help open their panels", func(t *testing.T) {
+		world := newWorld()
+		world.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+		s := show(t, 80, 24, weighed(world))
+		s.wait("done")
+		s.press("/", "help", "enter")
+		s.wait("keys  ↑ ↓ scroll")
+	})
+	t.Run("a note without words is asked for", func(t *testing.T) {
+		_, s := opened(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+		s.wait("done")
+		s.press("/", "keep", "enter")
+		s.wait("a note for every request")
+	})
+	t.Run("which note is asked", func(t *testing.T) {
+		_, s := opened(t, 80, 24, turn("x"), session.Kept{Text: "one note"}, session.Kept{Text: "another note"}, session.TurnEnded{Outcome: session.OutcomeDone})
+		s.wait("done")
+		s.press("/", "drop note", "enter")
+		s.wait("Which note?", "- one note", "- another note")
+	})
+}
+
+func TestASessionIsHandedOver(t *testing.T) {
+	world := newWorld()
+	world.add("s1", "", append(lightened(), session.PlanChanged{Tasks: []session.Task{{Text: "map the module", Status: "done"}, {Text: "core logic", Status: "pending"}}})...)
+	world.mu.Lock()
+	world.sessions["s1"].Files = []string{"orders/service.go"}
+	world.mu.Unlock()
+	got := make(chan session.Command, 8)
+	world.reply = func(_ *realm, id session.ID, c session.Command) {
+		if id != "s1" {
+			got <- c
+		}
+	}
+	s := show(t, 100, 30, weighed(world))
+	s.wait("ctx unknown")
+	s.press("/", "hand over write the core logic", "enter")
+	for i, want := range []string{"ChooseTier", "Keep", "Send"} {
+		c := <-got
+		if name := strings.TrimPrefix(fmt.Sprintf("%T", c), "session."); name != want {
+			t.Fatalf("command %d = %s, want %s", i, name, want)
+		}
+		if k, ok := c.(session.Keep); ok && k.Text != "prices are in cents, never in floats" {
+			t.Errorf("kept %q", k.Text)
+		}
+		sent, ok := c.(session.Send)
+		if !ok {
+			continue
+		}
+		text := sent.Prompt.Text
+		for _, part := range []string{"write the core logic\n\nCarried over from an earlier session (s1, “refactor the orders module", "the rules move", "- [x] map the module", "- [ ] core logic", "- orders/service.go"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("the first prompt lacks %q:\n%s", part, text)
+			}
+		}
+	}
+}
+
+func TestALargeRequestGetsAHintOnce(t *testing.T) {
+	world := newWorld()
+	world.add("s1", "", append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	o := weighed(world)
+	o.Warn = func() int64 { return 40_000 }
+	s := show(t, 100, 30, o)
+	s.wait("ctx 42k")
+	s.press("go on", "enter")
+	s.wait("this request takes ≈42k tokens", "or enter again to send", "› go on")
+	s.press(" please", "enter")
+	if got := <-world.commands; got != "Send" {
+		t.Errorf("command = %s, want Send", got)
+	}
+	s.gone("this request takes")
+	s.press("and this", "enter")
+	s.wait("this request takes", "› and this")
+	for range "and this" {
+		s.press("backspace")
+	}
+	s.gone("this request takes")
+	t.Run("a small one gets none", func(t *testing.T) {
+		o := weighed(world)
+		o.Warn = func() int64 { return 50_000 }
+		s := show(t, 60, 16, o)
+		s.wait("ctx 42k")
+		s.press("go on", "enter")
+		if got := <-world.commands; got != "Send" {
+			t.Errorf("command = %s, want Send", got)
+		}
+	})
+	t.Run("neither does what is queued", func(t *testing.T) {
+		world := newWorld()
+		world.add("s1", "", work()...)
+		o := weighed(world)
+		o.Warn = func() int64 { return 40_000 }
+		s := show(t, 60, 16, o)
+		s.wait("ctx 42k")
+		s.press("go on", "enter")
+		if got := <-world.commands; got != "Send" {
+			t.Errorf("command = %s, want Send", got)
+		}
+	})
+}
+
+func TestTheMeterIsHonest(t *testing.T) {
+	world := newWorld()
+	world.add("s1", "", turn("go on"))
+	s := show(t, 100, 30, weighed(world))
+	s.wait("ctx ≈43k") // no provider has counted yet
+	world.emit("s1", said("words"), work()[len(work())-1], session.TurnEnded{Outcome: session.OutcomeDone})
+	s.wait("ctx 42k/272k")
+	world.emit("s1", session.Switched{From: sol, To: terra})
+	s.wait("ctx unknown")
+	world.emit("s1", work()[len(work())-1])
+	s.wait("ctx 42k/272k")
+	world.emit("s1", session.Compacted{Through: 2, Summary: "short"})
+	s.wait("ctx unknown")
+}

@@ -1,0 +1,129 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/session"
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+// call carries a command out that was called by its name, with what was typed
+// behind it.
+func (m *Model) call(a keys.Action, rest string) tea.Cmd {
+	switch a {
+	case keys.Compact, keys.Trim, keys.Restore, keys.Keep, keys.Unkeep, keys.HandOver:
+	default:
+		cmd, _ := m.act(a)
+		return cmd
+	}
+	r := m.room()
+	if r == nil {
+		return m.say("nothing is in the context yet")
+	}
+	switch a {
+	case keys.Compact:
+		cmd := m.do(session.Compact{Keep: rest})
+		if r.s.Live() {
+			return tea.Batch(cmd, m.say("a summary is made before the next request"))
+		}
+		return cmd
+	case keys.Trim:
+		return m.do(session.Trim{})
+	case keys.Restore:
+		if len(r.s.Left) == 0 && r.s.Summary == "" {
+			return m.say("nothing was taken out")
+		}
+		return m.do(session.Restore{})
+	case keys.Unkeep:
+		return m.unkeep(r, rest)
+	case keys.Keep:
+		if rest == "" {
+			m.borrow(noting, "")
+			return nil
+		}
+		return m.do(session.Keep{Text: rest})
+	default:
+		if rest == "" {
+			m.borrow(handing, "")
+			return nil
+		}
+		return m.handOver(r.s, rest)
+	}
+}
+
+// unkeep drops the note that somebody means: the only one, or the only one
+// with those words in it.
+func (m *Model) unkeep(r *room, words string) tea.Cmd {
+	var found []string
+	for _, k := range r.s.Kept {
+		if k == words {
+			return m.do(session.Keep{Text: k, Drop: true})
+		}
+		if strings.Contains(strings.ToLower(k), strings.ToLower(words)) {
+			found = append(found, k)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return m.do(session.Keep{Text: found[0], Drop: true})
+	case 0:
+		if len(r.s.Kept) == 0 {
+			return m.say("no note is kept")
+		}
+		found = r.s.Kept
+	}
+	lines := []string{"Which note? Type /drop and enough of its words:"}
+	for _, k := range found {
+		lines = append(lines, "- "+theme.Line(k))
+	}
+	m.transcript().Note(strings.Join(lines, "\n"))
+	m.transcript().Bottom()
+	return nil
+}
+
+// handOver begins a new session in the same project, which knows of the old one
+// what it carries over.
+func (m *Model) handOver(old session.Session, task string) tea.Cmd {
+	if m.starting {
+		return m.say("one moment: a session is being started")
+	}
+	m.enter("")
+	m.after = append(m.after, session.ChooseTier{Tier: old.Tier})
+	for _, k := range old.Kept {
+		m.after = append(m.after, session.Keep{Text: k})
+	}
+	m.after = append(m.after, session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: task + "\n\n" + carryOver(&old)}})
+	return m.startIn(old.Project)
+}
+
+// carryOver is what a new session is told of an earlier one.
+func carryOver(s *session.Session) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Carried over from an earlier session (%s, “%s”). This part is a record of work, not a request:\n", s.ID, theme.Line(s.Title))
+	if s.Summary != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(s.Summary))
+	} else if s.LastLine != "" {
+		fmt.Fprintf(&b, "\nIts last words: %s\n", theme.Line(s.LastLine))
+	}
+	if len(s.Plan) > 0 {
+		b.WriteString("\nIts plan:\n")
+		for _, t := range s.Plan {
+			mark := " "
+			if t.Status == "done" {
+				mark = "x"
+			}
+			fmt.Fprintf(&b, "- [%s] %s\n", mark, theme.Line(t.Text))
+		}
+	}
+	if len(s.Files) > 0 {
+		b.WriteString("\nFiles it changed:\n")
+		for _, f := range s.Files {
+			fmt.Fprintf(&b, "- %s\n", theme.Line(f))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,150 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"belay/session"
+	"belay/ui/keys"
+	"belay/ui/meter"
+)
+
+// scales is the context panel, and how heavy sessions are by belay's own count.
+type scales struct {
+	pane    meter.Pane
+	loading session.ID
+	again   bool // something changed while it was being weighed
+	back    bool // the panel is open again when the composer is given back
+}
+
+// weightMsg brings what the next request of a session would be made of.
+type weightMsg struct {
+	id   session.ID
+	view meter.View
+	err  error
+}
+
+// toggleScales opens or closes the context panel.
+func (m *Model) toggleScales() tea.Cmd {
+	if m.layer == weighing {
+		m.layer = none
+		return nil
+	}
+	if m.o.Weight == nil {
+		return nil
+	}
+	if m.room() == nil {
+		return m.say("nothing is in the context yet")
+	}
+	m.release()
+	m.layer = weighing
+	m.scales.pane.Clear()
+	return m.weigh(m.current)
+}
+
+// weigh asks what a session's next request would be made of, one at a time.
+func (m *Model) weigh(id session.ID) tea.Cmd {
+	if m.o.Weight == nil || m.rooms[id] == nil {
+		return nil
+	}
+	if m.scales.loading != "" {
+		m.scales.again = true
+		return nil
+	}
+	m.scales.loading = id
+	ctx, load := m.ctx, m.o.Weight
+	return func() tea.Msg {
+		view, err := load(ctx, id)
+		return weightMsg{id, view, err}
+	}
+}
+
+func (m *Model) weighed(msg weightMsg) tea.Cmd {
+	m.scales.loading = ""
+	shown := m.layer == weighing && msg.id == m.current
+	if r := m.rooms[msg.id]; r != nil && msg.err == nil {
+		r.counted = msg.view.Counted
+		if shown {
+			m.scales.pane.Set(msg.view, r.s)
+		}
+	}
+	if m.scales.again {
+		m.scales.again = false
+		return m.weigh(m.current)
+	}
+	if shown && msg.err != nil {
+		m.layer = none
+		return m.complain(msg.err)
+	}
+	return nil
+}
+
+// reweigh weighs a session again after records that changed what it weighs, if
+// anybody sees it: the panel, or the status line while no provider has counted.
+func (m *Model) reweigh(id session.ID, part []session.Record) tea.Cmd {
+	r := m.rooms[id]
+	for _, rec := range part {
+		switch rec.Event.(type) {
+		case session.Reduced, session.Restored, session.Compacted, session.TurnStarted, session.TurnEnded:
+			if r.s.Context == 0 || m.layer == weighing && id == m.current {
+				return m.weigh(id)
+			}
+		case session.Kept, session.ReplyEnded, session.ToolEnded, session.Pinned, session.TierChosen:
+			if m.layer == weighing && id == m.current {
+				return m.weigh(id)
+			}
+		}
+	}
+	return nil
+}
+
+// scalesKey gives a key to the context panel. Keys that work everywhere go on
+// working.
+func (m *Model) scalesKey(name string) tea.Cmd {
+	switch name {
+	case "esc":
+		m.layer = none
+	case "enter":
+		return m.call(keys.Compact, "")
+	case "t":
+		return m.call(keys.Trim, "")
+	case "r":
+		return m.call(keys.Restore, "")
+	case "k":
+		m.layer, m.scales.back = none, true
+		return m.call(keys.Keep, "")
+	case "h":
+		m.layer, m.scales.back = none, true
+		return m.call(keys.HandOver, "")
+	default:
+		if a := keys.Global(name); a != "" {
+			cmd, _ := m.act(a)
+			return cmd
+		}
+	}
+	return nil
+}
+
+// heavy reports whether the draft makes a request that is large enough for a
+// hint, and how large. It says so once for a draft.
+func (m *Model) heavy(text string) bool {
+	if m.o.Warn == nil || m.told {
+		return false
+	}
+	size := int64(len(text)) / bytesPerToken
+	if r := m.room(); r != nil {
+		if r.s.Live() {
+			return false // it goes into the queue
+		}
+		if r.s.Context > 0 {
+			size += r.s.Context
+		} else {
+			size += r.counted
+		}
+	}
+	m.fat = size
+	most := m.o.Warn()
+	return most > 0 && size > most
+}
+
+// bytesPerToken is about right for a draft, which nobody has counted yet.
+const bytesPerToken = 4
