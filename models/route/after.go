@@ -141,7 +141,7 @@ func (op *operation) elsewhere(ctx context.Context, f *models.Fault, m move, del
 	if !op.desperate(f, delay) {
 		list = slices.DeleteFunc(list, func(c candidate) bool { return op.r.o.Local(c.Target) })
 	}
-	c, _, ok := op.pick(ctx, list, op.need.Rung)
+	c, _, ok := op.pick(ctx, list, false)
 	if !ok {
 		delete(op.skip, op.target)
 	}

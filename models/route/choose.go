@@ -90,10 +90,9 @@ func refused(c models.Condition) bool {
 	return c.State == models.Out && c.Fault != nil && !moves[c.Fault.Kind].passes
 }
 
-// stated reports whether a target rests by the server's own word, which also a
-// try of the ladder keeps to.
+// stated reports whether a target rests by the server's own word.
 func stated(c models.Condition) bool {
-	return c.State == models.Out && c.Fault != nil && c.Fault.Kind == models.KindUsage || c.State == models.Resting && c.Fault != nil && c.Fault.Delayed && c.Fault.RetryAfter > 0
+	return c.State == models.Resting && c.Fault != nil && c.Fault.Delayed && c.Fault.RetryAfter > 0
 }
 
 // tierOf is the tier that a target stands in; the lever's, if it is in several.
@@ -163,11 +162,9 @@ func (op *operation) pick(ctx context.Context, list []candidate, insist bool) (c
 		if spent[c.Provider] || !op.fits(c.Target) && c.Target != op.need.Lever.lentTo().target {
 			continue
 		}
-		cond := op.r.o.Allowance.Condition(c.Target)
-		if ok := false; !op.need.Rung || !stated(cond) {
-			if cond, ok = op.r.o.Board.Allow(ctx, c.Target, insist); ok {
-				return c, cond, true
-			}
+		cond, ok := op.r.o.Board.Allow(ctx, c.Target, insist)
+		if ok {
+			return c, cond, true
 		}
 		if refused(cond) {
 			continue
@@ -230,7 +227,7 @@ func (op *operation) start(ctx context.Context) error {
 		if op.need.Rung {
 			op.rungs = len(list)
 		}
-		insist := op.insist || op.need.Rung
+		insist := op.insist
 		if due, ok := op.need.Lever.due(op.r.o.Now()); ok && !insist && slices.Contains(list, due.candidate) {
 			op.target, op.tier = due.Target, due.tier
 			return op.wait(ctx, due.fault, due.until.Sub(op.r.o.Now()), true)
@@ -286,7 +283,7 @@ func (op *operation) brief(list []candidate) (candidate, models.Condition, bool)
 		c = list[0]
 	}
 	cond := op.r.o.Allowance.Condition(c.Target)
-	if !slices.Contains(list, c) || cond.State != models.Resting || !stated(cond) {
+	if !slices.Contains(list, c) || !stated(cond) {
 		return c, cond, false
 	}
 	most := op.r.o.MaxWait - op.waited
@@ -349,7 +346,7 @@ func (op *operation) admit(ctx context.Context) error {
 			kind = cond.Fault.Kind
 		}
 		op.skip[op.target] = true
-		if c, _, ok := op.pick(ctx, op.below(kind), op.need.Rung); ok {
+		if c, _, ok := op.pick(ctx, op.below(kind), false); ok {
 			return op.switchTo(ctx, c, cond.Fault)
 		}
 		delete(op.skip, op.target)

@@ -86,7 +86,7 @@ type Need struct {
 	Operation string         // one id for all attempts
 	Purpose   models.Purpose // whose it is, for the record
 	Network   time.Duration  // how long to wait out a lost connection; 0: as long as it takes
-	Rung      bool           // a parked request tries again by itself: every admissible target once, without waits
+	Rung      bool           // a parked request tries again by itself: every target that is not resting once, the preferred one first
 	Insist    bool           // a person wants it now: the first attempt may also go to a target that rests
 	// Kept reports whether the attempt that just failed has left something that
 	// its caller keeps: what follows is a new request then. Nil: nothing is kept.
