@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"belay/config"
 	"belay/models"
 	"belay/session"
 	"belay/ui/theme"
@@ -103,7 +103,7 @@ Without a command it opens the full screen.`,
   belay -r                   pick a session
   belay run "fix the test"   without a screen
   belay --rehearsal          everything, with a scripted model and no account`,
-		Args:          cobra.MaximumNArgs(1),
+		Args:          cobra.ArbitraryArgs,
 		Version:       d.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -112,9 +112,9 @@ Without a command it opens the full screen.`,
 			// write a space.
 			switch {
 			case len(args) == 0:
-			case resume == pick:
+			case len(args) == 1 && resume == pick:
 				resume = args[0]
-			case g.rehearsal == BuiltIn:
+			case len(args) == 1 && g.rehearsal == BuiltIn:
 				g.rehearsal = args[0]
 			default:
 				return unknown(cmd, args[0])
@@ -124,22 +124,23 @@ Without a command it opens the full screen.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetVersionTemplate("belay {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{err: err, help: cmd.CommandPath() + " --help"}
-	})
+	root.SetFlagErrorFunc(wrongFlag)
+	root.SetUsageFunc(usage)
+	root.SetHelpCommand(helpCommand())
 	p := root.PersistentFlags()
-	p.StringVarP(&g.dir, "dir", "C", "", "work in this folder instead of the current one")
-	p.StringVar(&g.debugHTTP, "debug-http", "", "append every exchange with a model to this file, without keys")
+	p.BoolP("help", "h", false, "this text")
+	root.Flags().BoolP("version", "v", false, "print the version")
+	p.StringVarP(&g.dir, "dir", "C", "", "work in this `FOLDER` instead of the current one")
+	p.StringVar(&g.debugHTTP, "debug-http", "", "append every exchange with a model to this `FILE`, without keys")
 	root.Flags().BoolVarP(&last, "continue", "c", false, "go on with the last session of this folder")
-	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an id, pick one")
+	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an `ID`, pick one")
 	root.Flags().Lookup("resume").NoOptDefVal = pick
-	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model, your own script or the built-in one")
+	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model: your own `SCRIPT`, or the built-in one")
 	root.Flags().Lookup("rehearsal").NoOptDefVal = BuiltIn
 	d.modelFlags(root, &g)
 	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.models(&g), d.doctor(&g), d.stats(&g), d.config(&g), d.demo(&g), d.rehearse(), d.reaper())
-	for _, c := range append(root.Commands(), root) {
-		checkArgs(c)
-	}
+	completion(root)
+	checkArgs(root)
 	return root
 }
 
@@ -149,18 +150,9 @@ const BuiltIn = "built-in"
 // pick is the value of -r without an id.
 const pick = "pick"
 
-// unknown says that a word is no command, and which ones are near.
-func unknown(cmd *cobra.Command, word string) error {
-	err := fmt.Errorf("there is no command %q", word)
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(near, " or "))
-	}
-	return &usageError{err: err, help: "belay --help"}
-}
-
 func (d Deps) modelFlags(c *cobra.Command, g *global) {
-	c.Flags().StringVar(&g.tier, "tier", "", "heavy, medium or light")
-	c.Flags().StringVar(&g.approve, "approve", "", "what runs without asking: ask (reading), edits (and file changes), all")
+	c.Flags().StringVar(&g.tier, "tier", "", "`TIER` to ask: heavy, medium or light")
+	c.Flags().StringVar(&g.approve, "approve", "", "`MODE`, what runs without asking: ask (reading), edits (and file changes), all")
 	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml and AGENTS.md")
 }
 
@@ -175,6 +167,11 @@ func (d Deps) choice(g global, what string) (Choice, error) {
 	case "", session.Ask, session.Edits, session.All:
 	default:
 		return Choice{}, &usageError{err: fmt.Errorf("unknown approval mode %q: use ask, edits or all", g.approve)}
+	}
+	if g.budget != "" {
+		if _, err := config.Load(config.Sources{Flags: map[string]string{"context.budget": g.budget}}); err != nil {
+			return Choice{}, &usageError{err: fmt.Errorf("--budget: %w", err)}
+		}
 	}
 	dir, err := d.project(g)
 	if err != nil {
@@ -241,22 +238,4 @@ func (d Deps) find(ctx context.Context, prefix string) (session.Session, error) 
 	}
 	defer st.Close()
 	return st.Find(ctx, prefix)
-}
-
-// checkArgs turns wrong arguments into usage errors, for the exit code.
-func checkArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				words := strings.Split(err.Error(), "\n")
-				return &usageError{err: errors.New(words[0]), help: cmd.CommandPath() + " --help"}
-			}
-			return nil
-		}
-	}
-	for _, sub := range c.Commands() {
-		if c.HasParent() {
-			checkArgs(sub)
-		}
-	}
 }

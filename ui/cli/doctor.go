@@ -47,8 +47,8 @@ Exit codes: 0 all is well · 69 endpoint · 75 capacity or limits · 77 account 
 	c.Flags().BoolVar(&o.fallbacks, "fallbacks", false, "try every model of every tier")
 	c.Flags().BoolVar(&o.json, "json", false, "one JSON object a line")
 	c.Flags().BoolVar(&o.curl, "curl", false, "for each request that failed, the curl command that makes it again")
-	c.Flags().StringVar(&g.rehearsal, "rehearsal", "", "a script that answers in place of the models")
-	d.modelFlags(c, g)
+	c.Flags().StringVar(&g.rehearsal, "rehearsal", "", "a `SCRIPT` that answers in place of the models; built-in for belay's own")
+	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml")
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/store"
 )
 
 // The exit codes. They are a contract with scripts.
@@ -62,7 +63,7 @@ func exitOf(err error) int {
 	switch {
 	case errors.As(err, &told):
 		return told.code
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous):
 		return exitUsage
 	case errors.As(err, &settings):
 		return exitSettings
@@ -70,8 +71,6 @@ func exitOf(err error) int {
 		return exitFault(fault)
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case strings.HasPrefix(err.Error(), "unknown command"):
-		return exitUsage
 	}
 	return exitFailed
 }

@@ -26,7 +26,7 @@ func (d Deps) models(g *global) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	c.Flags().StringVar(&g.rehearsal, "rehearsal", "", "show those of a script in place of the real ones")
+	c.Flags().StringVar(&g.rehearsal, "rehearsal", "", "show those of a `SCRIPT` in place of the real ones; built-in for belay's own")
 	return c
 }
 

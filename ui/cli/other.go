@@ -30,7 +30,7 @@ func writeJSON(w io.Writer, v any) error {
 func (d Deps) rehearse() *cobra.Command {
 	var addr, logFile string
 	c := &cobra.Command{
-		Use:   "rehearse SCRIPT",
+		Use:   "rehearse [SCRIPT]",
 		Short: "Serve a scripted model on a local address, for tests and practice",
 		Long: `Serves an OpenAI-compatible endpoint that answers, and fails, by a script: both
 the Responses API and Chat Completions, streaming or not, and the list of
@@ -61,8 +61,8 @@ SCRIPT it prints an example of one.`,
 			return errors.Join(d.serve(cmd.Context(), addr, server), f.Close())
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "address to listen on")
-	c.Flags().StringVar(&logFile, "log", "", "append each request and what became of it to this file, one JSON object a line")
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on")
+	c.Flags().StringVar(&logFile, "log", "", "append each request and what became of it to this `FILE`, one JSON object a line")
 	return c
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -59,17 +61,17 @@ limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
 	}
 	d.runFlags(c, &f)
 	c.Flags().BoolVarP(&f.last, "continue", "c", false, "in the last session of this folder")
-	c.Flags().StringVarP(&f.id, "resume", "r", "", "in this session")
+	c.Flags().StringVarP(&f.id, "resume", "r", "", "in the session with this `ID`")
 	d.modelFlags(c, g)
 	return c
 }
 
 func (d Deps) runFlags(c *cobra.Command, f *runFlags) {
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON lines to standard output")
-	c.Flags().StringVar(&f.budget, "budget", "", "tokens a request may take (default: the settings')")
+	c.Flags().StringVar(&f.budget, "budget", "", "`TOKENS` a request may take (default: the settings')")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "end at once when the turn is parked")
-	c.Flags().DurationVar(&f.maxWait, "max-wait", 0, "end when the turn has been parked for so long in all (default: the whole ladder)")
-	c.Flags().StringVar(&f.rehearsal, "rehearsal", "", "a script that answers in place of the models")
+	c.Flags().DurationVar(&f.maxWait, "max-wait", 0, "end when the turn has been parked for this `TIME` in all, such as 10m (default: the whole ladder)")
+	c.Flags().StringVar(&f.rehearsal, "rehearsal", "", "a `SCRIPT` that answers in place of the models; built-in for belay's own")
 }
 
 func (d Deps) resume(g *global) *cobra.Command {
@@ -125,6 +127,9 @@ func (d Deps) carry(ctx context.Context, f runFlags, prompt string) error {
 	c, err := d.choice(*f.global, "run")
 	if err != nil {
 		return err
+	}
+	if f.maxWait < 0 {
+		return &usageError{err: fmt.Errorf("--max-wait %s: a time cannot be less than nothing", f.maxWait)}
 	}
 	c.Alone, c.NoWait, c.MaxWait = true, f.noWait, f.maxWait
 	var id session.ID
@@ -389,6 +394,15 @@ func (d Deps) project(g global) (string, error) {
 		dir = filepath.Join(d.Dir, dir)
 	}
 	found, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		var is os.FileInfo
+		if is, err = os.Stat(found); err == nil && !is.IsDir() {
+			err = errors.New("it is no folder")
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("there is no such folder")
+	}
 	if err != nil {
 		return "", &usageError{err: fmt.Errorf("work in %s: %w", g.dir, err)}
 	}

@@ -35,6 +35,9 @@ func (d Deps) listCommand(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List sessions, the newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Limit < 0 {
+				return &usageError{err: fmt.Errorf("--limit %d: write a number above 0", f.Limit)}
+			}
 			if here {
 				dir, err := d.project(*g)
 				if err != nil {
@@ -51,7 +54,7 @@ func (d Deps) listCommand(g *global) *cobra.Command {
 	c.Flags().BoolVar(&here, "here", false, "only those of this folder")
 	c.Flags().BoolVar(&f.Archived, "archived", false, "the archived ones instead")
 	c.Flags().BoolVar(&f.Deleted, "deleted", false, "the deleted ones instead")
-	c.Flags().IntVarP(&f.Limit, "limit", "n", 0, "at most so many")
+	c.Flags().IntVarP(&f.Limit, "limit", "n", 0, "at most this `NUMBER`")
 	c.Flags().BoolVar(&json, "json", false, "one JSON object a line")
 	return c
 }
@@ -249,7 +252,7 @@ func (d Deps) fork() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&at, "at", 0, "up to this event, back to the end of its turn (default: all)")
+	c.Flags().Int64Var(&at, "at", 0, "up to this `EVENT`, back to the end of its turn (default: all)")
 	return c
 }
 
@@ -277,8 +280,8 @@ func (d Deps) export() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&format, "format", "markdown", "markdown or jsonl")
-	c.Flags().StringVarP(&file, "output", "o", "", "write to this new file")
+	c.Flags().StringVar(&format, "format", "markdown", "`FORMAT`: markdown or jsonl")
+	c.Flags().StringVarP(&file, "output", "o", "", "write to this new `FILE`")
 	return c
 }
 

@@ -56,12 +56,12 @@ switch that belay made by itself is listed: worth a look once a week.
 			return d.tell(cmd.Context(), f)
 		},
 	}
-	c.Flags().StringVar(&f.since, "since", "30d", "only what happened since")
-	c.Flags().StringVar(&f.by, "by", "model", "one line for each model, project, hour or size (of the input)")
+	c.Flags().StringVar(&f.since, "since", "30d", "only what happened since this `TIME`")
+	c.Flags().StringVar(&f.by, "by", "model", "one line for each `WHAT`: model, project, hour or size (of the input)")
 	c.Flags().BoolVar(&f.here, "here", false, "only what was done in this folder")
 	c.Flags().BoolVar(&f.json, "json", false, "everything as one JSON object")
 	c.Flags().BoolVar(&f.csv, "csv", false, "comma-separated values")
-	c.Flags().StringVar(&f.html, "html", "", "write a page that needs nothing else to this new file")
+	c.Flags().StringVar(&f.html, "html", "", "write a page that needs nothing else to this new `FILE`")
 	return c
 }
 

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"belay/models"
+)
+
+// unknown says that a word is no command, and which ones are near.
+func unknown(cmd *cobra.Command, word string) error {
+	err := fmt.Errorf("there is no command %q", strings.TrimPrefix(cmd.CommandPath()+" "+word, "belay "))
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(near, " or "))
+	}
+	help := cmd.CommandPath() + " --help"
+	if !cmd.HasParent() {
+		help += "; a task for the model goes into quotes: belay run \"…\""
+	}
+	return &usageError{err: err, help: help}
+}
+
+// checkArgs lets every command say in belay's own words what is wrong with its
+// arguments. The command's Use line knows what it takes.
+func checkArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if check(cmd, args) == nil {
+				return nil
+			}
+			return wrongArgs(cmd, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		checkArgs(sub)
+	}
+}
+
+func wrongArgs(cmd *cobra.Command, args []string) error {
+	if cmd.HasSubCommands() && len(args) > 0 {
+		return unknown(cmd, args[0])
+	}
+	name := strings.TrimPrefix(cmd.CommandPath(), "belay ")
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	help := cmd.CommandPath() + " --help"
+	if strings.HasPrefix(takes, "ID") {
+		help = "belay sessions, which lists them"
+	}
+	switch want := strings.Fields(takes); {
+	case len(want) == 0:
+		return &usageError{err: fmt.Errorf("%s takes no word of its own: what is %q?", name, args[0]), help: help}
+	case len(args) > len(want):
+		return &usageError{err: fmt.Errorf("%s takes %s and nothing more: what is %q?", name, takes, args[len(want)]), help: help}
+	case len(args) > 0:
+		return &usageError{err: fmt.Errorf("%s needs %s: %s is missing", name, takes, strings.Join(want[len(args):], " ")), help: help}
+	}
+	return &usageError{err: fmt.Errorf("%s needs %s", name, takes), help: help}
+}
+
+// wrongFlag says what is wrong with a flag.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var absent *pflag.NotExistError
+	var bare *pflag.ValueRequiredError
+	var bad *pflag.InvalidValueError
+	name := strings.TrimPrefix(cmd.CommandPath(), "belay ")
+	switch {
+	case errors.As(err, &absent):
+		typed := absent.GetSpecifiedName()
+		if absent.GetSpecifiedShortnames() != "" {
+			err = fmt.Errorf("%s has no flag -%s", name, typed)
+			break
+		}
+		err = fmt.Errorf("%s has no flag --%s", name, typed)
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := models.Nearest(typed, known); len(near) > 0 {
+			err = fmt.Errorf("%w: did you mean --%s?", err, strings.Join(near, " or --"))
+		}
+	case errors.As(err, &bare):
+		what, _ := pflag.UnquoteUsage(bare.GetFlag())
+		err = fmt.Errorf("--%s needs a value: --%s %s", bare.GetFlag().Name, bare.GetFlag().Name, what)
+	case errors.As(err, &bad):
+		f := bad.GetFlag()
+		want := map[string]string{"duration": "write a time such as 90s or 10m", "int": "write a whole number", "int64": "write a whole number", "bool": "write the flag alone"}[f.Value.Type()]
+		if want == "" {
+			want = errors.Unwrap(bad).Error()
+		}
+		err = fmt.Errorf("--%s %q: %s", f.Name, bad.GetValue(), want)
+	}
+	return &usageError{err: err, help: cmd.CommandPath() + " --help"}
+}
+
+// optional shows the flags whose value may be left out; pflag would name a
+// value that nobody types.
+var optional = strings.NewReplacer(`ID[="pick"]`, "[ID]       ", `SCRIPT[="built-in"]`, "[SCRIPT]           ")
+
+// usage writes how a command is called, after what it is for.
+func usage(cmd *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if cmd.Runnable() {
+		b.WriteString("  " + cmd.UseLine() + "\n")
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
+	}
+	if cmd.HasExample() {
+		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(&b, "  %-*s  %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		b.WriteString("\nFlags:\n" + optional.Replace(cmd.LocalFlags().FlagUsages()))
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		b.WriteString("\nFlags of every command:\n" + cmd.InheritedFlags().FlagUsages())
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nMore about one of them: " + cmd.CommandPath() + " COMMAND --help\n")
+	}
+	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
+	return err
+}
+
+// helpCommand tells of a command what its --help does.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Say more about a command", Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknown(found, strings.Join(rest, " "))
+			}
+			return found.Help()
+		},
+	}
+}
+
+// completion gives cobra's command for shells the words of the house.
+func completion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Use, c.Short = "completion SHELL", "Print the script that completes belay's commands in a shell"
+		c.Long = "Prints the script that makes a shell complete belay's commands and flags. The\nhelp of each shell says where the script goes."
+		for _, shell := range c.Commands() {
+			shell.Short = "The script for " + shell.Name()
+		}
+		c.RunE = func(cmd *cobra.Command, _ []string) error {
+			return &usageError{err: errors.New("it is not said for which shell: bash, fish, powershell or zsh"), help: cmd.CommandPath() + " --help"}
+		}
+	}
+}
