@@ -78,6 +78,9 @@ func (s *Session) applyTurn(r Record) {
 		s.Rung = 0
 		s.Plan = nil
 		s.LastLine = line(e.Prompt.Text)
+		if s.First == "" {
+			s.First = bounded(e.Prompt.Text, mostFirst)
+		}
 		if !s.Named && s.Title == "" {
 			s.Title = line(e.Prompt.Text)
 		}
@@ -161,7 +164,15 @@ func line(text string) string {
 	if first, _, more := strings.Cut(text, "\n"); more {
 		text = strings.TrimSpace(first)
 	}
-	const limit = 120
+	return bounded(text, 120)
+}
+
+// mostFirst is how many letters of the first prompt a state remembers.
+const mostFirst = 600
+
+// bounded cuts a text after so many letters.
+func bounded(text string, limit int) string {
+	text = strings.TrimSpace(text)
 	if utf8.RuneCountInString(text) > limit {
 		text = string([]rune(text)[:limit-1]) + "…"
 	}

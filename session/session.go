@@ -76,6 +76,7 @@ type Session struct {
 	Effects []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
 	Plan    []Task        `json:"plan,omitempty"`
 
+	First    string       `json:"first,omitempty"`   // the words of the first prompt, bounded
 	Summary  string       `json:"summary,omitempty"` // stands for the log up to Through
 	Through  int64        `json:"through,omitempty"` // a record's number
 	Kept     []string     `json:"kept,omitempty"`    // notes that stay in every request

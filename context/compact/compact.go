@@ -19,6 +19,7 @@ var Headings = []string{"Goal", "Constraints", "Decisions", "Done", "Not done", 
 
 // Facts are what the log knows for certain and a summary must not lose.
 type Facts struct {
+	First string   // the words that began the session
 	Task  string   // the user's words of the running task
 	Files []string // that were changed
 	Plan  []string // tasks of the plan that are not done
@@ -104,7 +105,7 @@ func Check(text string, f Facts) (string, error) {
 	if found < len(Headings)/2 {
 		return "", fmt.Errorf("check the summary: it has %d of its %d parts", found, len(Headings))
 	}
-	sections["Goal"] = add(sections["Goal"], f.Task)
+	sections["Goal"] = add(add(sections["Goal"], f.First), f.Task)
 	for _, file := range f.Files {
 		sections["Files touched"] = add(sections["Files touched"], file)
 	}

@@ -106,7 +106,7 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 	through := list[n-1].Seq
 	a.mu.Lock()
 	previous, items := a.talk.Before(through)
-	facts := compact.Facts{Task: a.talk.Task(), Files: head.Files, Keep: keep}
+	facts := compact.Facts{First: head.First, Task: a.talk.Task(), Files: head.Files, Keep: keep}
 	a.mu.Unlock()
 	for _, t := range head.Plan {
 		if t.Status != "done" {

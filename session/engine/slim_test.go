@@ -43,7 +43,10 @@ func story(turns int) string {
 }
 
 func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
-	const turns = 60
+	turns := 300
+	if testing.Short() {
+		turns = 60
+	}
 	in(t, story(turns), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
 		for i := range turns {
 			text := strings.Repeat(fmt.Sprintf("line %d of a file that somebody wrote\n", i), 120)
@@ -70,6 +73,9 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 			}
 			if x.Model != "sol" {
 				continue
+			}
+			if !strings.Contains(string(x.Body), "task number 0") {
+				t.Error("a request lacks the words that began the session")
 			}
 			if !strings.Contains(string(x.Body), "never forget me") {
 				t.Error("a request lacks what the user wants kept")
