@@ -26,6 +26,9 @@ func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 	}
 	switch a {
 	case keys.Compact:
+		if r.doing == summarising {
+			return m.say("a summary is being written")
+		}
 		cmd := m.do(session.Compact{Keep: rest})
 		if r.s.Live() {
 			return tea.Batch(cmd, m.say("a summary is made before the next request"))

@@ -285,6 +285,10 @@ func (m *Model) bottom() string {
 	if r := m.room(); r != nil {
 		b.Session, b.Mode, b.Counted = &r.s, r.s.Mode, r.counted
 		b.Doing, b.Since = r.doing, r.s.Began
+		if r.doing == summarising {
+			b.Since = time.Time{}
+			b.Keys = []string{"esc", "stop", "?", "keys", "ctrl+p", "commands"}
+		}
 		if r.s.Status == session.Parked {
 			b.Doing, b.Since = "parked", time.Time{}
 			if left := r.s.Retry.Sub(m.o.Now()); left > 0 {

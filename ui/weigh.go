@@ -83,7 +83,11 @@ func (m *Model) weighed(msg weightMsg) tea.Cmd {
 func (m *Model) reweigh(id session.ID, part []session.Record) tea.Cmd {
 	r := m.rooms[id]
 	for _, rec := range part {
-		switch rec.Event.(type) {
+		switch e := rec.Event.(type) {
+		case session.Noted: // the panel may lie over it
+			if m.layer == weighing && id == m.current {
+				return m.say(e.Text)
+			}
 		case session.Reduced, session.Restored, session.Compacted, session.TurnStarted, session.TurnEnded:
 			if r.s.Context == 0 || m.layer == weighing && id == m.current {
 				return m.weigh(id)

@@ -143,7 +143,7 @@ func (p *Pane) filter(q string) {
 	// Whole words are what people mean most often: they come first.
 	q = strings.ToLower(strings.TrimSpace(q))
 	rank := func(it Item) int {
-		if it.Also == q {
+		if it.Also == q || p.lead == "/" && strings.HasPrefix(it.Also, q) {
 			return -1
 		}
 		switch at := strings.Index(strings.ToLower(it.Text), q); {

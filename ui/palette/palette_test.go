@@ -67,6 +67,13 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 			t.Errorf("%q chooses %q with %q, want %q with %q", tt.query, it.ID, p.Rest(), tt.want, tt.rest)
 		}
 	}
+	t.Run("after a slash names come first", func(t *testing.T) {
+		p := Typed(colours)
+		write(p, "co")
+		if it, ok := p.Chosen(); !ok || it.ID != string(keys.Compact) {
+			t.Errorf("chosen = %v, want compact", it)
+		}
+	})
 	t.Run("earlier prompts are only found", func(t *testing.T) {
 		p := Prompts(colours, []string{"keep use tabs"})
 		write(p, "keep use tabs")

@@ -71,6 +71,7 @@ type entry struct {
 	symbol string
 	mood   mood
 	detail string
+	folds  bool // the detail shows only when it is opened
 
 	tally *tally
 	tasks []task
@@ -103,7 +104,9 @@ type tally struct {
 
 func (e *entry) touch() { e.version++ }
 
-func (e *entry) foldable() bool { return e.kind == call || e.kind == reasoning || e.kind == local }
+func (e *entry) foldable() bool {
+	return e.kind == call || e.kind == reasoning || e.kind == local || e.folds
+}
 
 // layout gives the entry's lines for the pane's width.
 func (p *Pane) layout(e *entry) []string {

@@ -180,7 +180,7 @@ func (p *Pane) applyTurn(r session.Record) {
 	case session.Restored:
 		p.line(r, "…", "what was taken out is back in what the model sees", calm)
 	case session.Compacted:
-		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "…", text: fmt.Sprintf("older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After)), detail: theme.Sanitize(e.Summary)})
+		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "…", folds: true, text: fmt.Sprintf("older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After)), detail: theme.Sanitize(e.Summary)})
 	case session.Kept:
 		words := "kept in every request: "
 		if e.Dropped {

@@ -223,3 +223,15 @@ func TestAReplyThatIsTakenUpAgainIsShownOnce(t *testing.T) {
 		t.Errorf("got:\n%s", got)
 	}
 }
+
+func TestASummaryIsFolded(t *testing.T) {
+	p := pane(80, 20)
+	play(p, asked("x"), session.Compacted{Through: 1, Summary: "## Goal\n- the rules move", Before: 90_000, After: 9_000})
+	if got := shown(p); strings.Contains(got, "the rules move") || !strings.Contains(got, "older work is now a summary: 90k → 9k tokens") {
+		t.Errorf("folded:\n%s", got)
+	}
+	p.Open()
+	if got := shown(p); !strings.Contains(got, "the rules move") {
+		t.Errorf("opened:\n%s", got)
+	}
+}

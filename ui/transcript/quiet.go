@@ -57,6 +57,9 @@ func (p *Pane) drawQuiet(e *entry) []string {
 		}
 		lines = append(lines, margin+st.Paint(lead+l))
 	}
+	if e.folds && !e.open {
+		return append(lines, margin+"  "+p.theme.Dim.Paint("ctrl+o shows it"))
+	}
 	if e.detail != "" {
 		for _, l := range theme.Wrap(theme.Plain(e.detail), p.inner()-2) {
 			lines = append(lines, margin+"  "+p.theme.Dim.Paint(l))
