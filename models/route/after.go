@@ -156,7 +156,13 @@ func (op *operation) desperate(f *models.Fault, delay time.Duration) bool {
 		row += n
 	}
 	_, wait := op.left()
-	return op.r.o.Local(op.target) || op.need.Rung || row >= localAfter || delay > wait || !moves[f.Kind].again
+	return op.r.o.Local(op.target) || op.need.Rung || op.opened() || row >= localAfter || delay > wait || !moves[f.Kind].again
+}
+
+// opened reports whether the target's circuit is open.
+func (op *operation) opened() bool {
+	cond := op.r.o.Allowance.Condition(op.target)
+	return cond.State == models.Resting && !stated(cond)
 }
 
 // leave reports whether it is time to try another target.
@@ -169,6 +175,8 @@ func (op *operation) leave(f *models.Fault, delay time.Duration) bool {
 		return false
 	case op.need.Rung, f.Kind == models.KindUsage, f.Kind == models.KindSize:
 		return true
+	case op.opened():
+		return true // by the failures of others: nobody waits for a circuit where another target has room
 	case f.Kind == models.KindServer, f.Kind == models.KindStream:
 		return op.failed[op.target] >= min(leaveAfterBad, op.r.o.After)
 	}
@@ -326,63 +334,6 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 		return op.switchTo(ctx, to, f)
 	}
 	return op.wait(ctx, f, delay, !m.free)
-}
-
-// park gives the request up until there may be room again.
-func (op *operation) park(f *models.Fault) *Parked {
-	return &Parked{Fault: op.cause(f), Until: op.until(f)}
-}
-
-// until is when the first of the candidates may be asked again; zero if one may
-// be asked at any time, or if nobody knows.
-func (op *operation) until(f *models.Fault) time.Time {
-	clear(op.skip)
-	var soonest time.Time
-	for _, c := range op.candidates() {
-		cond := op.r.o.Allowance.Condition(c.Target)
-		switch {
-		case cond.State == models.Aside, refused(cond):
-		case cond.State == models.Out || cond.State == models.Resting:
-			if soonest.IsZero() || cond.Until.Before(soonest) {
-				soonest = cond.Until
-			}
-		case c.Target == f.Target && f.Delayed:
-			soonest = op.r.o.Now().Add(f.RetryAfter)
-		default:
-			return time.Time{}
-		}
-	}
-	return soonest
-}
-
-// wait announces a wait and sits it out, or until the lever moves. What counts
-// is taken from the time that the request has.
-func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Duration, counts bool) error {
-	op.record(ctx, "")
-	if delay <= 0 {
-		return nil
-	}
-	began := op.r.o.Now()
-	until := began.Add(delay)
-	op.r.wait(op.target, models.Condition{State: models.Trying, Until: until, Fault: f})
-	defer op.r.waited(op.target)
-	if !op.yield(models.Waiting{Number: op.attempts + 1, Of: op.of(), Until: until, Target: op.target, Fault: f}, nil) {
-		return errLeft
-	}
-	early, err := op.need.Lever.wait(ctx, op.r.o.Now, until)
-	took := min(op.r.o.Now().Sub(began), delay)
-	op.delay += took
-	if counts {
-		op.waited += took
-	}
-	if err != nil {
-		return op.cancelled(ctx)
-	}
-	op.insist = early // somebody ended the wait: they want it now
-	if op.need.Lever.parking() {
-		return &Parked{Fault: op.cause(f), Asked: true}
-	}
-	return nil
 }
 
 // final is the fault that ends the request: the preferred target's, so that a

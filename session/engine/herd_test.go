@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"belay/models"
+	"belay/session"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// spread is the whole ladder with its rests apart, as chance has them.
+func spread(o *Options) {
+	var n atomic.Int64
+	o.Ladder, o.Random = ladder, func() float64 { return float64(n.Add(7)%10) / 10 }
+}
+
+func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
+	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
+		ids := []session.ID{id}
+		for range 9 {
+			s, err := r.Start(t.Context(), r.project)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, s.ID)
+		}
+		var wg sync.WaitGroup
+		for _, id := range ids {
+			wg.Go(func() { r.send(id, "go") })
+		}
+		wg.Wait()
+		time.Sleep(25 * time.Second)
+		retries, switches := 0, 0
+		for _, id := range ids {
+			if s := r.wait(id); s.Status != session.Parked {
+				t.Errorf("Status = %s, %v", s.Status, s.Fault)
+			}
+		}
+		r.mu.Lock()
+		for _, rec := range r.heard {
+			switch e := rec.Event.(type) {
+			case session.AttemptFailed:
+				if e.Next == models.NextRetry {
+					retries++
+				}
+			case session.Switched:
+				switches++
+			}
+		}
+		r.mu.Unlock()
+		if n := len(r.requests()); retries > 10 || n > 10+retries+switches {
+			t.Errorf("%d retries and %d requests, want at most 10 retries", retries, n)
+		}
+		// From here on each target is tried by one of them at a time.
+		began := time.Now()
+		time.Sleep(time.Hour)
+		r.atMost(6, began)
+		for _, id := range ids {
+			if s := r.wait(id); s.Status == session.Running || s.Status == session.Parked {
+				t.Errorf("Status = %s after an hour", s.Status)
+			}
+		}
+	})
+}
+
+func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
+	in(t, fmt.Sprintf(busy, "5m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
+		ids := []session.ID{id}
+		for range 9 {
+			s, err := r.Start(t.Context(), r.project)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, s.ID)
+		}
+		for _, id := range ids {
+			r.send(id, "go")
+		}
+		time.Sleep(15 * time.Minute) // the third rung
+		for _, id := range ids {
+			if s := r.wait(id); s.Status != session.Idle {
+				t.Errorf("Status = %s, rung %d, until %v\n%s", s.Status, s.Rung, s.Retry, r.log(id))
+			}
+		}
+	})
+}
+
+func TestTenSessionsFindTheTierThatHasRoom(t *testing.T) {
+	in(t, `
+[[reply]]
+model = "sol"
+for = "60m"
+fault = { how = "error", code = "server_is_overloaded", message = "full" }
+[[reply]]
+times = -1
+text = "Here."
+`, func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
+		ids := []session.ID{id}
+		for range 9 {
+			s, err := r.Start(t.Context(), r.project)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, s.ID)
+		}
+		for _, id := range ids {
+			r.send(id, "go")
+		}
+		time.Sleep(5 * time.Second)
+		for _, id := range ids {
+			if s, _ := r.Session(id); s.Status != session.Idle || s.Target != terra {
+				t.Errorf("Status = %s at %s\n%s", s.Status, s.Target, r.log(id))
+			}
+		}
+	})
+}

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"belay/models"
+	"belay/session"
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {
+	for _, tt := range []struct {
+		name, fault string
+		want        time.Duration // until the second request
+		rung        int
+	}{
+		{"a rate limit", `status = 429, code = "rate_limit_exceeded", message = "slow", headers = { Retry-After = "17" }`, 17 * time.Second, 0},
+		{"a usage limit", `status = 429, code = "usage_limit_reached", type = "usage_limit_reached", message = "used up", headers = { Retry-After = "18000" }`, 5 * time.Hour, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, "[[reply]]\nfault = { how = \"status\", "+tt.fault+" }\n[[reply]]\ntimes = -1\ntext = \"Here.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "go")
+				time.Sleep(6 * time.Hour)
+				if s := r.wait(id); s.Status != session.Idle {
+					t.Errorf("Status = %s, %v", s.Status, s.Fault)
+				}
+				log := r.requests()
+				if len(log) != 2 {
+					t.Fatalf("asked %s", r.asked())
+				}
+				if waited := log[1].Time.Sub(log[0].Time); waited < tt.want || waited > tt.want+time.Second {
+					t.Errorf("asked again after %v, want %v", waited, tt.want)
+				}
+				r.agree()
+			})
+		})
+	}
+}
+
+func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
+	for _, how := range []string{"dns", "refuse", "close"} {
+		t.Run(how, func(t *testing.T) {
+			in(t, fmt.Sprintf("[[reply]]\nfor = \"30m\"\nfault = { how = %q }\n[[reply]]\ntext = \"Here.\"\n", how), nil, func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "go")
+				time.Sleep(40 * time.Minute)
+				if s := r.wait(id); s.Status != session.Idle || s.Target != sol {
+					t.Errorf("Status = %s at %s, %v", s.Status, s.Target, s.Fault)
+				}
+				r.mu.Lock()
+				for _, rec := range r.heard {
+					if e, ok := rec.Event.(session.AttemptStarted); ok && e.Number != 1 {
+						t.Errorf("attempt %d", e.Number)
+					}
+				}
+				r.mu.Unlock()
+				r.agree()
+			})
+		})
+	}
+}
+
+func TestASuspendedComputerIsNoOutage(t *testing.T) {
+	var asleep atomic.Int64
+	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
+	in(t, fmt.Sprintf(busy, "60s"), func(r *rig) {
+		r.engine = func(o *Options) { o.Ladder, o.Now = ladder[3:], now }
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		if s := r.wait(id); s.Status != session.Parked {
+			t.Fatalf("Status = %s", s.Status)
+		}
+		time.Sleep(61 * time.Second)
+		asleep.Store(int64(8 * time.Hour)) // the lid was closed for the night
+		time.Sleep(time.Minute)
+		if s := r.wait(id); s.Status != session.Idle {
+			t.Errorf("Status = %s a minute after waking, %v", s.Status, s.Fault)
+		}
+	})
+}
+
+func TestTheLimitsOfATask(t *testing.T) {
+	calls := strings.Repeat("[[reply]]\nusage = { input = 1000, output = 100 }\n[[reply.calls]]\nname = \"ls\"\narguments = { path = \".\" }\n", 3) +
+		"[[reply]]\ntimes = -1\nusage = { input = 1000, output = 100 }\ntext = \"Done.\"\n"
+	for _, tt := range []struct {
+		name, script string
+		set          func(*Options)
+		requests     int
+		want         string
+	}{
+		{"steps", calls, func(o *Options) { o.Limits.Steps = 2 }, 2, "the limit of steps is reached (2 of 2 requests)"},
+		{"tokens", calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2, "the limit of tokens is reached (2200 of 2300 tokens)"},
+		{"retries", fmt.Sprintf(busy, "60m"), func(o *Options) { o.Limits.Retries = 2 }, 3, "the limit of retries is reached (2 of 2 retries)"},
+		{"budget", calls, func(o *Options) {
+			o.Limits.Budget = func(context.Context) (float64, string) { return 0.96, "96 % of this day's budget is spent" }
+		}, 0, "96 % of this day's budget is spent. Raise it in [budget] to go on"},
+		{"no limit in the way", calls, func(o *Options) { o.Limits.Steps, o.Limits.Retries, o.Limits.Tokens = 4, 1, 100_000 }, 4, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, tt.script, func(r *rig) { r.engine = tt.set }, func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "go")
+				s := r.wait(id)
+				if want := map[bool]session.Status{true: session.Idle, false: session.NeedsPerson}[tt.want == ""]; s.Status != want {
+					t.Errorf("Status = %s, want %s\n%s", s.Status, want, r.log(id))
+				}
+				if n := len(r.requests()); n != tt.requests || !strings.Contains(r.said(), tt.want) {
+					t.Errorf("%d requests, want %d; said %q", n, tt.requests, r.said())
+				}
+				if tt.want != "" { // a person takes over
+					r.send(id, "go on")
+					if s := r.wait(id); s.Turn != 2 {
+						t.Errorf("the session does not go on: turn %d", s.Turn)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTheLimitsCountOverTheTriesOfAParkedTurn(t *testing.T) {
+	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.Ladder, o.Limits.Retries = ladder, 4 } }, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		time.Sleep(5 * time.Minute)
+		if s := r.wait(id); s.Status != session.NeedsPerson {
+			t.Errorf("Status = %s\n%s", s.Status, r.log(id))
+		}
+	})
+	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.Ladder, o.Limits.Wait = ladder, time.Minute } }, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		time.Sleep(5 * time.Minute)
+		s := r.wait(id)
+		if s.Status != session.Failed || s.Fault == nil || s.Fault.Kind != models.KindCapacity || !strings.Contains(r.said(), "limit of waiting") {
+			t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.said())
+		}
+	})
+}
+
+func TestEachTroubleHasALadderOfItsOwn(t *testing.T) {
+	trouble := "[[reply]]\nfor = \"20s\"\nfault = { how = \"error\", code = \"server_is_overloaded\", message = \"full\" }\n"
+	var script string
+	for i := range 4 {
+		script += trouble + fmt.Sprintf("[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"%d\", content = \"x\" }\n", i)
+	}
+	in(t, script+"[[reply]]\ntext = \"Done.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		time.Sleep(20 * time.Minute)
+		if s := r.wait(id); s.Status != session.Idle {
+			t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.log(id))
+		}
+	})
+}
+
+func TestTryingByHandTakesNoRung(t *testing.T) {
+	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = whole }, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		r.wait(id)
+		for range 6 {
+			time.Sleep(time.Second)
+			r.do(id, session.TryNow{})
+			if s := r.wait(id); s.Status != session.Parked || s.Rung != 1 {
+				t.Fatalf("Status = %s, rung %d", s.Status, s.Rung)
+			}
+		}
+	})
+}
+
+func TestAFinishedCallWaitsWithATurnThatCannotGoOn(t *testing.T) {
+	for _, tt := range []struct {
+		name, fault string
+		status      session.Status
+		want        string
+	}{
+		{"that is parked", `code = "server_is_overloaded", message = "Full. Please try again in 3600s."`, session.Parked,
+			"start:go call:shell failed:capacity end:parked resume run:shell ran:shell message:Done. end:done"},
+		{"that has failed", `code = "invalid_prompt", message = "no"`, session.Failed,
+			"start:go call:shell failed:request end:failed resume run:shell ran:shell message:Done. end:done"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, `
+[[reply]]
+[[reply.calls]]
+name = "shell"
+arguments = { command = "echo x >> ran" }
+[[reply.calls]]
+name = "ls"
+arguments = { path = "." }
+[reply.fault]
+how = "failed"
+at = "item"
+after = 1
+`+strings.ReplaceAll(tt.fault, "\", ", "\"\n")+`
+[[reply]]
+text = "Done."
+`, func(r *rig) { alone(r); r.mode = session.All }, func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "go")
+				if s := r.wait(id); s.Status != tt.status {
+					t.Fatalf("Status = %s\n%s", s.Status, r.log(id))
+				}
+				time.Sleep(time.Hour + time.Second)
+				if tt.status == session.Failed {
+					r.do(id, session.Resume{})
+				}
+				r.once(id)
+				if got := r.log(id); got != tt.want {
+					t.Errorf("log is\n%s, want\n%s", got, tt.want)
+				}
+			})
+		})
+	}
+}
