@@ -20,6 +20,10 @@ type Limits struct {
 	Budget  int64 // tokens a request may take; 0: the model's window less Reserve
 	Reserve int64 // tokens kept free for the reply
 
+	// Pressed takes out of this request what the reducers find, though there
+	// would be room: a slim request finds a place sooner.
+	Pressed bool
+
 	// Factor is how many tokens the target counts for one of ours; 0 is 1.
 	Factor float64
 }
@@ -80,6 +84,8 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 	}
 	if over := a.Total() - a.Budget; over > 0 {
 		lighten(c, items, sizes, &a, over)
+	} else if l.Pressed {
+		lighten(c, items, sizes, &a, a.Total()/2)
 	}
 	// Oldest turns first. A turn begins at a user's message. The note about what
 	// was left out needs room as well.

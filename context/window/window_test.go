@@ -102,6 +102,16 @@ func TestFit(t *testing.T) {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
+	t.Run("under pressure old outputs go although there is room", func(t *testing.T) {
+		old := output("1")
+		old.Text = strings.Repeat("y", 400)
+		items := []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}
+		_, a, err := Fit(sol, Limits{}, letters{}, "", nil, items)
+		_, pressed, err2 := Fit(sol, Limits{Pressed: true}, letters{}, "", nil, items)
+		if err != nil || err2 != nil || a.Masked != 0 || pressed.Masked != 1 {
+			t.Errorf("Fit = %+v, pressed %+v, %v %v", a, pressed, err, err2)
+		}
+	})
 	t.Run("old outputs of the last turn are shortened", func(t *testing.T) {
 		big := output("1")
 		big.Text = strings.Repeat("y", 900)

@@ -64,8 +64,9 @@ type Options struct {
 	Tools  *tools.Set
 	Lever  *route.Lever
 	// Build makes the request for a model out of the conversation, and says how
-	// many items it left out.
-	Build func(m models.Model, items []models.Item) (models.Request, int, error)
+	// many items it left out. Pressed asks for a slim one: heavy requests are the
+	// first to find no room.
+	Build func(m models.Model, items []models.Item, pressed bool) (models.Request, int, error)
 	// Slim takes weight off the conversation when it has grown too long; nil:
 	// nothing does.
 	Slim  func(ctx context.Context) error
@@ -192,7 +193,7 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 	defer r.drafts.stop()
 	leftOut := 0
 	build := func(m models.Model) (models.Request, error) {
-		req, left, err := t.Build(m, t.Log.Items())
+		req, left, err := t.Build(m, t.Log.Items(), r.full >= pressedAfter && r.ours > pressedAbove)
 		leftOut, r.ours = left, req.Tokens
 		return req, err
 	}
@@ -214,6 +215,13 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 	}
 	return r.done, nil
 }
+
+// Under pressure, after so many attempts without room, a request of more than
+// so many tokens goes out slim.
+const (
+	pressedAfter = 2
+	pressedAbove = 64_000
+)
 
 func pictures(items []models.Item) bool {
 	for _, it := range items {
@@ -240,6 +248,7 @@ type reply struct {
 	args      int    // their bytes so far
 	done      bool
 	ours      int64 // tokens of the request by our own count
+	full      int   // attempts that found no room
 }
 
 // take handles a chunk. again means that the caller should begin anew: the
@@ -287,6 +296,9 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 		return false, r.commit(ctx, session.ReplyEnded{Tier: r.tier, Target: r.target, Served: c.Served, RequestID: c.RequestID,
 			Usage: c.Usage, Cost: model.Cost(c.Usage), Window: model.Window, LeftOut: leftOut})
 	case models.AttemptFailed:
+		if c.Fault.Kind == models.KindCapacity {
+			r.full++
+		}
 		err := r.cut(ctx, &session.AttemptFailed{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target, Fault: c.Fault, Next: c.Next, Delay: c.Delay})
 		// After a choice of another tier as well: the next request must hold the
 		// results of what was finished. When parked or stopped they wait.

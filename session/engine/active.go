@@ -201,8 +201,13 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 }
 
 // build makes the request for one target.
-func (a *active) build(m models.Model, items []models.Item) (models.Request, int, error) {
-	req, account, err := a.e.request(m, a.id, a.brief(), a.tools, items)
+func (a *active) build(m models.Model, items []models.Item, pressed bool) (models.Request, int, error) {
+	req, account, err := a.e.request(m, a.id, a.brief(), a.tools, items, pressed)
+	if pressed && account.Masked > 0 && err == nil {
+		a.Publish(session.Noted{Text: fmt.Sprintf("no room twice: this one request goes out slim, without %d older outputs (%d instead of %d tokens). The conversation stays as it is",
+			account.Masked, account.Total(), account.Total()+account.LeftTokens)})
+		return req, account.LeftOut, nil
+	}
 	return req, account.LeftOut + account.Masked, err
 }
 

@@ -37,7 +37,7 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
 	talk := conversation(head, records, whole)
-	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, talk.Items())
+	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, talk.Items(), false)
 	if err = errors.Join(err, set.Close()); err != nil {
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
@@ -45,8 +45,10 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 }
 
 // request makes a request for a model out of a conversation.
-func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, items []models.Item) (models.Request, window.Account, error) {
-	req, account, err := window.Fit(m, e.limits(m.Target), e.o.Counter, brief.Instructions, set.Specs(), items)
+func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, items []models.Item, pressed bool) (models.Request, window.Account, error) {
+	limits := e.limits(m.Target)
+	limits.Pressed = pressed
+	req, account, err := window.Fit(m, limits, e.o.Counter, brief.Instructions, set.Specs(), items)
 	req.CacheKey, req.Effort, req.Tokens = string(id), e.o.Effort, account.Total()
 	return req, account, err
 }

@@ -175,3 +175,35 @@ func TestATargetThatCountsMoreGetsLess(t *testing.T) {
 		}
 	})
 }
+
+func TestUnderPressureOneRequestGoesOutSlim(t *testing.T) {
+	var script strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&script, "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"read\"\narguments = { path = \"f%d\" }\n[[reply]]\nmodel = \"sol\"\ntext = \"Read %d.\"\n", i, i)
+	}
+	script.WriteString("[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n")
+	in(t, script.String(), func(r *rig) { r.window = 400_000 }, func(t *testing.T, r *rig, id session.ID) {
+		for i := range 5 {
+			text := strings.Repeat(fmt.Sprintf("%d %s\n", i, strings.Repeat("word ", 300)), 40)
+			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.send(id, fmt.Sprintf("read %d", i))
+			r.wait(id)
+		}
+		seen := len(r.server.Log())
+		r.send(id, "now it is full")
+		if s := r.wait(id); s.Status != session.Idle {
+			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
+		}
+		r.send(id, "and again")
+		r.wait(id)
+		var sizes []int
+		for _, x := range r.server.Log()[seen:] {
+			sizes = append(sizes, len(x.Body))
+		}
+		if len(sizes) != 4 || sizes[1] != sizes[0] || sizes[2] > sizes[0]*3/4 || sizes[3] < sizes[0]*9/10 {
+			t.Errorf("the requests have %v bytes, want the third alone to be slim", sizes)
+		}
+	})
+}
