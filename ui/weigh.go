@@ -12,8 +12,8 @@ import (
 type scales struct {
 	pane    meter.Pane
 	loading session.ID
-	again   bool // something changed while it was being weighed
-	back    bool // the panel is open again when the composer is given back
+	again   session.ID // something changed while one was being weighed
+	back    bool       // the panel is open again when the composer is given back
 }
 
 // weightMsg brings what the next request of a session would be made of.
@@ -47,7 +47,7 @@ func (m *Model) weigh(id session.ID) tea.Cmd {
 		return nil
 	}
 	if m.scales.loading != "" {
-		m.scales.again = true
+		m.scales.again = id
 		return nil
 	}
 	m.scales.loading = id
@@ -67,9 +67,9 @@ func (m *Model) weighed(msg weightMsg) tea.Cmd {
 			m.scales.pane.Set(msg.view, r.s)
 		}
 	}
-	if m.scales.again {
-		m.scales.again = false
-		return m.weigh(m.current)
+	if id := m.scales.again; id != "" {
+		m.scales.again = ""
+		return m.weigh(id)
 	}
 	if shown && msg.err != nil {
 		m.layer = none
@@ -121,7 +121,12 @@ func (m *Model) scalesKey(name string) tea.Cmd {
 		return m.call(keys.HandOver, "")
 	default:
 		if a := keys.Global(name); a != "" {
+			before := m.current
 			cmd, _ := m.act(a)
+			if m.current != before && m.layer == weighing { // another session, another weight
+				m.scales.pane.Clear()
+				cmd = tea.Batch(cmd, m.weigh(m.current))
+			}
 			return cmd
 		}
 	}
@@ -136,7 +141,7 @@ func (m *Model) heavy(text string) bool {
 	}
 	size := int64(len(text)) / bytesPerToken
 	if r := m.room(); r != nil {
-		if r.s.Live() {
+		if r.s.Live() || r.s.Status == session.Parked {
 			return false // it goes into the queue
 		}
 		if r.s.Context > 0 {

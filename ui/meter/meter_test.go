@@ -1,0 +1,94 @@
+package meter
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/theme"
+)
+
+var dark = theme.New("dark", true, colorprofile.TrueColor)
+
+func full() (View, session.Session) {
+	v := View{From: 96_000, Above: 0.2, Weight: session.Weight{Target: models.Target{Model: "a/\x1b[31mname"}, Budget: 1000, Trigger: 800, Counted: 1_234_567, Output: 9, Effort: "high", Steps: 1, LeftOut: 3, Through: 1}}
+	s := session.Session{Kept: []string{strings.Repeat("a long note 長い ", 30), "b\nc"}, Left: []session.Left{{What: session.LeftSummary, Freed: 5}, {What: "older outputs", Calls: 2, Freed: 90_000}, {What: strings.Repeat("x", 200)}}}
+	for _, o := range session.Origins() {
+		v.Parts = append(v.Parts, session.Part{Origin: o, Tokens: 123_456})
+	}
+	return v, s
+}
+
+func text(lines []string) string { return ansi.Strip(strings.Join(lines, "\n")) }
+
+func TestThePanelFitsEverywhere(t *testing.T) {
+	some, s := full()
+	for _, v := range []View{{}, some} {
+		for w := 20; w < 220; w += 13 {
+			for h := range 40 {
+				var p Pane
+				p.Set(v, s)
+				lines := p.View(dark, w, h)
+				if len(lines) > h {
+					t.Fatalf("%d×%d: %d lines", w, h, len(lines))
+				}
+				for _, l := range lines {
+					if theme.Width(l) > w {
+						t.Fatalf("%d×%d: %q is %d wide", w, h, ansi.Strip(l), theme.Width(l))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestNothingIsClaimedBeforeItIsKnown(t *testing.T) {
+	var p Pane
+	if got := text(p.View(dark, 80, 20)); !strings.Contains(got, "weighing …") || strings.Contains(got, "0") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func TestCountsAreExactOnlyWhenAProviderMadeThem(t *testing.T) {
+	v := View{Weight: session.Weight{Budget: 10_000, Counted: 2000, Parts: []session.Part{{Origin: session.OfTools, Tokens: 500}, {Origin: session.OfUser, Tokens: 1500}}}}
+	for _, tt := range []struct {
+		name  string
+		s     session.Session
+		words []string
+	}{
+		{"counted by belay", session.Session{}, []string{"≈ 2,000 of 10,000", "500  25%", "1,500  75%", "≈2k in"}},
+		{"counted by the provider", session.Session{Status: session.Idle, Context: 4000}, []string{"│ 4,000 of 10,000", "1,000  25%", "3,000  75%", " 4k in"}},
+		{"while a turn adds to it", session.Session{Status: session.Running, Context: 4000}, []string{"≈ 2,000 of 10,000"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var p Pane
+			p.Set(v, tt.s)
+			got := text(p.View(dark, 100, 24))
+			for _, w := range tt.words {
+				if !strings.Contains(got, w) {
+					t.Errorf("%q is missing:\n%s", w, got)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatWasTakenOutIsListedWithWhatItFreed(t *testing.T) {
+	var p Pane
+	v, s := full()
+	v.Through = 9
+	p.Set(v, s)
+	got := text(p.View(dark, 160, 30))
+	for _, w := range []string{"turns 1–9, now a summary −5", "2 older outputs −90k", "3 older items without room", "123457%", "failures start above 96k input", "effort high", "1 tool step in this turn", "b c"} {
+		if !strings.Contains(got, w) {
+			t.Errorf("%q is missing:\n%s", w, got)
+		}
+	}
+	if strings.Contains(strings.Join(p.View(dark, 160, 30), ""), "\x1b[31m") {
+		t.Error("a foreign escape sequence came through")
+	}
+}
