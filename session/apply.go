@@ -45,6 +45,8 @@ func (s *Session) Apply(r Record) {
 		if len(e.Calls) == 0 {
 			s.Summary, s.Through, s.Left = "", 0, nil
 		}
+	case Focused:
+		s.Focus = e.Paths
 	case Kept:
 		s.Kept = without(s.Kept, func(k string) bool { return k == e.Text })
 		if !e.Dropped {

@@ -29,6 +29,7 @@ var durable = map[string]reflect.Type{
 	"reduced":           reflect.TypeFor[Reduced](),
 	"restored":          reflect.TypeFor[Restored](),
 	"compacted":         reflect.TypeFor[Compacted](),
+	"focused":           reflect.TypeFor[Focused](),
 	"kept":              reflect.TypeFor[Kept](),
 	"attempt.failed":    reflect.TypeFor[AttemptFailed](),
 	"switched":          reflect.TypeFor[Switched](),

@@ -55,6 +55,10 @@ type Trim struct{}
 // Restore brings back what was taken out; without calls, everything.
 type Restore struct{ Calls []string }
 
+// Focus keeps searches to some folders or patterns of the workspace; none takes
+// that back.
+type Focus struct{ Paths []string }
+
 // Keep pins a note to every request, or drops it.
 type Keep struct {
 	Text string
@@ -89,6 +93,7 @@ func (SetAside) command()   {}
 func (Compact) command()    {}
 func (Trim) command()       {}
 func (Restore) command()    {}
+func (Focus) command()      {}
 func (Keep) command()       {}
 func (ChooseMode) command() {}
 func (AnswerCall) command() {}

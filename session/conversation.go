@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"belay/models"
 )
@@ -18,6 +19,7 @@ type Conversation struct {
 	summary string
 	thought int // reasoning up to this turn is left out
 	kept    []string
+	focus   []string
 
 	items []models.Item // as Items gave them; valid while fresh
 	fresh bool
@@ -26,7 +28,7 @@ type Conversation struct {
 // Begin makes the conversation of a session whose log is read only from some
 // record on; the state knows what stands for the beginning.
 func Begin(s Session) Conversation {
-	return Conversation{through: s.Through, summary: s.Summary, kept: s.Kept}
+	return Conversation{through: s.Through, summary: s.Summary, kept: s.Kept, focus: s.Focus}
 }
 
 // Lead puts words of belay's before everything, unless a summary stands there.
@@ -80,6 +82,8 @@ func (c *Conversation) Apply(r Record) {
 		c.fresh = false
 	case Compacted:
 		c.through, c.summary, c.fresh = e.Through, e.Summary, false
+	case Focused:
+		c.focus, c.fresh = e.Paths, false
 	case Kept:
 		c.kept = without(c.kept, func(s string) bool { return s == e.Text })
 		if !e.Dropped {
@@ -146,6 +150,9 @@ func (c *Conversation) Items() []models.Item {
 // and the words of the task if the summary swallowed them.
 func (c *Conversation) head() []models.Item {
 	var items []models.Item
+	if len(c.focus) > 0 {
+		items = append(items, models.Say(models.Developer, "The user wants you to work in "+strings.Join(c.focus, ", ")+" only. Searches without a path look there alone."))
+	}
 	for _, k := range c.kept {
 		items = append(items, models.Say(models.Developer, "The user wants you to keep in mind: "+k))
 	}

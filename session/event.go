@@ -154,6 +154,11 @@ type Compacted struct {
 	After   int64         `json:"after"`  // and with it
 }
 
+// Focused keeps searches to some folders or patterns; none takes that back.
+type Focused struct {
+	Paths []string `json:"paths,omitempty"`
+}
+
 // Kept is a note of the user's that stays in every request until it is dropped.
 type Kept struct {
 	Text    string `json:"text"`
@@ -250,6 +255,7 @@ func (PlanChanged) event()      {}
 func (Reduced) event()          {}
 func (Restored) event()         {}
 func (Compacted) event()        {}
+func (Focused) event()          {}
 func (Kept) event()             {}
 func (AttemptFailed) event()    {}
 func (Switched) event()         {}

@@ -108,6 +108,11 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 		return a.compactSoon(c.Keep)
 	case session.Restore:
 		return a.append(ctx, session.Restored(c))
+	case session.Focus:
+		if err := a.tools.Focus(c.Paths); err != nil {
+			return err
+		}
+		return a.append(ctx, session.Focused(c))
 	case session.Keep:
 		return a.append(ctx, session.Kept{Text: c.Text, Dropped: c.Drop})
 	case session.ChooseMode:

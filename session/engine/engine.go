@@ -163,6 +163,9 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier),
 		answers: map[string]chan session.Answer{}}
 	a.lever.Pin(head.Pin)
+	if err := set.Focus(head.Focus); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
 	if a.grants, err = e.o.Store.Grants(ctx, head.Project); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}

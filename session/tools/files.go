@@ -46,7 +46,9 @@ func (globTool) prepare(s *Set, raw []byte) (Job, error) {
 		title += " in " + p.rel
 	}
 	return Job{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
-		Run: func(ctx context.Context, _ func(string)) Result { return s.glob(ctx, p, args.Pattern) }}, nil
+		Run: func(ctx context.Context, _ func(string)) Result {
+			return s.glob(ctx, p, args.Pattern, s.focused(args.Path))
+		}}, nil
 }
 
 func cmpOr(s, otherwise string) string {
@@ -56,7 +58,7 @@ func cmpOr(s, otherwise string) string {
 	return s
 }
 
-func (s *Set) glob(ctx context.Context, p place, pattern string) Result {
+func (s *Set) glob(ctx context.Context, p place, pattern string, focus []string) Result {
 	names, err := files(ctx, p.abs)
 	if err != nil {
 		return failed(err)
@@ -72,7 +74,7 @@ func (s *Set) glob(ctx context.Context, p place, pattern string) Result {
 		if !ok && !strings.Contains(pattern, "/") {
 			ok, _ = doublestar.Match(pattern, path.Base(f))
 		}
-		if ok {
+		if ok && within(f, focus) {
 			hit := found{path: f}
 			if info, err := os.Stat(filepath.Join(p.abs, filepath.FromSlash(f))); err == nil {
 				hit.time = info.ModTime().UnixNano()

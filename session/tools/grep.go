@@ -66,12 +66,16 @@ func (grepTool) prepare(s *Set, raw []byte) (Job, error) {
 
 // hits collects lines until there are enough.
 type hits struct {
-	b    strings.Builder
-	n    int
-	more bool
+	focus []string // only these files count
+	b     strings.Builder
+	n     int
+	more  bool
 }
 
 func (h *hits) add(file string, line int, text []byte) error {
+	if !within(file, h.focus) {
+		return nil
+	}
 	if h.n == mostHits {
 		h.more = true
 		return errEnough
@@ -95,12 +99,12 @@ func (h *hits) result(pattern string) Result {
 }
 
 func (s *Set) grep(ctx context.Context, p place, args grepArgs, re *regexp.Regexp) Result {
-	var h hits
+	h := hits{focus: s.focused(args.Path)}
 	if rg, err := exec.LookPath("rg"); err == nil {
 		if err := s.ripgrep(ctx, rg, p, args, &h); err == nil {
 			return h.result(args.Pattern)
 		}
-		h = hits{}
+		h = hits{focus: h.focus}
 	}
 	if err := s.ownGrep(ctx, p, args.Glob, re, &h); err != nil && !errors.Is(err, errEnough) {
 		return failed(err)

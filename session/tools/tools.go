@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -78,6 +79,9 @@ type Set struct {
 	specs   []models.ToolSpec
 	seen    seen
 	reaper  *reaper
+
+	mu    sync.Mutex
+	focus []string // patterns that searches without a path keep to
 }
 
 // New returns the tools for a workspace.
