@@ -79,10 +79,13 @@ type doctor struct {
 	set    config.Settings
 	found  []Finding
 	record evidence
+
+	scripted bool            // a rehearsal answers
+	keyless  map[string]bool // providers whose key is missing: nothing is sent there
 }
 
 func (d Deps) examine(ctx context.Context, c Choice, o checkup) (err error) {
-	x := &doctor{d: d, checkup: o}
+	x := &doctor{d: d, checkup: o, scripted: c.Rehearsal != "", keyless: map[string]bool{}}
 	settings, err := load(ctx, c)
 	if err != nil {
 		x.tell(Finding{Check: "settings", Says: err.Error()})
@@ -103,7 +106,7 @@ func (d Deps) examine(ctx context.Context, c Choice, o checkup) (err error) {
 	x.providers(ctx)
 	for _, tier := range models.Tiers() {
 		for i, t := range tiers(settings)[tier] {
-			if i == 0 || o.fallbacks {
+			if (i == 0 || o.fallbacks) && !x.keyless[t.Provider] {
 				x.probes(ctx, tier, t, o.fallbacks)
 			}
 		}
@@ -171,11 +174,16 @@ func (x *doctor) providers(ctx context.Context) {
 
 func (x *doctor) provider(ctx context.Context, name string) {
 	p, _ := x.known.Provider(name)
+	from := p.BaseURL
 	switch {
+	case x.scripted:
+		from = "the script in its place"
+		x.tell(Finding{Check: "key", Target: name, OK: true, Says: "none is needed in a " + RehearsalBanner})
 	case p.Key != "" && p.KeyEnv != "":
 		x.tell(Finding{Check: "key", Target: name, OK: true, Says: "found for " + p.KeyEnv + " (not shown)"})
 	case p.KeyEnv != "" && !p.Local:
-		x.tell(Finding{Check: "key", Target: name, Says: "there is none: set " + p.KeyEnv, Fault: &models.Fault{Kind: models.KindAuth}})
+		x.tell(Finding{Check: "key", Target: name, Says: "there is none for " + p.KeyEnv + "; nothing is sent", Fault: &models.Fault{Kind: models.KindAuth, Hint: setKey(p.KeyEnv)}})
+		x.keyless[name] = true
 		return
 	}
 	names, err := x.client.Models(ctx, name)
@@ -185,7 +193,7 @@ func (x *doctor) provider(ctx context.Context, name string) {
 		x.tell(Finding{Check: "endpoint", Target: name, Says: plain.Describe(f), Fault: f})
 		return
 	}
-	x.tell(Finding{Check: "endpoint", Target: name, OK: true, Says: fmt.Sprintf("%s answers and lists %s", p.BaseURL, theme.Plural(len(names), "model"))})
+	x.tell(Finding{Check: "endpoint", Target: name, OK: true, Says: fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model"))})
 	for _, tier := range models.Tiers() {
 		for _, t := range tiers(x.set)[tier] {
 			if t.Provider == name {

@@ -40,6 +40,7 @@ type modelLine struct {
 	Images    bool         `json:"images"`
 	Reasoning bool         `json:"reasoning"`
 	Known     bool         `json:"known"`
+	NoKey     string       `json:"no_key,omitempty"`       // the variable whose key is missing
 	Served    string       `json:"served_model,omitempty"` // the name its replies came under last
 }
 
@@ -62,7 +63,7 @@ func (d Deps) listModels(ctx context.Context, c Choice, asJSON bool) (err error)
 	for _, tier := range models.Tiers() {
 		for _, t := range tiers(h.Settings)[tier] {
 			m := h.Catalog.Model(t)
-			line := modelLine{h.Router.Condition(tier, t), m.Window, m.MaxOutput, m.Price, m.Tools, m.Images, m.Reasoning, m.Known, served[t]}
+			line := modelLine{h.Router.Condition(tier, t), m.Window, m.MaxOutput, m.Price, m.Tools, m.Images, m.Reasoning, m.Known, noKey(h, t), served[t]}
 			if asJSON {
 				if err := writeJSON(d.Out, line); err != nil {
 					return err
@@ -78,10 +79,21 @@ func (d Deps) listModels(ctx context.Context, c Choice, asJSON bool) (err error)
 	return table(d.Out, rows, d.Width(d.Out))
 }
 
+// noKey is the variable of a target that cannot be asked for want of a key.
+func noKey(h *House, t models.Target) string {
+	if p, ok := h.Catalog.Provider(t.Provider); ok && p.Key == "" && !p.Local {
+		return p.KeyEnv
+	}
+	return ""
+}
+
 func (l modelLine) row(d Deps) []string {
 	state := string(l.State)
 	if left := l.Until.Sub(d.Now()); !l.Until.IsZero() && left > 0 {
 		state += " " + theme.Clock(left)
+	}
+	if l.NoKey != "" {
+		state = "no key (" + l.NoKey + ")"
 	}
 	if l.Fault != nil && l.State != models.Ready {
 		state += " (" + theme.Kind(l.Fault) + ")"

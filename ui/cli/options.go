@@ -64,8 +64,13 @@ func (k keyed) Stream(ctx context.Context, t models.Target, req models.Request) 
 	}
 	return func(yield func(models.Chunk, error) bool) {
 		yield(nil, &models.Fault{Kind: models.KindAuth, Scope: models.ScopeAccount, Phase: models.BeforeHeaders, Target: t,
-			Message: "there is no key for " + p.Name, Hint: "Nothing was sent. Set " + p.KeyEnv + "."})
+			Message: "there is no key for " + p.Name, Hint: "Nothing was sent. " + setKey(p.KeyEnv)})
 	}
+}
+
+// setKey says how to come to a key.
+func setKey(variable string) string {
+	return "Set " + variable + ", or start belay in a terminal: it offers to keep a key, or to use a model on this computer."
 }
 
 func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Client) route.Options {

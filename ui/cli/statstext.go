@@ -39,8 +39,12 @@ func rowCells(r ledger.Row) []string {
 // sentences are the findings in words, here and on the page.
 func (s statistics) sentences() []string {
 	c := s.Costs
-	list := []string{fmt.Sprintf("a success costs %s: calls %s, retries %s, fallbacks %s; people waited %s",
-		theme.Money(c.PerSuccess()), theme.Money(c.Calls.Cost), theme.Money(c.Retries.Cost), theme.Money(c.Fallbacks.Cost),
+	one := "a success costs " + theme.Money(c.PerSuccess())
+	if c.Successes == 0 {
+		one = "nothing was answered; it cost " + theme.Money(c.Total().Cost)
+	}
+	list := []string{fmt.Sprintf("%s: calls %s, retries %s, fallbacks %s; people waited %s",
+		one, theme.Money(c.Calls.Cost), theme.Money(c.Retries.Cost), theme.Money(c.Fallbacks.Cost),
 		theme.Clock(time.Duration(c.WaitedMS)*time.Millisecond))}
 	switch z := s.Sizes; {
 	case z.Threshold > 0:
@@ -70,8 +74,11 @@ func (s statistics) sentences() []string {
 func (d Deps) print(s statistics, all bool) error {
 	width := d.Width(d.Out)
 	t := s.Total
-	fmt.Fprintf(d.Out, "%s since %s · %s answered · %s found no room · %s\n\n",
-		theme.Plural(t.Attempts, "attempt"), s.Since.Local().Format("2 January 15:04"), percent(t.OK()), percent(t.Full()), theme.Money(t.Cost))
+	shares := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
+	if t.Told == 0 {
+		shares = "none says how the models are"
+	}
+	fmt.Fprintf(d.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"), s.Since.Local().Format("2 January 15:04"), shares, theme.Money(t.Cost))
 	rows := [][]string{append([]string{strings.ToUpper(string(s.By))}, rowHead...)}
 	for _, r := range s.Rows {
 		rows = append(rows, append([]string{theme.Line(r.Key)}, rowCells(r)...))

@@ -77,6 +77,9 @@ func Kind(f *models.Fault) string {
 	case models.KindBilling:
 		return "billing"
 	case models.KindAuth:
+		if f.Status == 0 && f.Phase == models.BeforeHeaders {
+			return "no key" // nothing was sent
+		}
 		return "key refused"
 	case models.KindModel:
 		return "unknown model"
