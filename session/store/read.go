@@ -338,7 +338,7 @@ func alike(typed, id string) bool {
 	if typed == "" {
 		return false
 	}
-	limit := 1 + len(typed)/5
+	limit := min(1+len(typed)/5, len(typed)/2) // one letter is like all of them
 	return distance(typed, id[:min(len(typed), len(id))]) <= limit || distance(typed, id) <= limit
 }
 

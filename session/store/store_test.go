@@ -191,6 +191,7 @@ func TestFindTellsNoneFromSeveral(t *testing.T) {
 		{"abc", "", ErrAmbiguous, "abce1234"},
 		{"abdd1234", "", ErrNotFound, "abcd1234"},
 		{"qqqqqqqq", "", ErrNotFound, "sessions list"},
+		{"q", "", ErrNotFound, "sessions list"},
 		{"", "", ErrNotFound, "sessions list"},
 		{"%", "", ErrNotFound, ""},
 	} {
