@@ -145,7 +145,7 @@ func (p *Pane) switched(r session.Record, e session.Switched) {
 	text := fmt.Sprintf("%s → %s", from, to)
 	switch {
 	case e.Back:
-		text += ": back, its rest is over"
+		text += ": back at the preferred model"
 	case e.Fault == nil:
 		text += ": your choice"
 	default:

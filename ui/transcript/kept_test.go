@@ -199,7 +199,7 @@ func TestSwitchLines(t *testing.T) {
 			"⇄ sol → terra: no room at the model, back when sol answers again"},
 		{"within a tier there is no way back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Heavy, Fault: full, Hold: time.Minute}, 1,
 			"⇄ sol → terra: no room at the model"},
-		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy, Back: true}, 0, "⇄ terra → sol: back, its rest is over"},
+		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy, Back: true}, 0, "⇄ terra → sol: back at the preferred model"},
 		{"a person's choice", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium}, 0, "⇄ sol → terra: your choice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
