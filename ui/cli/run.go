@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -114,8 +115,12 @@ func (d Deps) prompt(args []string) (string, error) {
 		if len(b) > mostPrompt {
 			return "", &usageError{err: fmt.Errorf("the prompt on standard input is longer than %d MB", mostPrompt>>20)}
 		}
-		words = strings.TrimSpace(strings.TrimSuffix(words, "-") + "\n" + strings.ToValidUTF8(string(b), "�"))
+		if bytes.IndexByte(b, 0) >= 0 {
+			return "", &usageError{err: errors.New("standard input is not text"), help: "belay run --help; a file is better named in the prompt than sent along"}
+		}
+		words = strings.TrimSpace(strings.TrimSuffix(words, "-") + "\n" + string(b))
 	}
+	words = strings.ToValidUTF8(words, "�")
 	if strings.TrimSpace(words) == "" {
 		return "", &usageError{err: errors.New("there is no prompt"), help: "belay run --help"}
 	}
@@ -157,6 +162,9 @@ func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, 
 	code, err := r.run(ctx, c, id, prompt)
 	closeErr := h.Close()
 	r.alerts()
+	if lost := r.out.Err(); err == nil && lost != nil {
+		err = &lostError{err: lost, id: r.id}
+	}
 	if err == nil && closeErr != nil {
 		err = fmt.Errorf("close: %w", closeErr)
 	}
@@ -171,6 +179,18 @@ func (d Deps) writer(json bool) plain.Writer {
 		return plain.NewJSON(d.Out)
 	}
 	return plain.NewText(d.Out, d.Err, d.Width(d.Err), d.Now)
+}
+
+// lostError is an answer that could not be written. It is kept all the same.
+type lostError struct {
+	err error
+	id  session.ID
+}
+
+func (e *lostError) Error() string { return "write the answer: " + e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+func (e *lostError) Hint() string {
+	return fmt.Sprintf("it is kept: belay sessions show %s", e.id)
 }
 
 // runner follows one session until there is nothing more to wait for.

@@ -17,6 +17,8 @@ import (
 type Writer interface {
 	Record(r session.Record, t *Turn)
 	Tick()
+	// Err is why the answer, or a line of JSON, could not be written.
+	Err() error
 }
 
 // Turn is what is known of the turn so far. Feed it each record before it is
@@ -63,6 +65,9 @@ func another(asked, served string) bool {
 
 // Tick does nothing: programs do not need a countdown.
 func (j *JSON) Tick() {}
+
+// Err is why a line could not be written.
+func (j *JSON) Err() error { return j.err }
 
 // Describe says a fault in one line: plain words, the code, who and the
 // server's own text.

@@ -25,7 +25,8 @@ type Text struct {
 	wait   *session.Waiting
 	cut    string // the half text shown last
 	served string // the surprising model shown last
-	err    error
+	err    error  // of the events; who does not read them still gets the answer
+	lost   error  // of the answer
 }
 
 // NewText returns a writer for people. With a width the events go to a
@@ -112,7 +113,7 @@ func (p *Text) attempt(r session.Record) {
 		p.Tick()
 	case session.Switched:
 		if e.Back {
-			p.event("⇄ %s → %s: back, its rest is over", e.From, e.To)
+			p.event("⇄ %s → %s: back at the preferred model", e.From, e.To)
 		} else if e.Fault == nil {
 			p.event("⇄ %s → %s: your choice", e.From, e.To)
 		} else {
@@ -152,8 +153,8 @@ func (p *Text) ended(e session.TurnEnded, t *Turn) {
 	switch e.Outcome {
 	case session.OutcomeDone:
 		p.clear()
-		if p.err == nil {
-			_, p.err = fmt.Fprintln(p.answer, strings.TrimRight(theme.Sanitize(t.Text), "\n"))
+		if p.lost == nil {
+			_, p.lost = fmt.Fprintln(p.answer, strings.TrimRight(theme.Sanitize(t.Text), "\n"))
 		}
 	case session.OutcomeParked:
 		p.event("⏸ parked: %s", Describe(e.Fault))
@@ -166,6 +167,9 @@ func (p *Text) ended(e session.TurnEnded, t *Turn) {
 	}
 	p.event("· %s tokens in, %s out, %s", theme.Count(t.Usage.Input), theme.Count(t.Usage.Output), theme.Money(t.Cost))
 }
+
+// Err is why the answer could not be written.
+func (p *Text) Err() error { return p.lost }
 
 // Say writes a line of its own among the events.
 func (p *Text) Say(format string, args ...any) { p.event(format, args...) }

@@ -1,0 +1,40 @@
+package plain
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"belay/models"
+	"belay/session"
+)
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+var errFull = errors.New("full")
+
+func TestTheAnswerDoesNotDependOnTheEvents(t *testing.T) {
+	turn := &Turn{Text: "Done."}
+	end := session.Record{Event: session.TurnEnded{Outcome: session.OutcomeDone}}
+	failed := session.Record{Event: session.AttemptFailed{Fault: &models.Fault{Kind: models.KindCapacity}, Number: 1, Of: 4}}
+	t.Run("events that nobody takes leave it", func(t *testing.T) {
+		var answer bytes.Buffer
+		p := NewText(&answer, full{}, 0, time.Now)
+		p.Record(failed, turn)
+		p.Record(end, turn)
+		if got, want := answer.String(), "Done.\n"; got != want || p.Err() != nil {
+			t.Errorf("the answer is %q, %v; want %q, nil", got, p.Err(), want)
+		}
+	})
+	t.Run("an answer that cannot be written is an error", func(t *testing.T) {
+		var events bytes.Buffer
+		p := NewText(full{}, &events, 0, time.Now)
+		p.Record(end, turn)
+		if !errors.Is(p.Err(), errFull) {
+			t.Errorf("Err = %v, want %v", p.Err(), errFull)
+		}
+	})
+}
