@@ -201,6 +201,7 @@ func (d Deps) screen(ctx context.Context, g global, last bool, resume string, as
 	case asked:
 		var found session.Session
 		if found, err = d.find(ctx, resume); err == nil {
+			err = there(found)
 			s.Session, c.Project = found.ID, found.Project
 		}
 	}

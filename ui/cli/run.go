@@ -148,9 +148,21 @@ func (d Deps) carry(ctx context.Context, f runFlags, prompt string) error {
 		if err != nil {
 			return err
 		}
+		if err := there(s); err != nil {
+			return err
+		}
 		id, c.Project = s.ID, s.Project
 	}
 	return d.carryIn(ctx, f, c, id, prompt)
+}
+
+// there refuses a session whose folder was moved or deleted, with a way on.
+func there(s session.Session) error {
+	if _, err := os.Stat(s.Project); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &usageError{err: fmt.Errorf("the folder of session %s is not there any more: %s", s.ID, s.Project),
+		help: fmt.Sprintf("belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s", s.ID, s.Project)}
 }
 
 func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, prompt string) error {
