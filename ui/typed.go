@@ -15,7 +15,7 @@ import (
 // behind it.
 func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 	switch a {
-	case keys.Compact, keys.Trim, keys.Restore, keys.Keep, keys.Unkeep, keys.HandOver:
+	case keys.Compact, keys.Trim, keys.Restore, keys.Keep, keys.Unkeep, keys.FocusOn, keys.HandOver:
 	default:
 		cmd, _ := m.act(a)
 		return cmd
@@ -43,6 +43,8 @@ func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 		return m.do(session.Restore{})
 	case keys.Unkeep:
 		return m.unkeep(r, rest)
+	case keys.FocusOn:
+		return m.do(session.Focus{Paths: strings.Fields(rest)})
 	case keys.Keep:
 		if rest == "" {
 			m.borrow(noting, "")

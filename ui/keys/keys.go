@@ -60,6 +60,7 @@ const (
 	Keep       Action = "keep"
 	Unkeep     Action = "drop note"
 	HandOver   Action = "hand over"
+	FocusOn    Action = "focus on"
 	Quit       Action = "quit"
 )
 
@@ -133,6 +134,7 @@ var Table = []Binding{
 	{Restore, nil, "/restore", "bring back all that was taken out", Typed, true},
 	{Keep, nil, "/keep NOTE", "put a note into every request", Typed, true},
 	{Unkeep, nil, "/drop NOTE", "drop a note that was kept", Typed, true},
+	{FocusOn, nil, "/focus [PATHS]", "keep searches to some folders or patterns; without paths, no longer", Typed, true},
 	{HandOver, nil, "/hand over TASK", "a new session with what this one carries over", Typed, true},
 	{Resume, nil, "", "go on with the stopped, failed or parked turn", Listed, true},
 	{Rename, nil, "", "rename this session", Listed, true},

@@ -181,6 +181,12 @@ func (p *Pane) applyTurn(r session.Record) {
 		p.line(r, "…", "what was taken out is back in what the model sees", calm)
 	case session.Compacted:
 		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "…", folds: true, text: fmt.Sprintf("older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After)), detail: theme.Sanitize(e.Summary)})
+	case session.Focused:
+		words := "searches keep to " + theme.Line(strings.Join(e.Paths, ", "))
+		if len(e.Paths) == 0 {
+			words = "searches look everywhere again"
+		}
+		p.line(r, "·", words, calm)
 	case session.Kept:
 		words := "kept in every request: "
 		if e.Dropped {
