@@ -171,7 +171,7 @@ func (a *active) fills(list []session.Piece) string {
 	var words []string
 	for _, name := range names {
 		if sums[name] > 0 {
-			words = append(words, fmt.Sprintf("%s %dk", name, (sums[name]+500)/1000))
+			words = append(words, fmt.Sprintf("%s (%d tokens)", name, sums[name]))
 		}
 	}
 	return strings.Join(words, ", ")
