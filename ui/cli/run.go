@@ -17,6 +17,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/engine"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -247,7 +248,9 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt string
 		return 0, err
 	}
 	r.before = s.Events
-	if err := r.h.Engine.Do(ctx, r.id, command); err != nil {
+	if err := r.h.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
+		return 0, &usageError{err: err, help: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
+	} else if err != nil {
 		return 0, err
 	}
 	return r.follow(ctx)
