@@ -104,9 +104,11 @@ func (d Deps) examine(ctx context.Context, c Choice, o checkup) (err error) {
 		x.tell(Finding{Check: "record", Says: err.Error()})
 	}
 	x.providers(ctx)
+	tried := map[models.Target]bool{} // a model may stand in several tiers
 	for _, tier := range models.Tiers() {
 		for i, t := range tiers(settings)[tier] {
-			if (i == 0 || o.fallbacks) && !x.keyless[t.Provider] {
+			if !tried[t] && (i == 0 || o.fallbacks) && !x.keyless[t.Provider] {
+				tried[t] = true
 				x.probes(ctx, tier, t, o.fallbacks)
 			}
 		}
@@ -194,9 +196,11 @@ func (x *doctor) provider(ctx context.Context, name string) {
 		return
 	}
 	x.tell(Finding{Check: "endpoint", Target: name, OK: true, Says: fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model"))})
+	spelled := map[models.Target]bool{}
 	for _, tier := range models.Tiers() {
 		for _, t := range tiers(x.set)[tier] {
-			if t.Provider == name {
+			if t.Provider == name && !spelled[t] {
+				spelled[t] = true
 				x.spell(t, names)
 			}
 		}
