@@ -67,7 +67,7 @@ func writeTitle(w io.Writer, s session.Session) {
 		title = "Session " + string(s.ID)
 	}
 	fmt.Fprintf(w, "# %s\n\n", plain(strings.Join(strings.Fields(title), " ")))
-	fmt.Fprintf(w, "Session %s in %s, begun %s, %d turns.\n", s.ID, plain(s.Project), s.Created.Format("2006-01-02 15:04 MST"), s.Turn)
+	fmt.Fprintf(w, "Session %s in %s, begun %s, turns: %d.\n", s.ID, plain(s.Project), s.Created.Format("2006-01-02 15:04 MST"), s.Turn)
 	if s.Parent != "" {
 		fmt.Fprintf(w, "Forked from %s.\n", s.Parent)
 	}

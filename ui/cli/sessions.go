@@ -276,7 +276,11 @@ func (d Deps) export() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("export: %w", err)
 				}
-				return errors.Join(st.Export(cmd.Context(), s.ID, f, format), f.Close())
+				if err := errors.Join(st.Export(cmd.Context(), s.ID, f, format), f.Close()); err != nil {
+					return err
+				}
+				fmt.Fprintf(d.Err, "written to %s\n", file)
+				return nil
 			})
 		},
 	}
