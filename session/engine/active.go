@@ -309,7 +309,7 @@ func (a *active) pump(ctx context.Context) {
 	if len(a.head.Queue) == 0 || a.cancel != nil || a.closed {
 		return
 	}
-	if err := a.begin(ctx, session.TurnStarted{Prompt: a.head.Queue[0]}); err != nil {
+	if err := a.begin(ctx, a.begun(ctx, a.head.Queue[0])); err != nil {
 		a.show(session.Noted{Text: "the next message could not be sent: " + err.Error()})
 	}
 }

@@ -141,7 +141,7 @@ func (a *active) send(ctx context.Context, p session.Prompt) error {
 	if a.cancel != nil || a.head.Status == session.Parked {
 		return a.append(ctx, session.PromptQueued{Prompt: p})
 	}
-	return a.begin(ctx, session.TurnStarted{Prompt: p})
+	return a.begin(ctx, a.begun(ctx, p))
 }
 
 func (a *active) sent(id string) bool {

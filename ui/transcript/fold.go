@@ -152,7 +152,7 @@ func (p *Pane) applyTurn(r session.Record) {
 			p.line(r, "+", theme.Plural(n, "picture"), calm)
 		}
 		if e.Note != "" {
-			p.line(r, "·", "the model is also told: "+theme.Line(e.Note), calm)
+			p.line(r, "·", "the model is also told: "+theme.Cut(theme.Line(e.Note), 160), calm)
 		}
 	case session.TurnResumed:
 		p.finish(r.Time)
