@@ -35,12 +35,11 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "belay: find the working folder: %v\n", err)
-		return 1
+		dir = "" // it was deleted: commands that need it say so
 	}
 	d := cli.Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Dir: dir, Version: version(), Now: time.Now, NewID: newID, Width: width, Screen: screen}
 	return cli.Run(ctx, d, os.Args[1:])
@@ -77,7 +76,7 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 	look := d.Looks()
 	err := ui.Run(ctx, ui.Options{
 		Project: c.Project, Connect: b.connect, Open: s.Session, Picker: s.Picker, Prompt: s.Prompt, Banner: s.Banner, Version: d.Version,
-		Theme: look.Theme, Quiet: look.Notify == "off", Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
+		Theme: look.Screen.Theme, Quiet: look.Screen.Notify == "off", Mode: session.Mode(cmp.Or(c.Approve, look.Permissions.Mode)), Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
 		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
 		ListFiles: func(ctx context.Context) ([]string, error) { return tools.Files(ctx, c.Project) },
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },

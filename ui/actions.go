@@ -141,7 +141,7 @@ func (m *Model) nextTier() tea.Cmd {
 
 func (m *Model) nextMode() tea.Cmd {
 	all := session.Modes()
-	now := session.Ask
+	now := m.o.Mode
 	if r := m.room(); r != nil {
 		now = r.s.Mode
 	}

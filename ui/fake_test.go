@@ -49,7 +49,7 @@ func newWorld() *realm {
 
 func (w *realm) options() Options {
 	return Options{
-		Project: "/home/me/shop", Branch: func(context.Context) string { return "main*" }, Version: "0.1.0", Theme: "dark", Engine: w, Library: w,
+		Project: "/home/me/shop", Branch: func(context.Context) string { return "main*" }, Version: "0.1.0", Theme: "dark", Mode: session.Edits, Engine: w, Library: w,
 		Now: w.clock, NewID: func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("p", w.ids) },
 	}
 }

@@ -56,9 +56,10 @@ type Options struct {
 	Connect Connect
 	Setup   *Setup // when Engine is given: what to ask first
 
-	Open   session.ID // shown first; empty: a new one
-	Picker bool       // begin with the list of sessions
-	Prompt string     // sent at once, in a new session
+	Open   session.ID   // shown first; empty: a new one
+	Picker bool         // begin with the list of sessions
+	Mode   session.Mode // of new sessions, until there is one to ask
+	Prompt string       // sent at once, in a new session
 
 	Banner  string // such as "rehearsal: replies are scripted"
 	Version string

@@ -280,7 +280,7 @@ func (m *Model) top() string {
 }
 
 func (m *Model) bottom() string {
-	b := status.Bottom{Mode: session.Edits, Now: m.o.Now(), Toast: m.toast}
+	b := status.Bottom{Mode: m.o.Mode, Now: m.o.Now(), Toast: m.toast}
 	b.Keys = []string{"?", "keys", "ctrl+p", "commands"}
 	if r := m.room(); r != nil {
 		b.Session, b.Mode, b.Counted = &r.s, r.s.Mode, r.counted

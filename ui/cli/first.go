@@ -16,18 +16,18 @@ import (
 // RehearsalBanner is shown as long as replies are scripted.
 const RehearsalBanner = "rehearsal: replies are scripted"
 
-// Looks are the settings that the first frame needs. A fault in the settings
+// Looks are the settings as far as the first frame needs them: the user's own. A fault in the settings
 // is reported when everything is opened, not here.
-func (d Deps) Looks() config.Screen {
+func (d Deps) Looks() config.Settings {
 	file, named, err := config.File(os.Getenv)
 	if err != nil {
-		return config.Defaults().Screen
+		return config.Defaults()
 	}
 	settings, err := config.Load(config.Sources{UserFile: file, Named: named})
 	if err != nil {
-		return config.Defaults().Screen
+		return config.Defaults()
 	}
-	return settings.Screen
+	return settings
 }
 
 // Questions are what must be asked before the first session.

@@ -371,7 +371,7 @@ func (r *runner) ended(ctx context.Context, end session.TurnEnded) (code int, ag
 	}
 	rest := s.Retry.Sub(r.d.Now())
 	if r.f.noWait || r.tooLong(s, rest) {
-		r.say("parked until %s · to go on: belay resume %s", s.Retry.Local().Format("15:04:05"), r.id)
+		r.say("parked; there may be room from %s on · to go on: belay resume %s", s.Retry.Local().Format("15:04:05"), r.id)
 		return exitFault(s.Fault), false, nil
 	}
 	try := fmt.Sprintf("next try (%d of %d)", s.Rung, len(r.h.Settings.Park.Ladder))
@@ -422,6 +422,9 @@ func (r *runner) say(format string, args ...any) {
 // project is the absolute folder to work in.
 func (d Deps) project(g global) (string, error) {
 	dir := g.dir
+	if dir == "" && d.Dir == "" {
+		return "", &usageError{err: errors.New("the folder that you are in no longer exists"), help: "belay --dir FOLDER, or change to another folder"}
+	}
 	if dir == "" {
 		return d.Dir, nil
 	}
