@@ -191,7 +191,7 @@ func TestBetweenRunningSessions(t *testing.T) {
 	s.press("draft one", "ctrl+n")
 	s.wait("▸ 1 other at work")
 	s.press("the second", "enter")
-	s.wait(" › the second")
+	s.wait(" › the second", "write ahead") // sent, not only typed
 	s.press("alt+left")
 	s.wait("the first", "› draft one")
 	s.press("alt+right")
