@@ -24,7 +24,7 @@ func Nearest(name string, known []string) []string {
 			continue
 		}
 		have := plain(k)
-		far, allowed := distance(want, have), max(min(2, len(want)-2), len(want)/3)
+		far, allowed := Distance(want, have), max(min(2, len(want)-2), len(want)/3)
 		if far > allowed && (len(want) >= 3 && strings.Contains(have, want) || len(have) >= 4 && strings.Contains(want, have)) {
 			far = allowed // a part of it was left out, or added
 		}
@@ -55,9 +55,9 @@ func plain(s string) string {
 	}, s)
 }
 
-// distance counts the letters to change, drop or add (Levenshtein); names far
+// Distance counts the letters to change, drop or add (Levenshtein); names far
 // too long for a model count as far.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 200 || len(y) > 200 {
 		return 1 << 20

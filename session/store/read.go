@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"belay/models"
 	"belay/session"
 )
 
@@ -339,27 +340,7 @@ func alike(typed, id string) bool {
 		return false
 	}
 	limit := min(1+len(typed)/5, len(typed)/2) // one letter is like all of them
-	return distance(typed, id[:min(len(typed), len(id))]) <= limit || distance(typed, id) <= limit
-}
-
-// distance is Levenshtein's, over bytes; ids are short.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost = 1 + min(corner, row[j], row[j+1])
-			}
-			corner, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return models.Distance(typed, id[:min(len(typed), len(id))]) <= limit || models.Distance(typed, id) <= limit
 }
 
 func describe(heads []session.Session) string {

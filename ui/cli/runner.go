@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"belay/models"
+	"belay/session"
+	"belay/session/engine"
+	"belay/ui/plain"
+	"belay/ui/theme"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// runner follows one session until there is nothing more to wait for.
+type runner struct {
+	d      Deps
+	f      runFlags
+	h      *House
+	out    plain.Writer
+	turn   plain.Turn
+	id     session.ID
+	parked time.Duration    // how long it has been parked
+	before int64            // the last event of what came before this run
+	late   []session.Record // that came when the end was told already
+}
+
+func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt string) (int, error) {
+	var err error
+	var s session.Session
+	if id == "" {
+		s, err = r.h.Engine.Start(ctx, c.Project)
+	} else {
+		s, err = r.h.Engine.Open(ctx, id, false)
+	}
+	if err != nil {
+		return 0, err
+	}
+	r.id = s.ID
+	if err := r.prepare(ctx, c, s); err != nil {
+		return 0, err
+	}
+	var command session.Command = session.Resume{}
+	if prompt != "" {
+		command = session.Send{Prompt: session.Prompt{ID: r.d.NewID(), Text: prompt}}
+		if s.Status == session.Parked {
+			// The new prompt is what the person wants now.
+			if err := r.h.Engine.Do(ctx, r.id, session.Stop{}); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if s, err = r.h.Engine.Wait(ctx, r.id); err != nil {
+		return 0, err
+	}
+	r.before = s.Events
+	if err := r.h.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
+		return 0, &usageError{err: err, help: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
+	} else if err != nil {
+		return 0, err
+	}
+	return r.follow(ctx)
+}
+
+// prepare sets tier and mode of a session as the command line says. A session
+// that exists keeps its own when it says nothing.
+func (r *runner) prepare(ctx context.Context, c Choice, s session.Session) error {
+	if tier, err := models.ParseTier(c.Tier); err == nil && tier != s.Tier {
+		if err := r.h.Engine.Do(ctx, r.id, session.ChooseTier{Tier: tier}); err != nil {
+			return err
+		}
+	}
+	if mode := session.Mode(c.Approve); mode != "" && mode != s.Mode {
+		return r.h.Engine.Do(ctx, r.id, session.ChooseMode{Mode: mode})
+	}
+	return nil
+}
+
+// follow tells what happens until the turn has ended for good.
+func (r *runner) follow(ctx context.Context) (int, error) {
+	feed := make(chan []session.Record)
+	failed := make(chan error, 1)
+	listen, quit := context.WithCancel(context.WithoutCancel(ctx))
+	var listener sync.WaitGroup
+	defer func() {
+		quit()
+		listener.Wait()
+	}()
+	listener.Go(func() {
+		for {
+			records, err := r.h.Engine.Next(listen)
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case feed <- records:
+			case <-listen.Done():
+				r.late = records
+				return
+			}
+		}
+	})
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	interrupted := ctx.Done()
+	for {
+		select {
+		case records := <-feed:
+			if end := r.tell(records); end != nil {
+				code, again, err := r.ended(ctx, *end)
+				if !again {
+					return code, err
+				}
+			}
+		case err := <-failed:
+			return 0, err
+		case <-ticker.C:
+			r.out.Tick()
+		case <-interrupted:
+			interrupted = nil
+			if err := r.h.Engine.Do(context.WithoutCancel(ctx), r.id, session.Stop{}); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// alerts tells what came to light at the very end.
+func (r *runner) alerts() {
+	rest, _ := r.h.Engine.Next(context.Background()) // closed: it only gives what is left
+	for _, rec := range append(r.late, rest...) {
+		if a, ok := rec.Event.(session.Alerted); ok {
+			r.say("! %s", theme.Line(a.Text))
+		}
+	}
+}
+
+func (r *runner) tell(records []session.Record) *session.TurnEnded {
+	var end *session.TurnEnded
+	for _, rec := range records {
+		if a, ok := rec.Event.(session.Alerted); ok {
+			r.say("! %s", theme.Line(a.Text))
+		}
+		if rec.Session != r.id {
+			continue
+		}
+		if _, end := rec.Event.(session.TurnEnded); end && rec.Seq > 0 && rec.Seq <= r.before {
+			continue // of an earlier turn, settled when the session was opened
+		}
+		r.turn.Add(rec)
+		r.out.Record(rec, &r.turn)
+		if e, ok := rec.Event.(session.TurnEnded); ok {
+			end = &e
+		}
+	}
+	return end
+}
+
+// ended decides what follows the end of a turn: the run's end, or a wait and
+// another try.
+func (r *runner) ended(ctx context.Context, end session.TurnEnded) (code int, again bool, err error) {
+	s, err := r.h.Engine.Wait(context.WithoutCancel(ctx), r.id)
+	if err != nil {
+		return 0, false, err
+	}
+	if ctx.Err() != nil {
+		r.say("to go on: belay resume %s", r.id)
+		return exitInterrupted, false, nil
+	}
+	if end.Outcome != session.OutcomeParked {
+		if code := exitSession(s, end.Limit); code != exitDone {
+			r.hint(s, code)
+			return code, false, nil
+		}
+		return exitDone, false, nil
+	}
+	rest := s.Retry.Sub(r.d.Now())
+	if r.f.noWait || r.tooLong(s, rest) {
+		r.say("parked; there may be room from %s on · to go on: belay resume %s", s.Retry.Local().Format("15:04:05"), r.id)
+		return exitFault(s.Fault), false, nil
+	}
+	try := fmt.Sprintf("next try (%d of %d)", s.Rung, len(r.h.Settings.Park.Ladder))
+	if s.Rung == 0 { // not one of the ladder
+		try = "the allowance returns, and the next try is,"
+	}
+	r.say("  %s at %s, in %s", try, s.Retry.Local().Format("15:04:05"), rest.Round(time.Second))
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		r.parked += rest
+		return 0, true, r.h.Engine.Do(ctx, r.id, session.Resume{})
+	case <-ctx.Done():
+		r.say("to go on: belay resume %s", r.id)
+		return exitInterrupted, false, nil
+	}
+}
+
+// tooLong reports whether waiting for the next try would break the limit.
+func (r *runner) tooLong(s session.Session, rest time.Duration) bool {
+	if r.f.maxWait > 0 {
+		return r.parked+rest > r.f.maxWait
+	}
+	return s.Fault != nil && s.Fault.Kind == models.KindUsage && rest > usageWait
+}
+
+func (r *runner) hint(s session.Session, code int) {
+	if s.Fault != nil && s.Fault.Hint != "" {
+		r.say("  %s", s.Fault.Hint)
+	}
+	switch code {
+	case exitPerson:
+		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)
+	case exitFailed, exitLimit, exitUnreachable, exitCapacity, exitAccount, exitSettings:
+		r.say("  to go on: belay resume %s", r.id)
+	}
+}
+
+func (r *runner) say(format string, args ...any) {
+	if t, ok := r.out.(*plain.Text); ok {
+		t.Say(format, args...)
+		return
+	}
+	fmt.Fprintln(r.d.Err, theme.Sanitize(fmt.Sprintf(format, args...)))
+}
