@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -97,7 +96,7 @@ func (c *Conversation) Apply(r Record) {
 func (c *Conversation) add(e entry) {
 	c.entries = append(c.entries, e)
 	if c.fresh {
-		c.items = append(slices.Clip(c.items), c.shown(e))
+		c.items = append(c.items, c.shown(e))
 	}
 }
 
@@ -133,7 +132,7 @@ func (c *Conversation) hidden(e entry) bool {
 // Items is the conversation. The caller must not change it.
 func (c *Conversation) Items() []models.Item {
 	if c.fresh {
-		return c.items
+		return slices.Clip(c.items)
 	}
 	items := make([]models.Item, 0, len(c.entries)+2)
 	items = append(items, c.head()...)
@@ -142,8 +141,8 @@ func (c *Conversation) Items() []models.Item {
 			items = append(items, c.shown(e))
 		}
 	}
-	c.items, c.fresh = slices.Clip(items), true
-	return c.items
+	c.items, c.fresh = items, true
+	return slices.Clip(items)
 }
 
 // head is what stands before the items: what the user wants kept, the summary,
@@ -202,19 +201,4 @@ func (c *Conversation) Task() string {
 		}
 	}
 	return ""
-}
-
-// Reductions counts what is taken out now, in words for people; empty: nothing.
-func (c *Conversation) Reductions() []string {
-	var words []string
-	if n := len(c.masked); n > 0 {
-		words = append(words, fmt.Sprintf("%d older outputs", n))
-	}
-	if c.thought > 0 {
-		words = append(words, fmt.Sprintf("reasoning up to turn %d", c.thought))
-	}
-	if c.summary != "" {
-		words = append(words, "what the summary stands for")
-	}
-	return words
 }
