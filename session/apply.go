@@ -33,7 +33,7 @@ func (s *Session) Apply(r Record) {
 	case PromptUnqueued:
 		s.unqueue(e.ID)
 	case Compacted:
-		s.Summary, s.Through = e.Summary, e.Through
+		s.Summary, s.Through, s.Task = e.Summary, e.Through, e.Task
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
 		s.Context = 0 // unknown until the next reply
 		s.lighten(Left{What: LeftSummary, Freed: e.Before - e.After})
@@ -43,7 +43,7 @@ func (s *Session) Apply(r Record) {
 	case Restored:
 		s.Context = 0
 		if len(e.Calls) == 0 {
-			s.Summary, s.Through, s.Left = "", 0, nil
+			s.Summary, s.Through, s.Task, s.Left = "", 0, "", nil
 		}
 	case Focused:
 		s.Focus = e.Paths
@@ -78,7 +78,7 @@ func (s *Session) applyTurn(r Record) {
 		s.Turn, s.Began, s.Prompt = r.Turn, r.Time, e.Prompt.ID
 		s.run()
 		s.Rung = 0
-		s.Plan = nil
+		s.Plan = unfinished(s.Plan)
 		s.LastLine = line(e.Prompt.Text)
 		if s.First == "" {
 			s.First = bounded(e.Prompt.Text, mostFirst)
@@ -123,6 +123,17 @@ func (s *Session) applyTurn(r Record) {
 			s.Status = Failed
 		}
 	}
+}
+
+// unfinished is a plan as the next turn takes it over: not at all when all of it
+// is done.
+func unfinished(plan []Task) []Task {
+	for _, t := range plan {
+		if t.Status != "done" {
+			return plan
+		}
+	}
+	return nil
 }
 
 // mostFiles bounds how many changed files a state remembers.

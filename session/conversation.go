@@ -16,9 +16,12 @@ type Conversation struct {
 	masked  map[string]bool // by call id
 	through int64           // the summary stands for all up to this record
 	summary string
-	thought int // reasoning up to this turn is left out
+	task    string // the user's words of the turn in which the summary was made, if it swallowed them
+	thought int    // reasoning up to this turn is left out
 	kept    []string
 	focus   []string
+	first   string // the words that began the session, bounded
+	plan    []Task
 
 	items []models.Item // as Items gave them; valid while fresh
 	fresh bool
@@ -27,13 +30,14 @@ type Conversation struct {
 // Begin makes the conversation of a session whose log is read only from some
 // record on; the state knows what stands for the beginning.
 func Begin(s Session) Conversation {
-	return Conversation{through: s.Through, summary: s.Summary, kept: s.Kept, focus: s.Focus}
+	return Conversation{through: s.Through, summary: s.Summary, task: s.Task, kept: s.Kept, focus: s.Focus, first: s.First, plan: s.Plan}
 }
 
-// Lead puts words of belay's before everything, unless a summary stands there.
-func (c *Conversation) Lead(text string) {
+// Missing says that the beginning of the log was not read. What must not be
+// lost of it stands in its place, unless a summary does.
+func (c *Conversation) Missing() {
 	if c.summary == "" {
-		c.add(entry{item: models.Say(models.Developer, text)})
+		c.add(entry{item: models.Say(models.Developer, strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Gist()))})
 	}
 }
 
@@ -64,6 +68,12 @@ func (c *Conversation) Apply(r Record) {
 		item := models.Say(models.User, e.Prompt.Text)
 		item.Images = e.Prompt.Images
 		c.add(entry{item: item, seq: r.Seq, turn: r.Turn, task: true})
+		if c.first == "" {
+			c.first = bounded(e.Prompt.Text, mostFirst)
+		}
+		c.plan = unfinished(c.plan)
+	case PlanChanged:
+		c.plan = e.Tasks
 	case ItemAdded:
 		c.add(entry{item: e.Item, seq: r.Seq, turn: r.Turn})
 	case ToolEnded:
@@ -75,20 +85,19 @@ func (c *Conversation) Apply(r Record) {
 	case Restored:
 		if len(e.Calls) == 0 {
 			clear(c.masked)
-			c.thought, c.through, c.summary = 0, 0, ""
+			c.thought, c.through, c.summary, c.task = 0, 0, "", ""
 		}
 		c.mask(e.Calls, false)
 		c.fresh = false
 	case Compacted:
-		c.through, c.summary, c.fresh = e.Through, e.Summary, false
+		c.through, c.summary, c.task, c.fresh = e.Through, e.Summary, e.Task, false
 	case Focused:
-		c.focus, c.fresh = e.Paths, false
+		c.focus = e.Paths
 	case Kept:
 		c.kept = without(c.kept, func(s string) bool { return s == e.Text })
 		if !e.Dropped {
 			c.kept = append(c.kept, e.Text)
 		}
-		c.fresh = false
 	}
 }
 
@@ -129,13 +138,12 @@ func (c *Conversation) hidden(e entry) bool {
 	return e.seq <= c.through && e.seq > 0 || e.item.Kind == models.Reasoning && e.turn <= c.thought
 }
 
-// Items is the conversation. The caller must not change it.
+// Items is the conversation behind its head. The caller must not change it.
 func (c *Conversation) Items() []models.Item {
 	if c.fresh {
 		return slices.Clip(c.items)
 	}
 	items := make([]models.Item, 0, len(c.entries)+2)
-	items = append(items, c.head()...)
 	for _, e := range c.entries {
 		if !c.hidden(e) {
 			items = append(items, c.shown(e))
@@ -145,30 +153,48 @@ func (c *Conversation) Items() []models.Item {
 	return slices.Clip(items)
 }
 
-// head is what stands before the items: what the user wants kept, the summary,
-// and the words of the task if the summary swallowed them.
-func (c *Conversation) head() []models.Item {
-	var items []models.Item
+// Headed is an item of the head, and where it comes from.
+type Headed struct {
+	Item   models.Item
+	Origin Origin
+}
+
+// Head is what stands before the items of every request, whatever is left out
+// of them: what the user wants kept, the summary, and the words of the task if
+// the summary swallowed them. It changes only when somebody changes it, so that
+// prompt caches live.
+func (c *Conversation) Head() []Headed {
+	var head []Headed
+	add := func(o Origin, r models.Role, text string) { head = append(head, Headed{models.Say(r, text), o}) }
 	if len(c.focus) > 0 {
-		items = append(items, models.Say(models.Developer, "The user wants you to work in "+strings.Join(c.focus, ", ")+" only. Searches without a path look there alone."))
+		add(OfKept, models.Developer, "The user wants you to work in "+strings.Join(c.focus, ", ")+" only. Searches without a path look there alone.")
 	}
 	for _, k := range c.kept {
-		items = append(items, models.Say(models.Developer, "The user wants you to keep in mind: "+k))
+		add(OfKept, models.Developer, "The user wants you to keep in mind: "+k)
 	}
-	if c.summary == "" {
-		return items
+	if c.summary != "" {
+		add(OfSummary, models.Developer, "What happened before, in short:\n\n"+c.summary)
 	}
-	items = append(items, models.Say(models.Developer, "What happened before, in short:\n\n"+c.summary))
-	for _, e := range slices.Backward(c.entries) {
-		if !e.task {
-			continue
-		}
-		if c.hidden(e) {
-			items = append(items, e.item)
-		}
-		break
+	if c.task != "" {
+		add(OfUser, models.User, c.task)
 	}
-	return items
+	return head
+}
+
+// Gist is what must not be lost where items are left out and no summary stands
+// for them: the words that began the session, and the plan.
+func (c *Conversation) Gist() string {
+	var b strings.Builder
+	if c.first != "" {
+		b.WriteString("It began with these words of the user's: " + c.first + "\n")
+	}
+	if len(c.plan) > 0 {
+		b.WriteString("The plan:\n")
+	}
+	for _, t := range c.plan {
+		b.WriteString("- " + t.Text + " (" + t.Status + ")\n")
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // Pieces lists what could be taken out, oldest first.
@@ -193,12 +219,13 @@ func (c *Conversation) Before(through int64) (summary string, items []models.Ite
 	return c.summary, items
 }
 
-// Task is the user's words of the last turn.
-func (c *Conversation) Task() string {
+// Task is the user's words of the last turn, and whether a summary up to a
+// record swallows them.
+func (c *Conversation) Task(through int64) (words string, swallowed bool) {
 	for _, e := range slices.Backward(c.entries) {
 		if e.task {
-			return e.item.Text
+			return e.item.Text, e.seq <= through
 		}
 	}
-	return ""
+	return c.task, c.task != ""
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,11 @@ func ran(id, out string) Event { return ToolEnded{CallID: id, Output: out} }
 
 func words(c *Conversation) string {
 	var list []string
-	for _, it := range c.Items() {
+	all := c.Items()
+	for _, h := range slices.Backward(c.Head()) {
+		all = slices.Insert(slices.Clone(all), 0, h.Item)
+	}
+	for _, it := range all {
 		text := it.Text
 		switch {
 		case text == Stub:
@@ -55,7 +60,7 @@ func TestAConversationIsWhatTheLogLeavesIn(t *testing.T) {
 		{"a masked output is a stub", with(Reduced{Calls: []string{"a"}}), "one a stuba x two b outb y"},
 		{"which can be restored", with(Reduced{Calls: []string{"a", "b"}}, Restored{Calls: []string{"a"}}), "one a outa x two b stubb y"},
 		{"a summary stands for the beginning", with(Compacted{Through: 4, Summary: "s"}), "summary two b outb y"},
-		{"but never for the words of the task", with(Compacted{Through: 7, Summary: "s"}), "summary two y"},
+		{"but never for the words of the task", with(Compacted{Through: 7, Summary: "s", Task: "two"}), "summary two y"},
 		{"and can be undone", with(Compacted{Through: 4, Summary: "s"}, Restored{}), "one a outa x two b outb y"},
 		{"what is kept comes first", with(Kept{Text: "rule"}), "The user wants you to keep in mind: rule one a outa x two b outb y"},
 		{"until it is dropped", with(Kept{Text: "rule"}, Kept{Text: "rule", Dropped: true}), "one a outa x two b outb y"},
@@ -63,6 +68,25 @@ func TestAConversationIsWhatTheLogLeavesIn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := words(talk(tt.events...)); got != tt.want {
 				t.Errorf("Items = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTheGistIsHowItBeganAndWhatIsNotDone(t *testing.T) {
+	task := func(status string) Event { return PlanChanged{Tasks: []Task{{"long way", status}}} }
+	for _, tt := range []struct {
+		name   string
+		events []Event
+		want   string
+	}{
+		{"the first words", []Event{asked("one"), asked("two")}, "It began with these words of the user's: one"},
+		{"a plan goes on over turns", []Event{asked("one"), task("active"), asked("two")}, "It began with these words of the user's: one\nThe plan:\n- long way (active)"},
+		{"until it is done", []Event{asked("one"), task("done"), asked("two")}, "It began with these words of the user's: one"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := talk(tt.events...).Gist(); got != tt.want {
+				t.Errorf("Gist = %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -147,8 +147,9 @@ type Restored struct {
 type Compacted struct {
 	Through int64         `json:"through"` // the last record that it stands for
 	Summary string        `json:"summary"`
-	By      models.Target `json:"by,omitzero"` // who wrote it
-	Usage   models.Usage  `json:"usage"`       // that it took
+	Task    string        `json:"task,omitempty"` // the user's words of the running turn, if the summary swallows them
+	By      models.Target `json:"by,omitzero"`    // who wrote it
+	Usage   models.Usage  `json:"usage"`          // that it took
 	Cost    float64       `json:"cost"`
 	Before  int64         `json:"before"` // tokens of the next request without it
 	After   int64         `json:"after"`  // and with it

@@ -79,6 +79,7 @@ type Session struct {
 	First    string       `json:"first,omitempty"`   // the words of the first prompt, bounded
 	Summary  string       `json:"summary,omitempty"` // stands for the log up to Through
 	Through  int64        `json:"through,omitempty"` // a record's number
+	Task     string       `json:"task,omitempty"`    // the user's words of a turn that the summary swallowed while it ran
 	Focus    []string     `json:"focus,omitempty"`   // folders or patterns that searches keep to
 	Kept     []string     `json:"kept,omitempty"`    // notes that stay in every request
 	Files    []string     `json:"files,omitempty"`   // changed in this session, the last ones

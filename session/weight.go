@@ -45,8 +45,8 @@ func Origins() []Origin {
 	return []Origin{OfBriefing, OfAgents, OfTools, OfKept, OfSummary, OfUser, OfModel, OfReasoning, OfCalls, OfOutput}
 }
 
-// Origin says where an item of the conversation comes from.
-func (c *Conversation) Origin(it models.Item) Origin {
+// OriginOf says where an item behind the head comes from.
+func OriginOf(it models.Item) Origin {
 	switch {
 	case it.Kind == models.Output:
 		return OfOutput
@@ -58,14 +58,6 @@ func (c *Conversation) Origin(it models.Item) Origin {
 		return OfUser
 	case it.Role == models.Assistant:
 		return OfModel
-	}
-	for i, h := range c.head() {
-		if h.Role == models.Developer && h.Text == it.Text {
-			if i < len(c.kept) {
-				return OfKept
-			}
-			return OfSummary
-		}
 	}
 	return OfBriefing
 }

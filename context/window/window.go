@@ -4,6 +4,8 @@ package window
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"belay/models"
 )
@@ -65,15 +67,25 @@ func (a Account) Total() int64 { return a.Briefing + a.Tools + a.Conversation }
 // mask stands in for the output of a call when there is no room for it.
 const mask = "(left out to save room; run the call again if you need its output)"
 
+// Talk is a conversation that a request is to be made of.
+type Talk struct {
+	Head  []models.Item // goes before the items, whatever is left out of them
+	Items []models.Item // oldest first
+	Gist  string        // takes the place of turns that are left out: what must not be lost with them
+}
+
 // Fit makes a request of a conversation for one model. The items it leaves out
 // are the oldest turns, whole; within the last turn it shortens the oldest
 // outputs. A conversation that still does not fit is a fault of kind size.
-func Fit(m models.Model, l Limits, c Counter, instructions string, tools []models.ToolSpec, items []models.Item) (models.Request, Account, error) {
-	items = Mend(items, m.Target)
+func Fit(m models.Model, l Limits, c Counter, instructions string, tools []models.ToolSpec, t Talk) (models.Request, Account, error) {
+	items := Mend(t.Items, m.Target)
 	if !m.Images {
 		items = withoutImages(items)
 	}
 	a := Account{Briefing: int64(c.Text(instructions)), Budget: l.For(m)}
+	for _, it := range t.Head {
+		a.Conversation += int64(c.Item(it))
+	}
 	for _, t := range tools {
 		a.Tools += int64(c.Tool(t))
 	}
@@ -100,7 +112,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			a.LeftTokens += n
 		}
 		a.LeftOut += next - start
-		start, note = next, int64(c.Item(leftOut(a.LeftOut)))
+		start, note = next, int64(c.Item(leftOut(a.LeftOut, t.Gist)))
 	}
 	a.Conversation += note
 	items, sizes = items[start:], sizes[start:]
@@ -122,9 +134,9 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			Hint:    "begin a new session, shorten the message, or choose a model with a larger window"}
 	}
 	if a.LeftOut > 0 {
-		items = append([]models.Item{leftOut(a.LeftOut)}, items...)
+		items = slices.Insert(items, 0, leftOut(a.LeftOut, t.Gist))
 	}
-	return models.Request{Instructions: instructions, Items: items, Tools: tools, Tokens: a.Total()}, a, nil
+	return models.Request{Instructions: instructions, Items: append(slices.Clip(t.Head), items...), Tools: tools, Tokens: a.Total()}, a, nil
 }
 
 // lighten takes out what the reducers find, in this request alone: it has to
@@ -157,8 +169,8 @@ func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int
 	}
 }
 
-func leftOut(n int) models.Item {
-	return models.Say(models.Developer, fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.", n))
+func leftOut(n int, gist string) models.Item {
+	return models.Say(models.Developer, strings.TrimSpace(fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)))
 }
 
 // nextTurn finds the next user's message at or after i.

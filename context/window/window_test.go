@@ -83,13 +83,13 @@ func TestMend(t *testing.T) {
 func TestFit(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	t.Run("all goes in when there is room", func(t *testing.T) {
-		req, a, err := Fit(sol, Limits{}, letters{}, "sys", nil, []models.Item{user("a"), assistant("b")})
+		req, a, err := Fit(sol, Limits{}, letters{}, "sys", nil, Talk{Items: []models.Item{user("a"), assistant("b")}})
 		if err != nil || shape(req.Items) != "u a" || a.Total() != 5 || a.LeftOut != 0 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
 	t.Run("the oldest turns are left out and the model is told", func(t *testing.T) {
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")})
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}})
 		if err != nil || shape(req.Items) != "d u a u" || a.LeftOut != 2 || a.LeftTokens != 800 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -97,7 +97,7 @@ func TestFit(t *testing.T) {
 	t.Run("old outputs go before the words of old turns", func(t *testing.T) {
 		old := output("1")
 		old.Text = strings.Repeat("y", 700)
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")})
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}})
 		if err != nil || a.LeftOut != 0 || a.Masked != 1 || req.Items[0].Text != "first" {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -106,8 +106,8 @@ func TestFit(t *testing.T) {
 		old := output("1")
 		old.Text = strings.Repeat("y", 400)
 		items := []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}
-		_, a, err := Fit(sol, Limits{}, letters{}, "", nil, items)
-		_, pressed, err2 := Fit(sol, Limits{Pressed: true}, letters{}, "", nil, items)
+		_, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: items})
+		_, pressed, err2 := Fit(sol, Limits{Pressed: true}, letters{}, "", nil, Talk{Items: items})
 		if err != nil || err2 != nil || a.Masked != 0 || pressed.Masked != 1 {
 			t.Errorf("Fit = %+v, pressed %+v, %v %v", a, pressed, err, err2)
 		}
@@ -115,13 +115,20 @@ func TestFit(t *testing.T) {
 	t.Run("old outputs of the last turn are shortened", func(t *testing.T) {
 		big := output("1")
 		big.Text = strings.Repeat("y", 900)
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user(long), call("1"), big, call("2"), output("2")})
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}})
 		if err != nil || a.Masked != 1 || req.Items[2].Text != mask {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
+	t.Run("the head stays, and the gist stands for what is left out", func(t *testing.T) {
+		talk := Talk{Head: []models.Item{models.Say(models.Developer, "keep")}, Items: []models.Item{user(long), assistant(long + long), user("now")}, Gist: "gist"}
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, talk)
+		if err != nil || a.LeftOut != 2 || shape(req.Items) != shape([]models.Item{talk.Head[0], leftOut(2, "gist"), user("now")}) || !strings.HasSuffix(req.Items[1].Text, "gist") {
+			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
+		}
+	})
 	t.Run("what cannot fit is a fault", func(t *testing.T) {
-		_, _, err := Fit(sol, Limits{}, letters{}, "", nil, []models.Item{user(long + long + long)})
+		_, _, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user(long + long + long)}})
 		var f *models.Fault
 		if !errors.As(err, &f) || f.Kind != models.KindSize || f.Hint == "" {
 			t.Errorf("Fit = %v, want a fault of kind size with a hint", err)
@@ -133,7 +140,7 @@ func TestFit(t *testing.T) {
 		it := user("look")
 		it.Images = []models.Image{{MIME: "image/png"}}
 		items := []models.Item{it}
-		req, _, err := Fit(blind, Limits{}, letters{}, "", nil, items)
+		req, _, err := Fit(blind, Limits{}, letters{}, "", nil, Talk{Items: items})
 		if err != nil || len(req.Items[0].Images) != 0 || !strings.Contains(req.Items[0].Text, "cannot see") || len(items[0].Images) != 1 {
 			t.Errorf("Fit = %+v, %v", req.Items, err)
 		}
@@ -148,7 +155,7 @@ func BenchmarkFit(b *testing.B) {
 	m := sol
 	m.Window = 272000
 	for b.Loop() {
-		if _, _, err := Fit(m, Limits{Reserve: 16000}, letters{}, "sys", nil, items); err != nil {
+		if _, _, err := Fit(m, Limits{Reserve: 16000}, letters{}, "sys", nil, Talk{Items: items}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -235,7 +242,7 @@ func FuzzAnyConversationBecomesAValidRequest(f *testing.F) {
 			t.Errorf("mended again %s becomes %s", shape(mended), shape(twice))
 		}
 		budget = min(max(budget, 1), 2000)
-		req, account, err := Fit(sol, Limits{Budget: budget}, letters{}, "be good", nil, items)
+		req, account, err := Fit(sol, Limits{Budget: budget}, letters{}, "be good", nil, Talk{Items: items})
 		if err != nil {
 			return
 		}

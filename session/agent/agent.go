@@ -66,7 +66,7 @@ type Options struct {
 	// Build makes the request for a model out of the conversation, and says how
 	// many items it left out. Pressed asks for a slim one: heavy requests are the
 	// first to find no room.
-	Build func(m models.Model, items []models.Item, pressed bool) (models.Request, int, error)
+	Build func(m models.Model, pressed bool) (models.Request, int, error)
 	// Slim takes weight off the conversation when it has grown too long; nil:
 	// nothing does.
 	Slim  func(ctx context.Context) error
@@ -193,7 +193,7 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 	defer r.drafts.stop()
 	leftOut := 0
 	build := func(m models.Model) (models.Request, error) {
-		req, left, err := t.Build(m, t.Log.Items(), r.full >= pressedAfter && r.ours > pressedAbove)
+		req, left, err := t.Build(m, r.full >= pressedAfter && r.ours > pressedAbove)
 		leftOut, r.ours = left, req.Tokens
 		return req, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"belay/context/briefing"
+	"belay/context/window"
 	"belay/models"
 	"belay/models/route"
 	"belay/session"
@@ -150,6 +151,13 @@ func (a *active) SaveDraft(ctx context.Context, d session.Draft) error {
 	return a.e.o.Store.SaveDraft(ctx, a.id, d)
 }
 
+// talked is what the next request is made of.
+func (a *active) talked() window.Talk {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return fitted(&a.talk)
+}
+
 // Items is the conversation as the log holds it.
 func (a *active) Items() []models.Item {
 	a.mu.Lock()
@@ -201,8 +209,8 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 }
 
 // build makes the request for one target.
-func (a *active) build(m models.Model, items []models.Item, pressed bool) (models.Request, int, error) {
-	req, account, err := a.e.request(m, a.id, a.brief(), a.tools, items, pressed)
+func (a *active) build(m models.Model, pressed bool) (models.Request, int, error) {
+	req, account, err := a.e.request(m, a.id, a.brief(), a.tools, a.talked(), pressed)
 	if pressed && account.Masked > 0 && err == nil {
 		a.Publish(session.Noted{Text: fmt.Sprintf("no room twice: this one request goes out slim, without %d older outputs (%d instead of %d tokens). The conversation stays as it is",
 			account.Masked, account.Total(), account.Total()+account.LeftTokens)})

@@ -37,7 +37,7 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
 	talk := conversation(head, records, whole)
-	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, talk.Items(), false)
+	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, fitted(&talk), false)
 	if err = errors.Join(err, set.Close()); err != nil {
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
@@ -45,10 +45,10 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 }
 
 // request makes a request for a model out of a conversation.
-func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, items []models.Item, pressed bool) (models.Request, window.Account, error) {
+func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, talk window.Talk, pressed bool) (models.Request, window.Account, error) {
 	limits := e.limits(m.Target)
 	limits.Pressed = pressed
-	req, account, err := window.Fit(m, limits, e.o.Counter, brief.Instructions, set.Specs(), items)
+	req, account, err := window.Fit(m, limits, e.o.Counter, brief.Instructions, set.Specs(), talk)
 	req.CacheKey, req.Effort, req.Tokens = string(id), e.o.Effort, account.Total()
 	return req, account, err
 }
@@ -64,11 +64,20 @@ func (e *Engine) limits(t models.Target) window.Limits {
 	return l
 }
 
+// fitted is a conversation in the form that requests are made of.
+func fitted(c *session.Conversation) window.Talk {
+	t := window.Talk{Items: c.Items(), Gist: c.Gist()}
+	for _, h := range c.Head() {
+		t.Head = append(t.Head, h.Item)
+	}
+	return t
+}
+
 // conversation is what the end of a log holds for the model.
 func conversation(head session.Session, records []session.Record, whole bool) session.Conversation {
 	talk := session.Begin(head)
 	if !whole {
-		talk.Lead("The beginning of this conversation was left out to save room.")
+		talk.Missing()
 	}
 	for _, r := range records {
 		talk.Apply(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"belay/context/compact"
@@ -48,7 +49,8 @@ func (a *active) size() int64 {
 	for _, t := range a.tools.Specs() {
 		n += int64(c.Tool(t))
 	}
-	for _, it := range a.Items() {
+	t := a.talked()
+	for _, it := range slices.Concat(t.Head, t.Items) {
 		n += int64(c.Item(it))
 	}
 	return n
@@ -106,8 +108,9 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 	through := list[n-1].Seq
 	a.mu.Lock()
 	previous, items := a.talk.Before(through)
-	facts := compact.Facts{First: head.First, Task: a.talk.Task(), Files: head.Files, Keep: keep}
+	task, swallowed := a.talk.Task(through)
 	a.mu.Unlock()
+	facts := compact.Facts{First: head.First, Task: task, Files: head.Files, Keep: keep}
 	for _, t := range head.Plan {
 		if t.Status != "done" {
 			facts.Plan = append(facts.Plan, t.Text)
@@ -125,6 +128,9 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 		replaced += int64(a.e.o.Counter.Item(p.Item))
 	}
 	event.Through, event.Before = through, size
+	if swallowed && head.Status != session.Idle {
+		event.Task = task
+	}
 	event.After = size - replaced + int64(a.e.o.Counter.Text(event.Summary))
 	if float64(size-event.After) < leastFreed*float64(size) && !asked {
 		return a.fullOf(ctx, turn, "a summary would free little")

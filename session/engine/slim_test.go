@@ -47,7 +47,8 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 	if testing.Short() {
 		turns = 60
 	}
-	in(t, story(turns), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
+	plan := "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"plan\"\narguments = { tasks = [{ text = \"the long way\", status = \"active\" }] }\n"
+	in(t, plan+story(turns), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
 		for i := range turns {
 			text := strings.Repeat(fmt.Sprintf("line %d of a file that somebody wrote\n", i), 120)
 			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
@@ -67,7 +68,7 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 		}
 		var before []byte
 		kept, sameStart := 0, 0
-		for _, x := range r.server.Log() {
+		for n, x := range r.server.Log() {
 			if x.Status != http.StatusOK {
 				t.Errorf("a request was refused: %d %s", x.Status, x.Outcome)
 			}
@@ -76,6 +77,9 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 			}
 			if !strings.Contains(string(x.Body), "task number 0") {
 				t.Error("a request lacks the words that began the session")
+			}
+			if n > 0 && !strings.Contains(string(x.Body), "the long way") {
+				t.Error("a request lacks the plan")
 			}
 			if !strings.Contains(string(x.Body), "never forget me") {
 				t.Error("a request lacks what the user wants kept")
@@ -96,6 +100,47 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 			t.Errorf("%.0f%% of the requests begin like the one before, want 80%% at least", share*100)
 		} else {
 			t.Logf("%.0f%% of the requests begin like the one before", share*100)
+		}
+	})
+}
+
+func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
+	const calls = 60
+	var script strings.Builder
+	script.WriteString(story(0) + "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"plan\"\narguments = { tasks = [{ text = \"the long way\", status = \"active\" }] }\n")
+	for i := range calls {
+		fmt.Fprintf(&script, "[[reply]]\nmodel = \"sol\"\ntext = %q\n[[reply.calls]]\nname = \"read\"\narguments = { path = \"f\", from = %d }\n", strings.Repeat("I look further. ", 90), i+1)
+	}
+	script.WriteString("[[reply]]\ntimes = -1\nmodel = \"sol\"\ntext = \"Fine.\"\n")
+	in(t, script.String(), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
+		if err := os.WriteFile(filepath.Join(r.project, "f"), []byte(strings.Repeat("a line that somebody wrote\n", 160)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.send(id, "the one task that matters")
+		if s := r.wait(id); s.Status != session.Idle {
+			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
+		}
+		r.send(id, "and one more")
+		r.wait(id)
+		last := r.server.Log()[len(r.server.Log())-1].Body
+		for i, x := range r.server.Log() {
+			if x.Status != http.StatusOK {
+				t.Errorf("request %d was refused: %d %s", i, x.Status, x.Outcome)
+			}
+			if x.Model == "sol" && !strings.Contains(string(x.Body), `"text":"the one task that matters"`) {
+				t.Errorf("request %d lacks the user's words", i)
+			}
+			if i > 0 && !strings.Contains(string(x.Body), "the long way") {
+				t.Errorf("request %d lacks the plan", i)
+			}
+		}
+		if log := r.log(id); !strings.Contains(log, "compacted") {
+			t.Fatalf("no summary was needed: %.300s", log)
+		}
+		r.stop()
+		r.start()
+		if _, req, err := r.Request(t.Context(), id); err != nil || len(req.Items) != strings.Count(string(last), `"type":"message"`)+strings.Count(string(last), `"type":"function_call`) {
+			t.Errorf("after a restart the last request has %d items (%v), want those of %.2000s", len(req.Items), err, last)
 		}
 	})
 }

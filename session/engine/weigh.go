@@ -23,7 +23,8 @@ func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, erro
 	}
 	brief := a.brief() // reads files: not under the lock
 	a.mu.Lock()
-	head, talk, items := a.head, a.talk, a.talk.Items()
+	head, talk, first := a.head, fitted(&a.talk), a.talk.Head()
+	through := a.talk.Through()
 	steps := 0
 	for _, p := range a.talk.Pieces() {
 		if p.Item.Kind == models.Call && p.Turn == head.Turn {
@@ -33,17 +34,20 @@ func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, erro
 	a.mu.Unlock() // counting may take a while; what was copied does not change
 	m := e.o.Model(e.preferred(head))
 	// What does not fit is weighed here nevertheless.
-	req, account, _ := e.request(m, id, brief, a.tools, items, false)
+	req, account, _ := e.request(m, id, brief, a.tools, talk, false)
 	budget := e.o.Window(m.Target).For(m)
 	w := session.Weight{Target: m.Target, Budget: budget, Trigger: int64(e.o.Trigger * float64(budget)),
-		Output: req.MaxOutput, Effort: e.o.Effort, Steps: steps, LeftOut: account.LeftOut, Through: talk.Through()}
+		Output: req.MaxOutput, Effort: e.o.Effort, Steps: steps, LeftOut: account.LeftOut, Through: through}
 	if w.Output == 0 {
 		w.Output = m.MaxOutput
 	}
 	sums := map[session.Origin]int64{session.OfTools: account.Tools}
 	sums[session.OfBriefing], sums[session.OfAgents] = split(brief, account.Briefing)
-	for _, it := range window.Mend(items, m.Target) {
-		sums[talk.Origin(it)] += int64(e.o.Counter.Item(it))
+	for _, h := range first {
+		sums[h.Origin] += int64(e.o.Counter.Item(h.Item))
+	}
+	for _, it := range window.Mend(talk.Items, m.Target) {
+		sums[session.OriginOf(it)] += int64(e.o.Counter.Item(it))
 	}
 	for _, origin := range session.Origins() {
 		if n := int64(float64(sums[origin]) * e.o.Counter.Factor(m.Target)); n > 0 {
