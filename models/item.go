@@ -1,6 +1,10 @@
 package models
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // ItemKind tells the parts of a conversation apart.
 type ItemKind string
@@ -39,6 +43,8 @@ type Item struct {
 	Text   string   `json:"text,omitempty"` // of a message, of a reasoning summary, of an output
 	Images []Image  `json:"images,omitempty"`
 
+	Attached []Attachment `json:"attached,omitempty"` // goes behind the text of a user's message
+
 	CallID    string `json:"call_id,omitempty"`   // joins a Call and its Output
 	Name      string `json:"name,omitempty"`      // the tool's name in a Call
 	Arguments string `json:"arguments,omitempty"` // of a Call, as the model wrote them: possibly not JSON
@@ -51,6 +57,26 @@ type Item struct {
 type Image struct {
 	MIME string `json:"mime"`
 	Data []byte `json:"data"`
+}
+
+// Attachment is a text that came along with a person's words: a paste, what was
+// piped in. It is material, and the first to be shortened when there is no room.
+type Attachment struct {
+	Name string `json:"name"` // as the words mention it
+	Text string `json:"text"`
+}
+
+// Words is the text of an item with what is attached to it, as models read it.
+func (it *Item) Words() string {
+	if len(it.Attached) == 0 {
+		return it.Text
+	}
+	var b strings.Builder
+	b.WriteString(it.Text)
+	for _, a := range it.Attached {
+		fmt.Fprintf(&b, "\n\n<attachment name=%q>\n%s\n</attachment>", a.Name, strings.TrimSuffix(a.Text, "\n"))
+	}
+	return strings.TrimPrefix(b.String(), "\n\n")
 }
 
 // Say makes a message item.

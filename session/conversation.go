@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,8 +17,9 @@ type Conversation struct {
 	masked  map[string]bool // by call id
 	through int64           // the summary stands for all up to this record
 	summary string
-	task    string // the user's words of the turn in which the summary was made, if it swallowed them
-	thought int    // reasoning up to this turn is left out
+	task    string           // the user's words of the turn in which the summary was made, if it swallowed them
+	thought int              // reasoning up to this turn is left out
+	cut     map[int][]string // what stays of the attachments of a turn
 	kept    []string
 	focus   []string
 	first   string // the words that began the session, bounded
@@ -66,7 +68,7 @@ func (c *Conversation) Apply(r Record) {
 			c.add(entry{item: models.Say(models.Developer, e.Note), seq: r.Seq, turn: r.Turn})
 		}
 		item := models.Say(models.User, e.Prompt.Text)
-		item.Images = e.Prompt.Images
+		item.Images, item.Attached = e.Prompt.Images, e.Prompt.Attached
 		c.add(entry{item: item, seq: r.Seq, turn: r.Turn, task: true})
 		if c.first == "" {
 			c.first = bounded(e.Prompt.Text, mostFirst)
@@ -81,10 +83,18 @@ func (c *Conversation) Apply(r Record) {
 	case Reduced:
 		c.mask(e.Calls, true)
 		c.thought = max(c.thought, e.Reasoning)
+		if len(e.Excerpts) > 0 {
+			c.cut = maps.Clone(c.cut)
+			if c.cut == nil {
+				c.cut = map[int][]string{}
+			}
+			maps.Copy(c.cut, e.Excerpts)
+		}
 		c.fresh = false
 	case Restored:
 		if len(e.Calls) == 0 {
 			clear(c.masked)
+			c.cut = nil
 			c.thought, c.through, c.summary, c.task = 0, 0, "", ""
 		}
 		c.mask(e.Calls, false)
@@ -130,7 +140,16 @@ func (c *Conversation) shown(e entry) models.Item {
 	if e.item.Kind == models.Output && c.masked[e.item.CallID] {
 		return models.Item{Kind: models.Output, CallID: e.item.CallID, Text: Stub}
 	}
-	return e.item
+	texts := c.cut[e.turn]
+	if !e.task || len(texts) == 0 {
+		return e.item
+	}
+	it := e.item
+	it.Attached = slices.Clone(it.Attached)
+	for i := range min(len(texts), len(it.Attached)) {
+		it.Attached[i].Text = texts[i]
+	}
+	return it
 }
 
 // hidden reports whether an entry is not shown at all.

@@ -133,8 +133,10 @@ type Reduced struct {
 	By        string   `json:"by"`                  // what was taken out, in a few words: "older outputs"
 	Calls     []string `json:"calls,omitempty"`     // whose outputs are replaced by a stub
 	Reasoning int      `json:"reasoning,omitempty"` // reasoning up to this turn is left out
-	Before    int64    `json:"before"`              // tokens of the next request without it
-	After     int64    `json:"after"`               // and with it
+	// Excerpts are what stays of the attachments of a turn, in their order.
+	Excerpts map[int][]string `json:"excerpts,omitempty"`
+	Before   int64            `json:"before"` // tokens of the next request without it
+	After    int64            `json:"after"`  // and with it
 }
 
 // Restored brings back what Reduced or Compacted took out: the outputs of some

@@ -97,6 +97,8 @@ type Prompt struct {
 	ID     string         `json:"id"` // made by the sender; the same id is accepted once
 	Text   string         `json:"text"`
 	Images []models.Image `json:"images,omitempty"`
+
+	Attached []models.Attachment `json:"attached,omitempty"` // pastes and piped text, apart from the words
 }
 
 // Queued is a prompt that waits for the running turn to be done.

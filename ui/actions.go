@@ -74,6 +74,7 @@ func (m *Model) send() tea.Cmd {
 		return nil
 	}
 	m.told = false
+	words, attached := m.composer.Prompt()
 	m.composer.Clear()
 	m.transcript().Bottom()
 	if command, ok := strings.CutPrefix(text, "!"); ok && m.o.RunShell != nil {
@@ -84,8 +85,8 @@ func (m *Model) send() tea.Cmd {
 			return shellMsg{command, out, err}
 		}
 	}
-	prompt := session.Prompt{ID: m.o.NewID(), Text: text}
-	pictures := composer.Pictures(text)
+	prompt := session.Prompt{ID: m.o.NewID(), Text: words, Attached: attached}
+	pictures := composer.Pictures(words)
 	if m.o.ReadImage == nil || len(pictures) == 0 {
 		if m.room() == nil {
 			return m.do(session.Send{Prompt: prompt})
@@ -117,7 +118,7 @@ func (m *Model) takeBack() tea.Cmd {
 		return nil
 	}
 	last := r.s.Queue[len(r.s.Queue)-1]
-	m.composer.Set(last.Text)
+	m.composer.Restore(last.Text, last.Attached)
 	return m.inOrder(m.current, session.Unqueue{ID: last.ID})
 }
 

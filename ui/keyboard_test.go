@@ -93,17 +93,23 @@ func TestTheTierKeysWorkWhenIdleAndKeepTheDraft(t *testing.T) {
 }
 
 func TestALargePasteIsFoldedAndSentWhole(t *testing.T) {
-	sent := make(chan string, 1)
+	sent := make(chan session.Prompt, 1)
 	w, s := opened(t, 80, 24)
-	w.reply = func(_ *realm, _ session.ID, c session.Command) { sent <- c.(session.Send).Prompt.Text }
+	w.reply = func(_ *realm, _ session.ID, c session.Command) { sent <- c.(session.Send).Prompt }
 	s.wait("what is to be done?")
 	body := strings.TrimSuffix(strings.Repeat("line of a log\n", 312), "\n")
 	s.press("why? ")
 	s.paste(body)
 	s.wait("› why? [pasted 312 lines]")
 	s.press("enter")
-	if got := <-sent; got != "why? "+body {
-		t.Errorf("sent %d bytes, want %d", len(got), len(body)+5)
+	if got := <-sent; got.Text != "why? [pasted 312 lines]" || len(got.Attached) != 1 || got.Attached[0] != (models.Attachment{Name: "pasted 312 lines", Text: body}) {
+		t.Errorf("sent %q with %d attachments", got.Text, len(got.Attached))
+	}
+	s.paste(body)
+	s.wait("› [pasted 312 lines]")
+	s.press("enter")
+	if got := <-sent; got.Text != body || len(got.Attached) != 0 {
+		t.Errorf("a paste alone is sent as %d bytes of words, want %d", len(got.Text), len(body))
 	}
 }
 

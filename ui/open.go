@@ -206,7 +206,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 func (m *Model) giveBack() {
 	for _, c := range m.after {
 		if s, ok := c.(session.Send); ok && m.composer.Empty() {
-			m.composer.Set(s.Prompt.Text)
+			m.composer.Restore(s.Prompt.Text, s.Prompt.Attached)
 		}
 	}
 	m.after = nil

@@ -73,7 +73,11 @@ func transcript(items []models.Item, most int) string {
 func line(it models.Item) string {
 	switch it.Kind {
 	case models.Message:
-		return fmt.Sprintf("[%s] %s\n", it.Role, strings.TrimSpace(it.Text))
+		s := fmt.Sprintf("[%s] %s\n", it.Role, strings.TrimSpace(it.Text))
+		for _, a := range it.Attached {
+			s += fmt.Sprintf("[attached: %s] %s\n", a.Name, ends(a.Text, mostOutput))
+		}
+		return s
 	case models.Call:
 		return fmt.Sprintf("[call %s] %s\n", it.Name, ends(it.Arguments, mostOutput))
 	case models.Output:

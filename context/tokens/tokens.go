@@ -19,6 +19,8 @@ const (
 	perItem  = 4
 	perImage = 1100 // a picture at high detail, as documented for 1024×1024
 	perTool  = 12
+
+	perAttachment = 14 // the marks before and behind it
 )
 
 // bytesPerToken is the estimate until the vocabulary is loaded: code measures
@@ -108,6 +110,9 @@ func Estimate(text string) int { return int(float64(len(text))/bytesPerToken) + 
 // Item counts the tokens that an item takes in a request.
 func (c *Counter) Item(it models.Item) int {
 	n := perItem + c.Text(it.Text) + c.Text(it.Name) + c.Text(it.Arguments) + perImage*len(it.Images)
+	for _, a := range it.Attached {
+		n += perAttachment + c.Text(a.Name) + c.Text(a.Text)
+	}
 	if it.Kind == models.Reasoning && len(it.Raw) > 0 {
 		// Encrypted reasoning is base64 of what the model wrote; it is billed
 		// as the tokens it holds, about a third of its text.

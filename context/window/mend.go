@@ -54,7 +54,7 @@ func Mend(items []models.Item, t models.Target) []models.Item {
 			if it.Role != models.Assistant {
 				flush()
 			}
-			if it.Text == "" && len(it.Images) == 0 {
+			if it.Text == "" && len(it.Images)+len(it.Attached) == 0 {
 				continue
 			}
 		}

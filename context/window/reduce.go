@@ -18,13 +18,16 @@ type Reduction struct {
 	By        string   // in a few words for people
 	Calls     []string // whose outputs become stubs
 	Reasoning int      // reasoning up to this turn goes
-	Freed     int64    // tokens
+	// Excerpts are what stays of the attachments of a turn, in their order.
+	Excerpts map[int][]string
+	Freed    int64 // tokens
 }
 
 // The names of the reducers.
 const (
 	ByDuplicates = "repeated reads"
 	ByReasoning  = "reasoning of earlier turns"
+	ByExcerpts   = "most of earlier attachments"
 	ByOutputs    = "older outputs"
 )
 
@@ -38,8 +41,8 @@ const (
 )
 
 // Reduce finds what to take out of a conversation so that about want tokens are
-// freed: first what is there twice, then reasoning of earlier turns, then the
-// outputs of old calls, those of the last two turns only if nothing else helps.
+// freed: first what is there twice, then reasoning of earlier turns, then all but
+// the telling parts of attachments to earlier turns, then the outputs of old calls, those of the last two turns only if nothing else helps.
 // It never touches words, calls, or the end of the conversation. The same
 // conversation gives the same reductions.
 func Reduce(c Counter, pieces []Piece, budget, want int64) []Reduction {
@@ -50,7 +53,7 @@ func Reduce(c Counter, pieces []Piece, budget, want int64) []Reduction {
 		stride: min(leastStride, budget/8), edited: map[string]bool{}}
 	r.tail = r.tailFrom(min(protectTail, budget/4))
 	r.findEdited()
-	for _, step := range []func(){r.duplicates, r.reasoning, func() { r.outputs(r.turn - 2) }, func() { r.outputs(r.turn) }} {
+	for _, step := range []func(){r.duplicates, r.reasoning, r.excerpts, func() { r.outputs(r.turn - 2) }, func() { r.outputs(r.turn) }} {
 		step()
 		if r.freed >= want {
 			break
@@ -150,6 +153,27 @@ func (r *reducer) reasoning() {
 	for _, p := range r.pieces {
 		if p.Item.Kind == models.Reasoning && p.Turn < r.turn {
 			x.Freed += int64(r.c.Item(p.Item))
+		}
+	}
+	if x.Freed >= r.stride/4 && x.Freed > 0 {
+		r.take(x)
+	}
+}
+
+// excerpts shortens what was attached to the words of earlier turns.
+func (r *reducer) excerpts() {
+	x := Reduction{By: ByExcerpts, Excerpts: map[int][]string{}}
+	for _, p := range r.pieces {
+		if len(p.Item.Attached) == 0 || p.Turn >= r.turn {
+			continue
+		}
+		texts, shorter := excerpts(p.Item)
+		if shorter == 0 {
+			continue
+		}
+		x.Excerpts[p.Turn] = texts
+		for i, at := range p.Item.Attached {
+			x.Freed += int64(r.c.Text(at.Text)) - int64(r.c.Text(texts[i]))
 		}
 	}
 	if x.Freed >= r.stride/4 && x.Freed > 0 {

@@ -2,6 +2,8 @@ package window
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +23,13 @@ func turnOf(n, size int, files ...string) []Piece {
 	return append(list, Piece{Item: assistant("done"), Turn: n})
 }
 
+// attached makes words with a text of so many lines attached.
+func attached(turn, lines int) []Piece {
+	it := user("look")
+	it.Attached = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", lines)}}
+	return []Piece{{Item: it, Turn: turn}}
+}
+
 func join(turns ...[]Piece) []Piece {
 	var all []Piece
 	for _, t := range turns {
@@ -33,6 +42,9 @@ func reduced(list []Reduction) string {
 	var words []string
 	for _, r := range list {
 		words = append(words, fmt.Sprintf("%s: %s%s", r.By, strings.Join(r.Calls, " "), strings.Repeat("r", r.Reasoning)))
+		if len(r.Excerpts) > 0 {
+			words[len(words)-1] += fmt.Sprint(slices.Sorted(maps.Keys(r.Excerpts)))
+		}
 	}
 	return strings.Join(words, "; ")
 }
@@ -54,6 +66,7 @@ func TestReduce(t *testing.T) {
 		{"old outputs before those of the last two turns", join(turnOf(1, 9000, "a"), turnOf(2, 9000, "b"), turnOf(3, 9000, "c"), turnOf(4, 9000, "d")), "older outputs: 1.0 2.0"},
 		{"of the last turns if nothing else is there", join(turnOf(1, 9000, "a", "b", "c", "d")), "older outputs: 1.0 1.1"},
 		{"not what is being edited", join(turnOf(1, 9000, "a"), turnOf(2, 9000, "b"), turnOf(3, 9000, "c"), turnOf(4, 9000, "d"), edits), "older outputs: 2.0"},
+		{"most of what was attached to earlier words, not to the last", join(attached(1, 6000), turnOf(1, 100, "a"), attached(2, 6000)), "most of earlier attachments: [1]"},
 		{"not a little", join(turnOf(1, 3000, "a"), turnOf(2, 20_000, "b"), turnOf(3, 100, "c")), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ package window
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,6 +60,7 @@ type Account struct {
 	LeftOut      int   // items that did not go in
 	LeftTokens   int64 // that they would have taken
 	Masked       int   // outputs that went in shortened
+	Trimmed      int   // attachments of which only the parts that tell most went in
 }
 
 // Total is the size of the request.
@@ -76,7 +78,8 @@ type Talk struct {
 
 // Fit makes a request of a conversation for one model. The items it leaves out
 // are the oldest turns, whole; within the last turn it shortens the oldest
-// outputs. A conversation that still does not fit is a fault of kind size.
+// outputs, and what is attached to words. A conversation that still does not fit
+// is a fault of kind size.
 func Fit(m models.Model, l Limits, c Counter, instructions string, tools []models.ToolSpec, t Talk) (models.Request, Account, error) {
 	items := Mend(t.Items, m.Target)
 	if !m.Images {
@@ -128,15 +131,38 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			a.Masked++
 		}
 	}
+	trim(c, items, sizes, &a, a.Budget)
 	if a.Total() > a.Budget {
 		return models.Request{}, a, &models.Fault{Kind: models.KindSize, Scope: models.ScopeRequest, Target: m.Target,
 			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", a.Total(), a.Total()-a.Budget, a.Budget),
 			Hint:    "begin a new session, shorten the message, or choose a model with a larger window"}
 	}
+	items = slices.DeleteFunc(items, func(it models.Item) bool { return it.Kind == "" })
 	if a.LeftOut > 0 {
 		items = slices.Insert(items, 0, leftOut(a.LeftOut, t.Gist))
 	}
 	return models.Request{Instructions: instructions, Items: append(slices.Clip(t.Head), items...), Tools: tools, Tokens: a.Total()}, a, nil
+}
+
+// trim shortens what is attached to a person's words, the oldest first, until
+// the request takes no more than most. What came from files of the workspace is
+// never attached, so no source that will be edited is cut.
+func trim(c Counter, items []models.Item, sizes []int64, a *Account, most int64) {
+	for i := range items {
+		if a.Total() <= most {
+			return
+		}
+		if len(items[i].Attached) == 0 {
+			continue
+		}
+		texts, shorter := excerpts(items[i])
+		a.Trimmed += shorter
+		shorten(&items[i], texts)
+		n := int64(c.Item(items[i]))
+		a.Conversation -= sizes[i] - n
+		a.LeftTokens += sizes[i] - n
+		sizes[i] = n
+	}
 }
 
 // lighten takes out what the reducers find, in this request alone: it has to
@@ -150,22 +176,43 @@ func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int
 		}
 		pieces[i] = Piece{Item: it, Turn: turn}
 	}
-	gone := map[string]bool{}
+	gone, thought := map[string]bool{}, 0
+	texts := map[int][]string{}
 	for _, r := range Reduce(c, pieces, a.Budget, want) {
 		for _, id := range r.Calls {
 			gone[id] = true
 		}
+		thought = max(thought, r.Reasoning)
+		maps.Copy(texts, r.Excerpts)
 	}
 	for i := range items {
-		if items[i].Kind != models.Output || !gone[items[i].CallID] {
+		switch it := &items[i]; {
+		case it.Kind == models.Output && gone[it.CallID]:
+			it.Text, it.Images = mask, nil
+			a.Masked++
+		case it.Kind == models.Reasoning && pieces[i].Turn <= thought:
+			*it = models.Item{} // goes with the empty ones
+		case len(it.Attached) > 0 && len(texts[pieces[i].Turn]) > 0:
+			shorten(it, texts[pieces[i].Turn])
+			a.Trimmed++
+		default:
 			continue
 		}
-		items[i].Text, items[i].Images = mask, nil
-		n := int64(c.Item(items[i]))
+		n := int64(0)
+		if items[i].Kind != "" {
+			n = int64(c.Item(items[i]))
+		}
 		a.Conversation -= sizes[i] - n
 		a.LeftTokens += sizes[i] - n
-		a.Masked++
 		sizes[i] = n
+	}
+}
+
+// shorten puts texts in the place of what is attached to an item.
+func shorten(it *models.Item, texts []string) {
+	it.Attached = slices.Clone(it.Attached)
+	for i, text := range texts {
+		it.Attached[i].Text = text
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type letters struct{}
 
 func (letters) Text(s string) int             { return len(s) }
-func (letters) Item(it models.Item) int       { return len(it.Text) + len(it.Arguments) }
+func (letters) Item(it models.Item) int       { return len(it.Words()) + len(it.Arguments) }
 func (letters) Tool(spec models.ToolSpec) int { return len(spec.Name) }
 
 var sol = models.Model{Target: models.Target{Provider: "openai", Model: "sol"}, Window: 1000, Tools: true, Images: true}
@@ -125,6 +125,17 @@ func TestFit(t *testing.T) {
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, talk)
 		if err != nil || a.LeftOut != 2 || shape(req.Items) != shape([]models.Item{talk.Head[0], leftOut(2, "gist"), user("now")}) || !strings.HasSuffix(req.Items[1].Text, "gist") {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
+		}
+	})
+	t.Run("at last what is attached is shortened, the words never", func(t *testing.T) {
+		it := user("why does it fail?")
+		it.Attached = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", 2000) + "the end\n"}}
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{it}})
+		if err != nil || a.Trimmed != 1 || req.Items[0].Text != it.Text || !strings.HasPrefix(req.Items[0].Attached[0].Text, trimmed) || !strings.HasSuffix(req.Items[0].Attached[0].Text, "the end\n") {
+			t.Errorf("Fit = %+v, %+v, %v", req.Items, a, err)
+		}
+		if len(it.Attached[0].Text) < 4000 {
+			t.Error("the conversation itself was cut")
 		}
 	})
 	t.Run("what cannot fit is a fault", func(t *testing.T) {

@@ -138,7 +138,7 @@ func (d *dialogue) add(it *models.Item) error {
 }
 
 func (d *dialogue) message(it *models.Item) {
-	m := &chatMessage{Content: it.Text}
+	m := &chatMessage{Content: it.Words()}
 	switch it.Role {
 	case models.Assistant:
 		m.Role = "assistant"
@@ -149,7 +149,7 @@ func (d *dialogue) message(it *models.Item) {
 		d.thought = nil
 	}
 	if len(it.Images) > 0 && it.Role != models.Assistant {
-		m.Content = chatParts(it.Text, it.Images)
+		m.Content = chatParts(it.Words(), it.Images)
 	}
 	if d.waiting > 0 {
 		d.later = append(d.later, m)

@@ -226,8 +226,8 @@ func (a *attempt) thought(l *list, it *models.Item) error {
 // parts writes text and images in the way of the Responses API.
 func parts(it *models.Item) []wirePart {
 	var out []wirePart
-	if it.Text != "" || len(it.Images) == 0 {
-		out = append(out, wirePart{Type: "input_text", Text: &it.Text})
+	if text := it.Words(); text != "" || len(it.Images) == 0 {
+		out = append(out, wirePart{Type: "input_text", Text: &text})
 	}
 	for _, img := range it.Images {
 		out = append(out, wirePart{Type: "input_image", ImageURL: dataURL(img), Detail: "auto"})

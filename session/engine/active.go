@@ -211,12 +211,12 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 // build makes the request for one target.
 func (a *active) build(m models.Model, pressed bool) (models.Request, int, error) {
 	req, account, err := a.e.request(m, a.id, a.brief(), a.tools, a.talked(), pressed)
-	if pressed && account.Masked > 0 && err == nil {
-		a.Publish(session.Noted{Text: fmt.Sprintf("no room twice: this one request goes out slim, without %d older outputs (%d instead of %d tokens). The conversation stays as it is",
-			account.Masked, account.Total(), account.Total()+account.LeftTokens)})
+	if pressed && account.Masked+account.Trimmed > 0 && err == nil {
+		a.Publish(session.Noted{Text: fmt.Sprintf("no room twice: this one request goes out slim, without %d older outputs and most of %d attachments (%d instead of %d tokens). The conversation stays as it is",
+			account.Masked, account.Trimmed, account.Total(), account.Total()+account.LeftTokens)})
 		return req, account.LeftOut, nil
 	}
-	return req, account.LeftOut + account.Masked, err
+	return req, account.LeftOut + account.Masked + account.Trimmed, err
 }
 
 // begin starts or resumes a turn with an event that says so. a.mu is held.

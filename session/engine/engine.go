@@ -263,6 +263,9 @@ func weigh(e session.Event) int {
 		n, images = n+len(e.Output), e.Images
 	case session.TurnStarted:
 		n, images = n+len(e.Prompt.Text), e.Prompt.Images
+		for _, at := range e.Prompt.Attached {
+			n += len(at.Text)
+		}
 	}
 	for _, image := range images {
 		n += len(image.Data)

@@ -61,7 +61,7 @@ func (a *active) reduce(ctx context.Context, size, budget, want int64) (freed in
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range window.Reduce(a.e.o.Counter, pieces(a.talk.Pieces()), budget, want) {
-		event := session.Reduced{By: r.By, Calls: r.Calls, Reasoning: r.Reasoning, Before: size - freed, After: size - freed - r.Freed}
+		event := session.Reduced{By: r.By, Calls: r.Calls, Reasoning: r.Reasoning, Excerpts: r.Excerpts, Before: size - freed, After: size - freed - r.Freed}
 		if err := a.append(context.WithoutCancel(ctx), event); err != nil {
 			return freed, err
 		}

@@ -82,6 +82,10 @@ func writeRecord(w io.Writer, r session.Record) {
 		if n := len(e.Prompt.Images); n > 0 {
 			fmt.Fprintf(w, "\n*%d pictures*\n", n)
 		}
+		for _, a := range e.Prompt.Attached {
+			fmt.Fprintf(w, "\n**attached** %s\n", plain(a.Name))
+			fence(w, "", a.Text)
+		}
 	case session.ItemAdded:
 		switch {
 		case e.Item.Kind == models.Message && e.Item.Role == models.Assistant:

@@ -206,7 +206,11 @@ func middleOut(t string) string {
 func texts(e session.Event) []string {
 	switch e := e.(type) {
 	case session.TurnStarted:
-		return []string{e.Prompt.Text}
+		texts := []string{e.Prompt.Text}
+		for _, a := range e.Prompt.Attached {
+			texts = append(texts, a.Text)
+		}
+		return texts
 	case session.Renamed:
 		return []string{e.Title}
 	case session.ItemAdded:

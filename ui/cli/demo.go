@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"belay/session"
 )
 
 //go:embed demo
@@ -83,5 +85,5 @@ func (d Deps) play(ctx context.Context, plainly, keep bool, debugHTTP string) (e
 	}
 	c.Alone = true
 	fmt.Fprintf(d.Err, "› %s\n", demoPrompt)
-	return d.carryIn(ctx, runFlags{global: &global{}}, c, "", demoPrompt)
+	return d.carryIn(ctx, runFlags{global: &global{}}, c, "", session.Prompt{Text: demoPrompt})
 }

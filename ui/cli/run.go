@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"belay/models"
 	"belay/session"
 	"belay/ui/plain"
 )
@@ -80,7 +81,7 @@ func (d Deps) resume(g *global) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.id = args[0]
-			return d.carry(cmd.Context(), f, "")
+			return d.carry(cmd.Context(), f, session.Prompt{})
 		},
 	}
 	d.runFlags(c, &f)
@@ -99,33 +100,39 @@ func (d Deps) runPrompt(ctx context.Context, f runFlags, args []string) error {
 	return d.carry(ctx, f, prompt)
 }
 
-// prompt is made of the arguments; a single - stands for standard input, also
-// at the end of other words.
-func (d Deps) prompt(args []string) (string, error) {
+// prompt is made of the arguments; a single - stands for standard input. At the
+// end of other words it is what they speak of.
+func (d Deps) prompt(args []string) (session.Prompt, error) {
+	var p session.Prompt
 	words := strings.Join(args, " ")
 	piped := len(args) == 0 && d.Width(d.In) == 0
 	if piped || words == "-" || strings.HasSuffix(words, " -") {
 		b, err := io.ReadAll(io.LimitReader(d.In, mostPrompt+1))
 		if err != nil {
-			return "", fmt.Errorf("read the prompt: %w", err)
+			return p, fmt.Errorf("read the prompt: %w", err)
 		}
 		if len(b) > mostPrompt {
-			return "", &usageError{err: fmt.Errorf("the prompt on standard input is longer than %d MB", mostPrompt>>20)}
+			return p, &usageError{err: fmt.Errorf("the prompt on standard input is longer than %d MB", mostPrompt>>20)}
 		}
 		if bytes.IndexByte(b, 0) >= 0 {
-			return "", &usageError{err: errors.New("standard input is not text"), help: "belay run --help; a file is better named in the prompt than sent along"}
+			return p, &usageError{err: errors.New("standard input is not text"), help: "belay run --help; a file is better named in the prompt than sent along"}
 		}
-		words = strings.TrimSpace(strings.TrimSuffix(words, "-") + "\n" + string(b))
+		input := strings.ToValidUTF8(string(b), "�")
+		if words = strings.TrimSpace(strings.TrimSuffix(words, "-")); words == "" {
+			words = input
+		} else if strings.TrimSpace(input) != "" {
+			p.Attached = []models.Attachment{{Name: "standard input", Text: input}}
+		}
 	}
-	words = strings.ToValidUTF8(words, "�")
-	if strings.TrimSpace(words) == "" {
-		return "", &usageError{err: errors.New("there is no prompt"), help: "belay run --help"}
+	p.Text = strings.TrimSpace(strings.ToValidUTF8(words, "�"))
+	if p.Text == "" {
+		return p, &usageError{err: errors.New("there is no prompt"), help: "belay run --help"}
 	}
-	return words, nil
+	return p, nil
 }
 
 // carry runs a prompt, or goes on with a turn if there is none, to an end.
-func (d Deps) carry(ctx context.Context, f runFlags, prompt string) error {
+func (d Deps) carry(ctx context.Context, f runFlags, prompt session.Prompt) error {
 	c, err := d.choice(*f.global, "run")
 	if err != nil {
 		return err
@@ -162,7 +169,7 @@ func there(s session.Session) error {
 		help: fmt.Sprintf("belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s", s.ID, s.Project)}
 }
 
-func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, prompt string) error {
+func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, prompt session.Prompt) error {
 	h, err := d.Connect(ctx, c)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type runner struct {
 	late   []session.Record // that came when the end was told already
 }
 
-func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt string) (int, error) {
+func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt session.Prompt) (int, error) {
 	var err error
 	var s session.Session
 	if id == "" {
@@ -42,8 +42,9 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt string
 		return 0, err
 	}
 	var command session.Command = session.Resume{}
-	if prompt != "" {
-		command = session.Send{Prompt: session.Prompt{ID: r.d.NewID(), Text: prompt}}
+	if prompt.Text != "" {
+		prompt.ID = r.d.NewID()
+		command = session.Send{Prompt: prompt}
 		if s.Status == session.Parked {
 			// The new prompt is what the person wants now.
 			if err := r.h.Engine.Do(ctx, r.id, session.Stop{}); err != nil {

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"belay/models"
 	"belay/ui/keys"
 	"belay/ui/theme"
 )
@@ -42,7 +43,10 @@ type Pane struct {
 	cache    []string
 }
 
-type paste struct{ mark, text string }
+type paste struct {
+	mark, text string
+	words      bool // a person's own words that were too long to show, not material
+}
 
 // New makes an empty composer.
 func New(th *theme.Theme) *Pane {
@@ -135,8 +139,35 @@ func (p *Pane) Set(s string) {
 	p.popup = nil
 	p.at = len(p.history)
 	p.area.SetValue("")
-	p.Paste(s)
+	p.insert(s, true)
 	p.area.MoveToEnd()
+}
+
+// Restore replaces the draft by a prompt that was sent.
+func (p *Pane) Restore(text string, attached []models.Attachment) {
+	p.Set(text)
+	for _, a := range attached {
+		mark := "[" + a.Name + "]"
+		if !strings.Contains(p.area.Value(), mark) {
+			p.area.InsertString(" " + mark)
+		}
+		p.pastes = append(p.pastes, paste{mark: mark, text: a.Text})
+	}
+}
+
+// Prompt is what would be sent: the words, and apart from them what was pasted.
+// A paste alone is the words.
+func (p *Pane) Prompt() (words string, attached []models.Attachment) {
+	words = strings.TrimSpace(p.area.Value())
+	for _, f := range p.pastes {
+		switch {
+		case f.words || words == f.mark:
+			words = strings.TrimSpace(strings.Replace(words, f.mark, f.text, 1))
+		case strings.Contains(words, f.mark):
+			attached = append(attached, models.Attachment{Name: strings.Trim(f.mark, "[]"), Text: f.text})
+		}
+	}
+	return words, attached
 }
 
 // Clear empties the composer; the text goes into the history.
@@ -165,7 +196,9 @@ func (p *Pane) SetHistory(prompts []string) {
 func (p *Pane) History() []string { return p.history }
 
 // Paste inserts pasted text. A long one is folded to a mark that stands for it.
-func (p *Pane) Paste(s string) {
+func (p *Pane) Paste(s string) { p.insert(s, false) }
+
+func (p *Pane) insert(s string, words bool) {
 	s = theme.Sanitize(strings.ReplaceAll(s, "\r\n", "\n"))
 	lines := strings.Count(s, "\n") + 1
 	if lines <= foldLines && len(s) <= foldBytes {
@@ -185,7 +218,7 @@ func (p *Pane) Paste(s string) {
 	for n := 2; strings.Contains(p.area.Value(), mark); n++ {
 		mark = fmt.Sprintf("[pasted %s #%d]", what, n)
 	}
-	p.pastes = append(p.pastes, paste{mark, s})
+	p.pastes = append(p.pastes, paste{mark, s, words})
 	p.area.InsertString(mark)
 }
 

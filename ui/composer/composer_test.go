@@ -35,6 +35,24 @@ func press(p *Pane, keys ...string) {
 	}
 }
 
+func TestWhatIsSentCanBeTakenBack(t *testing.T) {
+	p := pane()
+	p.Type("why ")
+	p.Paste(strings.Repeat("a\n", 20) + "a")
+	p.Type(" then?")
+	words, attached := p.Prompt()
+	p.Clear()
+	p.Restore(words, attached)
+	again, list := p.Prompt()
+	if want := "why [pasted 21 lines] then?"; again != want || len(list) != 1 || list[0] != attached[0] {
+		t.Errorf("Prompt = %q with %d attachments, want %q", again, len(list), want)
+	}
+	p.Set(strings.Repeat("my own words\n", 30))
+	if words, attached := p.Prompt(); len(attached) != 0 || strings.Count(words, "own") != 30 {
+		t.Errorf("words that are too long to show: %d attachments, %.40q", len(attached), words)
+	}
+}
+
 func TestPastes(t *testing.T) {
 	t.Run("a short one is text", func(t *testing.T) {
 		p := pane()

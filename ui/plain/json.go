@@ -70,8 +70,9 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
 		j.line(r, "turn.started", struct {
-			Prompt string `json:"prompt"`
-		}{e.Prompt.Text})
+			Prompt   string   `json:"prompt"`
+			Attached []string `json:"attached,omitempty"` // names
+		}{e.Prompt.Text, names(e.Prompt.Attached)})
 	case session.TurnResumed:
 		j.line(r, "turn.started", struct {
 			Resumed string `json:"resumed"`
@@ -213,6 +214,14 @@ func (j *JSON) line(r session.Record, kind string, body any) {
 		front = append(front, '}')
 	}
 	_, j.err = j.w.Write(append(front, '\n'))
+}
+
+func names(list []models.Attachment) []string {
+	var names []string
+	for _, a := range list {
+		names = append(names, a.Name)
+	}
+	return names
 }
 
 // raw passes arguments on as JSON; what is not JSON goes as a string.

@@ -151,6 +151,9 @@ func (p *Pane) applyTurn(r session.Record) {
 		if n := len(e.Prompt.Images); n > 0 {
 			p.line(r, "+", theme.Plural(n, "picture"), calm)
 		}
+		for _, a := range e.Prompt.Attached {
+			p.push(&entry{kind: quiet, seq: r.Seq, turn: r.Turn, symbol: "+", folds: true, text: theme.Line(a.Name) + " goes with it", detail: theme.Sanitize(a.Text)})
+		}
 		if e.Note != "" {
 			p.line(r, "·", "the model is also told: "+theme.Cut(theme.Line(e.Note), 160), calm)
 		}
