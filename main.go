@@ -78,7 +78,7 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 		Project: c.Project, Connect: b.connect, Open: s.Session, Picker: s.Picker, Prompt: s.Prompt, Banner: s.Banner, Version: d.Version,
 		Theme: look.Screen.Theme, Quiet: look.Screen.Notify == "off", Mode: session.Mode(cmp.Or(c.Approve, look.Permissions.Mode)), Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
 		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
-		ListFiles: func(ctx context.Context) ([]string, error) { return tools.Files(ctx, c.Project) },
+		ListFiles: func(ctx context.Context, focus []string) ([]string, error) { return tools.Files(ctx, c.Project, focus) },
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
 		Capacity:  b.capacity, Weight: b.weight, Warn: b.warn, RunTool: b.tool, Curl: b.curl,
 		RunShell: b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,

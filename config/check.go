@@ -51,6 +51,10 @@ var checks = map[string]test{
 	"switch.after.batch":       between(1, 100),
 	"switch.failback_after":    within(0, 24*time.Hour),
 
+	"request.effort":     efforts,
+	"request.max_output": between(0, 1e8),
+	"request.slim":       oneOf("off", "trim", "lower"),
+
 	"context.reserve": between(0, 1e8),
 	"context.trigger": between(0.1, 1),
 	"context.warn":    between(0, 1e9),
@@ -95,6 +99,17 @@ func oneOf(list ...string) test {
 		hint := "use " + strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 		return fmt.Sprintf("unknown value %.60q", text), hint
 	}
+}
+
+// efforts takes any word: which ones a model knows is for the model to say.
+func efforts(v any) (string, string) {
+	e := v.(Effort)
+	for _, text := range []string{e.Heavy, e.Medium, e.Light} {
+		if strings.ContainsFunc(text, func(r rune) bool { return r != '_' && r != '-' && !('a' <= r && r <= 'z') }) {
+			return fmt.Sprintf("unknown effort %.60q", text), "use a word that the model knows, such as low, medium or high"
+		}
+	}
+	return "", ""
 }
 
 var oneChannel = oneOf("screen", "desktop", "command")

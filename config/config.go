@@ -18,6 +18,7 @@ type Settings struct {
 	Tiers       Tiers               `toml:"tiers"`
 	Models      map[string]Model    `toml:"models"` // by provider/model
 	Switch      Switch              `toml:"switch"`
+	Request     Request             `toml:"request"`
 	Context     Context             `toml:"context"`
 	Retry       Retry               `toml:"retry"`
 	Park        Park                `toml:"park"`
@@ -97,6 +98,16 @@ type After struct {
 	Step        int `toml:"step"`
 	Batch       int `toml:"batch"`
 }
+
+// Request is what is asked of a model beside the question itself.
+type Request struct {
+	Effort    Effort `toml:"effort"`     // reasoning effort, sent as it is
+	MaxOutput int64  `toml:"max_output"` // tokens a reply may take; 0: the model's own
+	Slim      string `toml:"slim"`       // what a request may lose when there is no room: "off", "trim" or "lower"
+}
+
+// Effort is the reasoning effort of each tier; empty leaves it to the model.
+type Effort struct{ Heavy, Medium, Light string }
 
 // Context is how much goes into a request.
 type Context struct {
@@ -184,6 +195,7 @@ func Defaults() Settings {
 			Policy: "auto", Floor: "light", After: After{Interactive: 2, Step: 2, Batch: 3},
 			FailbackAfter: 5 * time.Minute,
 		},
+		Request: Request{Slim: "trim"},
 		Context: Context{Reserve: 16000, Trigger: 0.8, Warn: 128000},
 		Retry: Retry{
 			Profile: "default", Attempts: 4, MaxWait: 30 * time.Second,

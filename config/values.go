@@ -3,8 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -173,6 +175,8 @@ func wanted(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[Budget]():
 		return `write "auto", a number of tokens, or one of both for each tier: { heavy = 200000, light = "auto" }`
+	case t == reflect.TypeFor[Effort]():
+		return `write a word, or one for each tier: { heavy = "high", light = "low" }`
 	case t == durationType:
 		return `write a number with a unit, such as "30s" or "5m"`
 	case t.Kind() == reflect.Slice && t.Elem() == durationType:
@@ -189,27 +193,53 @@ func wanted(t reflect.Type) string {
 	return "write a text in quotation marks"
 }
 
+// tiered gives one value to all tiers, or those of a table to each of its own.
+// The tiers that a table does not name keep what they have.
+func tiered[T any](v any, heavy, medium, light *T, read func(any) (T, error)) error {
+	table, ok := v.(map[string]any)
+	if !ok {
+		x, err := read(v)
+		if err == nil {
+			*heavy, *medium, *light = x, x, x
+		}
+		return err
+	}
+	dst := map[string]*T{"heavy": heavy, "medium": medium, "light": light}
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		if dst[key] == nil {
+			return fmt.Errorf("unknown tier %.60q", key)
+		}
+		x, err := read(table[key])
+		if err != nil {
+			return err
+		}
+		*dst[key] = x
+	}
+	return nil
+}
+
 // set reads "auto", a number for all tiers, or a table with either for each.
 func (b *Budget) set(v any, typed bool) error {
-	if table, ok := v.(map[string]any); ok {
-		fresh := *b
-		for key, x := range table {
-			dst := map[string]*int64{"heavy": &fresh.Heavy, "medium": &fresh.Medium, "light": &fresh.Light}[key]
-			if dst == nil {
-				return fmt.Errorf("unknown tier %.60q", key)
-			}
-			n, err := tokens(x, typed)
-			if err != nil {
-				return err
-			}
-			*dst = n
-		}
-		*b = fresh
-		return nil
-	}
-	n, err := tokens(v, typed)
+	fresh := *b
+	err := tiered(v, &fresh.Heavy, &fresh.Medium, &fresh.Light, func(x any) (int64, error) { return tokens(x, typed) })
 	if err == nil {
-		*b = Budget{n, n, n}
+		*b = fresh
+	}
+	return err
+}
+
+// set reads a word for all tiers, or a table with one for each.
+func (e *Effort) set(v any, _ bool) error {
+	fresh := *e
+	err := tiered(v, &fresh.Heavy, &fresh.Medium, &fresh.Light, func(x any) (string, error) {
+		text, ok := x.(string)
+		if !ok {
+			return "", mismatch(x)
+		}
+		return text, nil
+	})
+	if err == nil {
+		*e = fresh
 	}
 	return err
 }
@@ -249,7 +279,7 @@ func (s Settings) values(list []Value, path []string, v reflect.Value) []Value {
 			return list
 		}
 		return s.values(list, path, v.Elem())
-	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[Budget]():
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[Budget]() && v.Type() != reflect.TypeFor[Effort]():
 		for i := range v.NumField() {
 			if tag := v.Type().Field(i).Tag.Get("toml"); tag != "" {
 				list = s.values(list, append(path[:len(path):len(path)], tag), v.Field(i))
@@ -276,10 +306,9 @@ func written(v any) string {
 			}
 			return strconv.FormatInt(n, 10)
 		}
-		if v.Heavy == v.Medium && v.Medium == v.Light {
-			return text(v.Heavy)
-		}
-		return fmt.Sprintf("{ heavy = %s, medium = %s, light = %s }", text(v.Heavy), text(v.Medium), text(v.Light))
+		return perTier(text(v.Heavy), text(v.Medium), text(v.Light))
+	case Effort:
+		return perTier(quote(v.Heavy), quote(v.Medium), quote(v.Light))
 	case time.Duration:
 		return quote(short(v))
 	case Secret:
@@ -305,6 +334,14 @@ func written(v any) string {
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	return fmt.Sprint(v)
+}
+
+// perTier is one value where all tiers have the same.
+func perTier(heavy, medium, light string) string {
+	if heavy == medium && medium == light {
+		return heavy
+	}
+	return fmt.Sprintf("{ heavy = %s, medium = %s, light = %s }", heavy, medium, light)
 }
 
 // short writes 5m instead of 5m0s, and whole days from two on as such.

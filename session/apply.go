@@ -25,6 +25,8 @@ func (s *Session) Apply(r Record) {
 		s.Tier, s.Pin = e.Tier, models.Target{}
 	case Pinned:
 		s.Pin = e.Target
+	case EffortChosen:
+		s.Effort = e.Effort
 	case ModeChosen:
 		s.Mode = e.Mode
 	case PromptQueued:

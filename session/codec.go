@@ -14,6 +14,7 @@ var durable = map[string]reflect.Type{
 	"filed":             reflect.TypeFor[Filed](),
 	"tier.chosen":       reflect.TypeFor[TierChosen](),
 	"pinned":            reflect.TypeFor[Pinned](),
+	"effort.chosen":     reflect.TypeFor[EffortChosen](),
 	"mode.chosen":       reflect.TypeFor[ModeChosen](),
 	"prompt.queued":     reflect.TypeFor[PromptQueued](),
 	"prompt.unqueued":   reflect.TypeFor[PromptUnqueued](),

@@ -49,6 +49,14 @@ type SetAside struct {
 // says what the summary must not lose.
 type Compact struct{ Keep string }
 
+// ChooseEffort sets the reasoning effort of the requests that follow; empty
+// returns to the settings.
+type ChooseEffort struct{ Effort string }
+
+// Slim lets the next request, or the one that waits, go out without what the
+// reducers find. The conversation stays as it is.
+type Slim struct{}
+
 // Trim takes older tool outputs out of the requests that follow.
 type Trim struct{}
 
@@ -80,25 +88,27 @@ type File struct {
 	Deleted  time.Time
 }
 
-func (Send) command()       {}
-func (Unqueue) command()    {}
-func (Stop) command()       {}
-func (Resume) command()     {}
-func (Drop) command()       {}
-func (TryNow) command()     {}
-func (Park) command()       {}
-func (ChooseTier) command() {}
-func (Pin) command()        {}
-func (SetAside) command()   {}
-func (Compact) command()    {}
-func (Trim) command()       {}
-func (Restore) command()    {}
-func (Focus) command()      {}
-func (Keep) command()       {}
-func (ChooseMode) command() {}
-func (AnswerCall) command() {}
-func (Rename) command()     {}
-func (File) command()       {}
+func (Send) command()         {}
+func (Unqueue) command()      {}
+func (Stop) command()         {}
+func (Resume) command()       {}
+func (Drop) command()         {}
+func (TryNow) command()       {}
+func (Park) command()         {}
+func (ChooseTier) command()   {}
+func (Pin) command()          {}
+func (SetAside) command()     {}
+func (Compact) command()      {}
+func (ChooseEffort) command() {}
+func (Slim) command()         {}
+func (Trim) command()         {}
+func (Restore) command()      {}
+func (Focus) command()        {}
+func (Keep) command()         {}
+func (ChooseMode) command()   {}
+func (AnswerCall) command()   {}
+func (Rename) command()       {}
+func (File) command()         {}
 
 // Filter says which sessions a list holds. The zero value lists all that are
 // neither archived nor deleted.

@@ -49,6 +49,12 @@ type Pinned struct {
 	Target models.Target `json:"target,omitzero"`
 }
 
+// EffortChosen sets the reasoning effort that is asked for from now on; empty
+// returns to the settings.
+type EffortChosen struct {
+	Effort string `json:"effort"`
+}
+
 // ModeChosen sets which tool calls run without asking.
 type ModeChosen struct {
 	Mode Mode `json:"mode"`
@@ -243,6 +249,7 @@ func (Renamed) event()          {}
 func (Filed) event()            {}
 func (TierChosen) event()       {}
 func (Pinned) event()           {}
+func (EffortChosen) event()     {}
 func (ModeChosen) event()       {}
 func (PromptQueued) event()     {}
 func (PromptUnqueued) event()   {}

@@ -60,8 +60,9 @@ type Session struct {
 
 	Tier   models.Tier   `json:"tier"`
 	Mode   Mode          `json:"mode"`
-	Pin    models.Target `json:"pin,omitzero"`    // the only one to be asked; zero: no pin
-	Target models.Target `json:"target,omitzero"` // who served last
+	Effort string        `json:"effort,omitempty"` // reasoning effort asked for; empty: as the settings say
+	Pin    models.Target `json:"pin,omitzero"`     // the only one to be asked; zero: no pin
+	Target models.Target `json:"target,omitzero"`  // who served last
 	Served string        `json:"served,omitempty"`
 
 	Status  Status        `json:"status"`

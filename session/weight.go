@@ -31,7 +31,7 @@ const (
 	OfBriefing  Origin = "briefing"
 	OfAgents    Origin = "AGENTS.md"
 	OfTools     Origin = "tools"
-	OfKept      Origin = "kept notes"
+	OfKept      Origin = "pinned notes"
 	OfSummary   Origin = "summary"
 	OfUser      Origin = "your words"
 	OfModel     Origin = "model's words"

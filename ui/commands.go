@@ -85,7 +85,7 @@ func (m *Model) show(a keys.Action) (tea.Cmd, bool) {
 		return m.toggleGauge(), true
 	case keys.Context:
 		return m.toggleScales(), true
-	case keys.Compact, keys.Trim, keys.Restore, keys.Keep, keys.Unkeep, keys.HandOver:
+	case keys.Compact, keys.Trim, keys.Slim, keys.Effort, keys.Restore, keys.Keep, keys.Unkeep, keys.FocusOn, keys.HandOver:
 		return m.call(a, ""), true
 	case keys.Help:
 		m.layer, m.help = help, palette.Help{}

@@ -63,7 +63,7 @@ func (m *Model) focusKey(msg tea.KeyPressMsg, name string) (tea.Cmd, bool) {
 		return m.chooseKey(name)
 	case finding:
 		return m.findKey(name, msg.Text)
-	case editing, naming, noting, handing:
+	case editing, naming, noting, aiming, handing:
 		switch name {
 		case "enter":
 			return m.borrowed(), true
@@ -116,11 +116,14 @@ func (m *Model) borrowed() tea.Cmd {
 	case naming:
 		m.release()
 		return m.do(session.Rename{Title: text})
-	case noting:
+	case noting, aiming:
+		aimed := m.focus == aiming
 		m.release()
 		m.scales.back = false
 		var cmd tea.Cmd
-		if text != "" {
+		if aimed {
+			cmd = m.focusOn(text)
+		} else if text != "" {
 			cmd = m.do(session.Keep{Text: text})
 		}
 		if back {
@@ -255,14 +258,21 @@ func (m *Model) tab() tea.Cmd {
 	return nil
 }
 
+// listFiles lists what can be mentioned, each time that a mention begins: files
+// come and go.
 func (m *Model) listFiles() tea.Cmd {
-	if m.files || m.o.ListFiles == nil || !m.composer.Mentioning() {
+	was := m.mentioning
+	m.mentioning = m.composer.Mentioning()
+	if was || !m.mentioning || m.o.ListFiles == nil {
 		return nil
 	}
-	m.files = true
+	var focus []string
+	if r := m.room(); r != nil {
+		focus = r.s.Focus
+	}
 	list, ctx := m.o.ListFiles, m.ctx
 	return func() tea.Msg {
-		files, err := list(ctx)
+		files, err := list(ctx, focus)
 		if err != nil {
 			return didMsg{err: err}
 		}

@@ -71,19 +71,26 @@ func TestKeysOfTheContextPanel(t *testing.T) {
 	for _, tt := range []struct {
 		key  string
 		want session.Command
-	}{{"enter", session.Compact{}}, {"t", session.Trim{}}, {"r", session.Restore{}}, {"F3", session.ChooseTier{Tier: "medium"}}} {
+	}{{"enter", session.Compact{}}, {"t", session.Trim{}}, {"s", session.Slim{}}, {"r", session.Restore{}}, {"F3", session.ChooseTier{Tier: "medium"}}} {
 		s.press(tt.key)
 		if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", tt.want) {
 			t.Errorf("%s did %#v, want %#v", tt.key, c, tt.want)
 		}
 	}
-	s.press("k")
+	s.press("p")
 	s.wait("a note for every request")
 	s.press("use tabs", "enter")
 	if c := <-got; c != (session.Keep{Text: "use tabs"}) {
-		t.Errorf("k did %#v", c)
+		t.Errorf("p did %#v", c)
 	}
 	s.wait("43,600") // the panel is back
+	s.press("f")
+	s.wait("folders or patterns to work in")
+	s.press("orders *.md", "enter")
+	if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", session.Focus{Paths: []string{"orders", "*.md"}}) {
+		t.Errorf("f did %#v", c)
+	}
+	s.wait("43,600")
 	s.press("h")
 	s.wait("what the new session is to do")
 	s.press("esc")
@@ -129,8 +136,11 @@ func TestCommandsAreTyped(t *testing.T) {
 		{"compact with what to keep", "/compact the names of the API", session.Compact{Keep: "the names of the API"}},
 		{"compact", "/compact", session.Compact{}},
 		{"trim", "/trim", session.Trim{}},
+		{"slim", "/slim", session.Slim{}},
+		{"effort", "/effort High", session.ChooseEffort{Effort: "high"}},
+		{"focus", "/focus orders *.md", session.Focus{Paths: []string{"orders", "*.md"}}},
 		{"restore", "/restore", session.Restore{}},
-		{"keep", "/keep use tabs, not spaces", session.Keep{Text: "use tabs, not spaces"}},
+		{"pin", "/pin use tabs, not spaces", session.Keep{Text: "use tabs, not spaces"}},
 		{"drop by some of its words", "/drop in cents", session.Keep{Text: "prices are in cents, never in floats", Drop: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,7 +188,7 @@ func TestCommandsAreTyped(t *testing.T) {
 	t.Run("a note without words is asked for", func(t *testing.T) {
 		_, s := opened(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
 		s.wait("done")
-		s.press("/", "keep", "enter")
+		s.press("/", "pin", "enter")
 		s.wait("a note for every request")
 	})
 	t.Run("which note is asked", func(t *testing.T) {

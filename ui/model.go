@@ -48,6 +48,7 @@ const (
 	editing               // the composer holds an edited call; from here on it is borrowed
 	naming                // the composer holds a new title
 	noting                // the composer holds a note to keep
+	aiming                // the composer holds paths to focus on
 	handing               // the composer holds the task of a new session
 )
 
@@ -101,12 +102,12 @@ type Model struct {
 	taken  session.Owner
 	takeID session.ID
 
-	armed   time.Time // first ctrl+c
-	ending  bool      // the last frame must not claim to be at work
-	ticking bool
-	serial  []job
-	busy    bool
-	files   bool // the list of files was asked for
+	armed      time.Time // first ctrl+c
+	ending     bool      // the last frame must not claim to be at work
+	ticking    bool
+	serial     []job
+	busy       bool
+	mentioning bool // a file is being named
 
 	dirty  bool
 	cached tea.View

@@ -71,7 +71,7 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
-	ListFiles func(ctx context.Context) ([]string, error)                   // to mention with @
+	ListFiles func(ctx context.Context, focus []string) ([]string, error)   // to mention with @, in some paths alone
 	ReadImage func(ctx context.Context, path string) (models.Image, error)  // of a mentioned picture
 	Capacity  func(ctx context.Context) (capacity.View, error)              // how all models are doing
 	Weight    func(ctx context.Context, id session.ID) (meter.View, error)  // what the next request is made of

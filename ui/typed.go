@@ -15,12 +15,15 @@ import (
 // behind it.
 func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 	switch a {
-	case keys.Compact, keys.Trim, keys.Restore, keys.Keep, keys.Unkeep, keys.FocusOn, keys.HandOver:
+	case keys.Compact, keys.Trim, keys.Slim, keys.Effort, keys.Restore, keys.Keep, keys.Unkeep, keys.FocusOn, keys.HandOver:
 	default:
 		cmd, _ := m.act(a)
 		return cmd
 	}
 	r := m.room()
+	if a == keys.Effort {
+		return m.effort(rest)
+	}
 	if r == nil {
 		return m.say("nothing is in the context yet")
 	}
@@ -36,6 +39,8 @@ func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 		return cmd
 	case keys.Trim:
 		return m.do(session.Trim{})
+	case keys.Slim:
+		return tea.Batch(m.do(session.Slim{}), m.say("the next request goes out slim"))
 	case keys.Restore:
 		if len(r.s.Left) == 0 && r.s.Summary == "" {
 			return m.say("nothing was taken out")
@@ -44,7 +49,7 @@ func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 	case keys.Unkeep:
 		return m.unkeep(r, rest)
 	case keys.FocusOn:
-		return m.do(session.Focus{Paths: strings.Fields(rest)})
+		return m.focusOn(rest)
 	case keys.Keep:
 		if rest == "" {
 			m.borrow(noting, "")
@@ -58,6 +63,20 @@ func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 		}
 		return m.handOver(r.s, rest)
 	}
+}
+
+// effort sets the reasoning effort, also of a session that is still to begin.
+func (m *Model) effort(level string) tea.Cmd {
+	words := "reasoning effort: " + level
+	if level == "" {
+		words = "reasoning effort as the settings say"
+	}
+	return tea.Batch(m.do(session.ChooseEffort{Effort: strings.ToLower(level)}), m.say(words))
+}
+
+// focusOn keeps searches, and the files that can be mentioned, to some paths.
+func (m *Model) focusOn(paths string) tea.Cmd {
+	return m.do(session.Focus{Paths: strings.Fields(paths)})
 }
 
 // unkeep drops the note that somebody means: the only one, or the only one
@@ -77,7 +96,7 @@ func (m *Model) unkeep(r *room, words string) tea.Cmd {
 		return m.do(session.Keep{Text: found[0], Drop: true})
 	case 0:
 		if len(r.s.Kept) == 0 {
-			return m.say("no note is kept")
+			return m.say("no note is pinned")
 		}
 		found = r.s.Kept
 	}

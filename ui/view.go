@@ -132,7 +132,9 @@ func (m *Model) newWords() string {
 	case m.focus == naming:
 		return m.theme.Warn.Paint("a new title") + m.theme.Dim.Paint(": enter, or esc")
 	case m.focus == noting:
-		return m.theme.Warn.Paint("a note for every request") + m.theme.Dim.Paint(": enter keeps it, esc goes back")
+		return m.theme.Warn.Paint("a note for every request") + m.theme.Dim.Paint(": enter pins it, esc goes back")
+	case m.focus == aiming:
+		return m.theme.Warn.Paint("folders or patterns to work in") + m.theme.Dim.Paint(": enter, or esc; none looks everywhere")
 	case m.focus == handing:
 		return m.theme.Warn.Paint("what the new session is to do") + m.theme.Dim.Paint(": enter begins it, esc goes back")
 	case n > 0:

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"belay/session"
@@ -113,9 +115,16 @@ func (m *Model) scalesKey(name string) tea.Cmd {
 		return m.call(keys.Trim, "")
 	case "r":
 		return m.call(keys.Restore, "")
-	case "k":
+	case "s":
+		return m.call(keys.Slim, "")
+	case "p":
 		m.layer, m.scales.back = none, true
 		return m.call(keys.Keep, "")
+	case "f":
+		if r := m.room(); r != nil {
+			m.layer, m.scales.back = none, true
+			m.borrow(aiming, strings.Join(r.s.Focus, " "))
+		}
 	case "h":
 		m.layer, m.scales.back = none, true
 		return m.call(keys.HandOver, "")

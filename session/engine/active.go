@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"belay/context/briefing"
-	"belay/context/window"
 	"belay/models"
 	"belay/models/route"
 	"belay/session"
@@ -34,6 +34,8 @@ type active struct {
 	talk       session.Conversation
 	full       int     // the turn in which nothing more could be summarised
 	compactNow *string // a summary is wanted before the next request, keeping this
+	slimNext   bool    // a person wants the next request to go out slim
+	slimSaid   string  // what was said of it
 	grants     []string
 	answers    map[string]chan session.Answer
 	unsaved    *session.TurnEnded      // an end that could not be stored; it goes before what is stored next
@@ -100,6 +102,9 @@ func (a *active) store(ctx context.Context, events ...session.Event) ([]session.
 			turn++
 		}
 		a.wrote = wrote(a.wrote, e)
+		if _, answered := e.(session.ReplyEnded); answered {
+			a.slimNext, a.slimSaid = false, ""
+		}
 	}
 	records, head, err := a.e.o.Store.Append(ctx, a.id, turn, events...)
 	if err != nil {
@@ -149,13 +154,6 @@ func (a *active) Publish(e session.Event) {
 // SaveDraft stores what the model has said so far.
 func (a *active) SaveDraft(ctx context.Context, d session.Draft) error {
 	return a.e.o.Store.SaveDraft(ctx, a.id, d)
-}
-
-// talked is what the next request is made of.
-func (a *active) talked() window.Talk {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return fitted(&a.talk)
 }
 
 // Items is the conversation as the log holds it.
@@ -208,15 +206,57 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 	}
 }
 
-// build makes the request for one target.
+// build makes the request for one target. Pressed asks for a slim one, if the
+// settings allow it; a person's word always does.
 func (a *active) build(m models.Model, pressed bool) (models.Request, int, error) {
-	req, account, err := a.e.request(m, a.id, a.brief(), a.tools, a.talked(), pressed)
-	if pressed && account.Masked+account.Trimmed > 0 && err == nil {
-		a.Publish(session.Noted{Text: fmt.Sprintf("no room twice: this one request goes out slim, without %d older outputs and most of %d attachments (%d instead of %d tokens). The conversation stays as it is",
-			account.Masked, account.Trimmed, account.Total(), account.Total()+account.LeftTokens)})
-		return req, account.LeftOut, nil
+	a.mu.Lock()
+	o := order{id: a.id, talk: fitted(&a.talk), effort: a.head.Effort, pressed: a.slimNext || pressed && a.e.o.Slim != SlimOff}
+	byHand := a.slimNext
+	a.mu.Unlock()
+	o.brief, o.set = a.brief(), a.tools
+	req, account, err := a.e.request(m, o)
+	if !o.pressed || err != nil {
+		return req, account.LeftOut + account.Masked + account.Trimmed, err
 	}
-	return req, account.LeftOut + account.Masked + account.Trimmed, err
+	var lost []string
+	if account.Masked > 0 {
+		lost = append(lost, fmt.Sprintf("%d older outputs", account.Masked))
+	}
+	if account.Trimmed > 0 {
+		lost = append(lost, fmt.Sprintf("most of %d attachments", account.Trimmed))
+	}
+	words := ""
+	if len(lost) > 0 {
+		words = fmt.Sprintf("without %s (%d instead of %d tokens)", strings.Join(lost, " and "), account.Total(), account.Total()+account.LeftTokens)
+	}
+	if a.e.o.Slim == SlimLower {
+		if less := lower(m, &req); less != "" {
+			words = strings.TrimPrefix(words+", with "+less, ", ")
+		}
+	}
+	a.tellSlim(words, byHand)
+	return req, account.LeftOut, nil
+}
+
+// tellSlim says, once, in what way a request goes out slim.
+func (a *active) tellSlim(words string, byHand bool) {
+	switch {
+	case words == "" && !byHand:
+		return
+	case words == "":
+		words = "there is nothing to leave out of this request"
+	case byHand:
+		words = "this one request goes out slim, " + words + ". The conversation stays as it is"
+	default:
+		words = "no room twice: this one request goes out slim, " + words + ". The conversation stays as it is"
+	}
+	a.mu.Lock()
+	said := a.slimSaid == words
+	a.slimSaid = words
+	a.mu.Unlock()
+	if !said {
+		a.Publish(session.Noted{Text: words})
+	}
 }
 
 // begin starts or resumes a turn with an event that says so. a.mu is held.

@@ -104,6 +104,10 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 			a.lever.Pin(c.Target)
 		}
 		return err
+	case session.ChooseEffort:
+		return a.append(ctx, session.EffortChosen(c))
+	case session.Slim:
+		a.slimNext = true
 	case session.Compact:
 		return a.compactSoon(c.Keep)
 	case session.Restore:

@@ -35,11 +35,12 @@ type Options struct {
 	Tools    func(root string) (*tools.Set, error)
 	Briefing func(ctx context.Context, root string) briefing.Briefing
 
-	Tier   models.Tier  // of new sessions
-	Mode   session.Mode // of new sessions
-	What   string       // what others see of this program: "screen", "run"
-	Alone  bool         // nobody can answer: an approval ends the turn
-	Effort string       // reasoning effort for every request; empty: the provider's
+	Tier  models.Tier               // of new sessions
+	Mode  session.Mode              // of new sessions
+	What  string                    // what others see of this program: "screen", "run"
+	Alone bool                      // nobody can answer: an approval ends the turn
+	Reply func(models.Target) Reply // nil: all is left to the provider
+	Slim  Slimness
 
 	Ladder  []time.Duration // rests between the tries of a parked turn
 	Random  func() float64  // uniform in [0, 1), spreads the rests by a tenth; nil: exact

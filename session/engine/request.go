@@ -37,19 +37,30 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
 	talk := conversation(head, records, whole)
-	req, _, err := e.request(e.o.Model(target), id, e.o.Briefing(ctx, head.Project), set, fitted(&talk), false)
+	req, _, err := e.request(e.o.Model(target), order{id: id, brief: e.o.Briefing(ctx, head.Project), set: set, talk: fitted(&talk), effort: head.Effort})
 	if err = errors.Join(err, set.Close()); err != nil {
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
 	return target, req, nil
 }
 
-// request makes a request for a model out of a conversation.
-func (e *Engine) request(m models.Model, id session.ID, brief briefing.Briefing, set *tools.Set, talk window.Talk, pressed bool) (models.Request, window.Account, error) {
+// order is what a request is made of.
+type order struct {
+	id      session.ID
+	brief   briefing.Briefing
+	set     *tools.Set
+	talk    window.Talk
+	effort  string // that the session asks for; empty: as the settings say
+	pressed bool   // it goes out slim
+}
+
+// request makes a request for a model.
+func (e *Engine) request(m models.Model, o order) (models.Request, window.Account, error) {
 	limits := e.limits(m.Target)
-	limits.Pressed = pressed
-	req, account, err := window.Fit(m, limits, e.o.Counter, brief.Instructions, set.Specs(), talk)
-	req.CacheKey, req.Effort, req.Tokens = string(id), e.o.Effort, account.Total()
+	limits.Pressed = o.pressed
+	req, account, err := window.Fit(m, limits, e.o.Counter, o.brief.Instructions, o.set.Specs(), o.talk)
+	reply := e.reply(m, o.effort)
+	req.CacheKey, req.Effort, req.MaxOutput, req.Tokens = string(o.id), reply.Effort, reply.MaxOutput, account.Total()
 	return req, account, err
 }
 

@@ -49,7 +49,9 @@ func (a *active) size() int64 {
 	for _, t := range a.tools.Specs() {
 		n += int64(c.Tool(t))
 	}
-	t := a.talked()
+	a.mu.Lock()
+	t := fitted(&a.talk)
+	a.mu.Unlock()
 	for _, it := range slices.Concat(t.Head, t.Items) {
 		n += int64(c.Item(it))
 	}

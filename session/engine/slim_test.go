@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"belay/models"
 	"belay/session"
 )
 
@@ -249,6 +250,97 @@ func TestUnderPressureOneRequestGoesOutSlim(t *testing.T) {
 		}
 		if len(sizes) != 4 || sizes[1] != sizes[0] || sizes[2] > sizes[0]*3/4 || sizes[3] < sizes[0]*9/10 {
 			t.Errorf("the requests have %v bytes, want the third alone to be slim", sizes)
+		}
+	})
+}
+
+// fat makes a session of some 80,000 tokens, nearly all of them outputs of tools
+// in earlier turns.
+func fat(t *testing.T, r *rig, id session.ID) {
+	t.Helper()
+	for i := range 5 {
+		text := strings.Repeat(fmt.Sprintf("%d %s\n", i, strings.Repeat("word ", 300)), 40)
+		if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.send(id, fmt.Sprintf("read %d", i))
+		r.wait(id)
+	}
+}
+
+func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
+	full := strings.TrimPrefix(story(5), story(0)) + "[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
+	for _, tt := range []struct {
+		slim         Slimness
+		smaller      bool
+		effort, most string
+		said         string
+	}{
+		{SlimOff, false, `"effort":"high"`, "", ""},
+		{SlimTrim, true, `"effort":"high"`, "", "no room twice: this one request goes out slim, without 2 older outputs"},
+		{SlimLower, true, `"effort":"medium"`, `"max_output_tokens":10000`, "effort medium instead of high and a reply of 10000 tokens at most"},
+	} {
+		t.Run(string(tt.slim), func(t *testing.T) {
+			in(t, full, func(r *rig) {
+				r.window = 400_000
+				r.engine = func(o *Options) {
+					o.Slim, o.Reply = tt.slim, func(models.Target) Reply { return Reply{Effort: "high", MaxOutput: 20_000} }
+				}
+			}, func(t *testing.T, r *rig, id session.ID) {
+				fat(t, r, id)
+				seen := len(r.requests())
+				r.send(id, "now it is full")
+				r.wait(id)
+				list := r.requests()[seen:]
+				if len(list) != 3 {
+					t.Fatalf("%d requests, want 3", len(list))
+				}
+				last := string(list[2].Body)
+				if smaller := len(last) < len(list[0].Body)*3/4; smaller != tt.smaller || !strings.Contains(last, tt.effort) || !strings.Contains(last, tt.most) {
+					t.Errorf("the third request has %d bytes of %d, and ends in %.200s", len(last), len(list[0].Body), last[len(last)-200:])
+				}
+				if said := r.said(); !strings.Contains(said, tt.said) || tt.said == "" && strings.Contains(said, "slim") {
+					t.Errorf("said %q, want %q", said, tt.said)
+				}
+			})
+		})
+	}
+}
+
+func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
+	in(t, strings.TrimPrefix(story(5), story(0))+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) { r.window = 400_000 }, func(t *testing.T, r *rig, id session.ID) {
+		fat(t, r, id)
+		seen := len(r.requests())
+		r.do(id, session.Slim{})
+		r.send(id, "one")
+		r.wait(id)
+		r.send(id, "two")
+		r.wait(id)
+		list := r.requests()[seen:]
+		if len(list) != 2 || len(list[0].Body) > len(list[1].Body)*3/4 {
+			t.Errorf("the requests have %d and %d bytes", len(list[0].Body), len(list[1].Body))
+		}
+		if said := r.said(); strings.Count(said, "this one request goes out slim, without 2 older outputs") != 1 {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+func TestTheEffortOfASessionGoesBeforeTheSettings(t *testing.T) {
+	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
+		r.engine = func(o *Options) { o.Reply = func(models.Target) Reply { return Reply{Effort: "low"} } }
+	}, func(t *testing.T, r *rig, id session.ID) {
+		ask := func(effort string) string {
+			r.do(id, session.ChooseEffort{Effort: effort})
+			r.send(id, "go "+effort)
+			r.wait(id)
+			list := r.requests()
+			return string(list[len(list)-1].Body)
+		}
+		for effort, want := range map[string]string{"high": `"effort":"high"`, "": `"effort":"low"`} {
+			if got := ask(effort); !strings.Contains(got, want) {
+				t.Errorf("with effort %q the request lacks %s: %s", effort, want, got[len(got)-300:])
+			}
 		}
 	})
 }

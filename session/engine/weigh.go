@@ -34,10 +34,10 @@ func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, erro
 	a.mu.Unlock() // counting may take a while; what was copied does not change
 	m := e.o.Model(e.preferred(head))
 	// What does not fit is weighed here nevertheless.
-	req, account, _ := e.request(m, id, brief, a.tools, talk, false)
+	req, account, _ := e.request(m, order{id: id, brief: brief, set: a.tools, talk: talk, effort: head.Effort})
 	budget := e.o.Window(m.Target).For(m)
 	w := session.Weight{Target: m.Target, Budget: budget, Trigger: int64(e.o.Trigger * float64(budget)),
-		Output: req.MaxOutput, Effort: e.o.Effort, Steps: steps, LeftOut: account.LeftOut, Through: through}
+		Output: req.MaxOutput, Effort: req.Effort, Steps: steps, LeftOut: account.LeftOut, Through: through}
 	if w.Output == 0 {
 		w.Output = m.MaxOutput
 	}

@@ -107,8 +107,11 @@ func (s *Set) name(p place, file string) string {
 }
 
 // Files lists what is below a workspace, without what .gitignore leaves out, as
-// slash-separated relative paths.
-func Files(ctx context.Context, root string) ([]string, error) { return files(ctx, root) }
+// slash-separated relative paths; with a focus, only those in it.
+func Files(ctx context.Context, root string, focus []string) ([]string, error) {
+	all, err := files(ctx, root)
+	return slices.DeleteFunc(all, func(f string) bool { return !within(f, focus) }), err
+}
 
 // files lists what is below a folder, without what .gitignore leaves out, as
 // slash-separated relative paths. In a repository git itself is asked.

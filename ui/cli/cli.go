@@ -40,6 +40,7 @@ type Choice struct {
 	Tier      string
 	Approve   string
 	Budget    string // tokens a request may take
+	Effort    string // of reasoning
 	Rehearsal string // a script; its models take the place of the real ones
 	What      string // the kind of program, for others that want the same session
 	Alone     bool   // nobody can answer questions
@@ -80,7 +81,7 @@ func Run(ctx context.Context, d Deps, args []string) int {
 // global are the flags of every command that works in a project.
 type global struct {
 	dir, tier, approve string
-	budget             string
+	budget, effort     string
 	rehearsal          string
 	trust              bool
 	debugHTTP          string
@@ -152,6 +153,7 @@ const pick = "pick"
 
 func (d Deps) modelFlags(c *cobra.Command, g *global) {
 	c.Flags().StringVar(&g.tier, "tier", "", "`TIER` to ask: heavy, medium or light")
+	c.Flags().StringVar(&g.effort, "effort", "", "reasoning `EFFORT` to ask for, such as low or high (default: the settings')")
 	c.Flags().StringVar(&g.approve, "approve", "", "`MODE`, what runs without asking: ask (reading), edits (and file changes), all")
 	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml and AGENTS.md")
 }
@@ -168,16 +170,19 @@ func (d Deps) choice(g global, what string) (Choice, error) {
 	default:
 		return Choice{}, &usageError{err: fmt.Errorf("unknown approval mode %q: use ask, edits or all", g.approve)}
 	}
-	if g.budget != "" {
-		if _, err := config.Load(config.Sources{Flags: map[string]string{"context.budget": g.budget}}); err != nil {
-			return Choice{}, &usageError{err: fmt.Errorf("--budget: %w", err)}
+	for _, f := range []struct{ flag, key, value string }{{"--budget", "context.budget", g.budget}, {"--effort", "request.effort", g.effort}} {
+		if f.value == "" {
+			continue
+		}
+		if _, err := config.Load(config.Sources{Flags: map[string]string{f.key: f.value}}); err != nil {
+			return Choice{}, &usageError{err: fmt.Errorf("%s: %w", f.flag, err)}
 		}
 	}
 	dir, err := d.project(g)
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Budget: g.budget, Rehearsal: g.rehearsal, Trust: g.trust, What: what, DebugHTTP: g.debugHTTP}, nil
+	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Budget: g.budget, Effort: g.effort, Rehearsal: g.rehearsal, Trust: g.trust, What: what, DebugHTTP: g.debugHTTP}, nil
 }
 
 // screen opens the full screen on a new session, the last one, or a chosen one.

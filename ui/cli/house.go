@@ -60,18 +60,19 @@ func sources(ctx context.Context, c Choice) (config.Sources, error) {
 			return config.Sources{}, err
 		}
 	}
-	flags := map[string]string{}
-	if c.Tier != "" {
-		flags["tiers.default"] = c.Tier
-	}
-	if c.Approve != "" {
-		flags["permissions.mode"] = c.Approve
-	}
-	if c.Budget != "" {
-		flags["context.budget"] = c.Budget
-	}
 	return config.Sources{UserFile: file, Named: named, ProjectFile: filepath.Join(c.Project, config.ProjectFile), Trusted: trusted,
-		Env: os.LookupEnv, Flags: flags, Providers: func() []string { return catalog.New(catalog.Options{}).Providers() }}, nil
+		Env: os.LookupEnv, Flags: flags(c), Providers: func() []string { return catalog.New(catalog.Options{}).Providers() }}, nil
+}
+
+// flags are the settings that the command line makes.
+func flags(c Choice) map[string]string {
+	flags := map[string]string{}
+	for key, value := range map[string]string{"tiers.default": c.Tier, "permissions.mode": c.Approve, "context.budget": c.Budget, "request.effort": c.Effort} {
+		if value != "" {
+			flags[key] = value
+		}
+	}
+	return flags
 }
 
 // load reads the settings for a choice. A rehearsal has none: it must work the
@@ -83,8 +84,8 @@ func load(ctx context.Context, c Choice) (config.Settings, error) {
 		if from, err = sources(ctx, c); err != nil {
 			return config.Settings{}, err
 		}
-	} else if c.Tier != "" {
-		from.Flags = map[string]string{"tiers.default": c.Tier}
+	} else {
+		from.Flags = flags(c)
 	}
 	settings, err := config.Load(from)
 	if err != nil {
@@ -184,7 +185,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	}
 	eng := engine.New(engine.Options{
 		Store: st, Router: router, Model: known.Model, Counter: counter,
-		Trigger: settings.Context.Trigger, Window: budgets(settings),
+		Trigger: settings.Context.Trigger, Window: budgets(settings), Reply: replies(settings), Slim: engine.Slimness(settings.Request.Slim),
 		Tools: newTools,
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
 			warm()

@@ -14,6 +14,7 @@ import (
 	"belay/models/catalog"
 	"belay/models/openai"
 	"belay/models/route"
+	"belay/session/engine"
 )
 
 func catalogOptions(s config.Settings, withKeys bool) catalog.Options {
@@ -94,6 +95,23 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 		o.Policy, o.After = route.Never, math.MaxInt
 	}
 	return o
+}
+
+// replies are what is asked of each target's replies: the effort of its tier,
+// and of the highest one where it stands in several.
+func replies(s config.Settings) func(models.Target) engine.Reply {
+	lists := tiers(s)
+	of := map[models.Tier]string{models.Heavy: s.Request.Effort.Heavy, models.Medium: s.Request.Effort.Medium, models.Light: s.Request.Effort.Light}
+	return func(t models.Target) engine.Reply {
+		r := engine.Reply{MaxOutput: s.Request.MaxOutput}
+		for _, tier := range models.Tiers() {
+			if slices.Contains(lists[tier], t) {
+				r.Effort = of[tier]
+				break
+			}
+		}
+		return r
+	}
 }
 
 // budgets are how much a request to each target may take: that of its tier, and

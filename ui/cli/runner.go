@@ -72,6 +72,11 @@ func (r *runner) prepare(ctx context.Context, c Choice, s session.Session) error
 			return err
 		}
 	}
+	if c.Effort != "" && s.Effort != "" && c.Effort != s.Effort {
+		if err := r.h.Engine.Do(ctx, r.id, session.ChooseEffort{Effort: c.Effort}); err != nil {
+			return err
+		}
+	}
 	if mode := session.Mode(c.Approve); mode != "" && mode != s.Mode {
 		return r.h.Engine.Do(ctx, r.id, session.ChooseMode{Mode: mode})
 	}

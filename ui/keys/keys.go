@@ -56,6 +56,8 @@ const (
 	Context    Action = "context"
 	Compact    Action = "compact"
 	Trim       Action = "trim"
+	Slim       Action = "slim"
+	Effort     Action = "effort"
 	Restore    Action = "restore"
 	Keep       Action = "keep"
 	Unkeep     Action = "drop note"
@@ -131,9 +133,11 @@ var Table = []Binding{
 	{Help, []string{"?"}, "?, /help", "this help", Empty, true},
 	{Compact, nil, "/compact [what to keep]", "let a summary stand for older work", Typed, true},
 	{Trim, nil, "/trim", "take older tool outputs out of the requests", Typed, true},
+	{Slim, nil, "/slim", "let the next request, or the one that waits, go out without older outputs", Typed, true},
 	{Restore, nil, "/restore", "bring back all that was taken out", Typed, true},
-	{Keep, nil, "/keep NOTE", "put a note into every request", Typed, true},
-	{Unkeep, nil, "/drop NOTE", "drop a note that was kept", Typed, true},
+	{Keep, nil, "/pin NOTE", "put a note into every request", Typed, true},
+	{Unkeep, nil, "/drop NOTE", "drop a note that was pinned", Typed, true},
+	{Effort, nil, "/effort [LEVEL]", "reasoning effort, such as low or high; without one, as the settings say", Typed, true},
 	{FocusOn, nil, "/focus [PATHS]", "keep searches to some folders or patterns; without paths, no longer", Typed, true},
 	{HandOver, nil, "/hand over TASK", "a new session with what this one carries over", Typed, true},
 	{Resume, nil, "", "go on with the stopped, failed or parked turn", Listed, true},

@@ -76,7 +76,7 @@ func TestCommandsAreCalledByName(t *testing.T) {
 		{"/compact", Compact, ""},
 		{"/compact the names\nof the API ", Compact, "the names\nof the API"},
 		{"/Hand over port the tests", HandOver, "port the tests"},
-		{" /keep use tabs", Keep, "use tabs"},
+		{" /pin use tabs", Keep, "use tabs"},
 		{"/drop use tabs", Unkeep, "use tabs"},
 		{"/model", Capacity, ""},
 		{"/help", Help, ""},

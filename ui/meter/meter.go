@@ -64,8 +64,8 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	}
 	keys := p.keys(th, inner)
 	lines, left, more := p.head(th, inner), p.left(th, inner), p.more(th, inner)
-	spare := room - len(lines) - len(left) - 1 // for the keys
-	rest := 3                                  // blank lines
+	spare := room - len(lines) - len(left) - len(keys)
+	rest := 3 // blank lines
 	for _, block := range more {
 		rest += len(block)
 	}
@@ -91,8 +91,8 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	if spare > 0 {
 		lines = append(lines, "")
 	}
-	lines = lines[:max(min(len(lines), room-1), 0)]
-	box := th.Box(title, append(lines, keys), width, th.Faint)
+	lines = lines[:max(min(len(lines), room-len(keys)), 0)]
+	box := th.Box(title, append(lines, keys...), width, th.Faint)
 	return box[:min(len(box), max(height, 0))]
 }
 
@@ -298,25 +298,25 @@ func (p *Pane) more(th *theme.Theme, width int) [][]string {
 	for i, k := range p.s.Kept {
 		name := ""
 		if i == 0 {
-			name = "kept"
+			name = "pinned"
 		}
 		add(name, theme.Cut(theme.Line(k), width-label))
 	}
 	return blocks
 }
 
-// keys names the keys, the dispensable ones only where they fit.
-func (p *Pane) keys(th *theme.Theme, width int) string {
+// keys names the keys, on one line or on two.
+func (p *Pane) keys(th *theme.Theme, width int) []string {
 	for _, pairs := range [][]string{
-		{"enter", "compact now", "t", "trim", "r", "restore all", "k", "keep a note", "h", "hand over", "esc", "close"},
-		{"enter", "compact", "t", "trim", "r", "restore", "k", "keep", "h", "hand over", "esc", "close"},
-		{"enter", "compact", "t", "trim", "r", "restore", "k", "keep", "h", "hand on"},
+		{"enter", "compact now", "t", "trim", "s", "slim this request", "r", "restore all", "f", "focus", "p", "pin a note", "h", "hand over", "esc", "close"},
+		{"enter", "compact", "t", "trim", "s", "slim", "r", "restore", "f", "focus", "p", "pin", "h", "hand over", "esc", "close"},
+		{"enter", "compact", "t", "trim", "s", "slim", "r", "restore", "f", "focus", "p", "pin", "h", "hand on"},
 	} {
 		if s := th.Keys(pairs...); theme.Width(s) <= width {
-			return s
+			return []string{s}
 		}
 	}
-	return th.Keys("enter", "compact", "t", "trim", "r", "restore", "esc", "close")
+	return []string{th.Keys("enter", "compact", "t", "trim", "s", "slim this request"), th.Keys("r", "restore", "f", "focus", "p", "pin", "h", "hand over", "esc", "close")}
 }
 
 // thousands writes a number with commas.

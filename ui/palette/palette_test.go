@@ -59,7 +59,7 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 		rest  string
 	}{
 		{"compact", keys.Compact, ""}, {"compact the API", keys.Compact, "the API"}, {"hand over port the tests", keys.HandOver, "port the tests"},
-		{"keep use tabs", keys.Keep, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help", keys.Help, ""},
+		{"pin use tabs", keys.Keep, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help", keys.Help, ""},
 	} {
 		p := Commands(colours)
 		write(p, tt.query)

@@ -190,10 +190,16 @@ func (p *Pane) applyTurn(r session.Record) {
 			words = "searches look everywhere again"
 		}
 		p.line(r, "·", words, calm)
+	case session.EffortChosen:
+		words := "reasoning effort: " + theme.Line(e.Effort)
+		if e.Effort == "" {
+			words = "reasoning effort as the settings say"
+		}
+		p.line(r, "·", words, calm)
 	case session.Kept:
-		words := "kept in every request: "
+		words := "pinned to every request: "
 		if e.Dropped {
-			words = "no longer kept: "
+			words = "no longer pinned: "
 		}
 		p.line(r, "·", words+theme.Line(e.Text), calm)
 	case session.PlanChanged:
