@@ -16,9 +16,8 @@ import (
 
 // What a request adds around its parts, measured on the Responses API.
 const (
-	perItem  = 4
-	perImage = 1100 // a picture at high detail, as documented for 1024×1024
-	perTool  = 12
+	perItem = 4
+	perTool = 12
 )
 
 // bytesPerToken is the estimate until the vocabulary is loaded: code measures
@@ -107,7 +106,10 @@ func Estimate(text string) int { return int(float64(len(text))/bytesPerToken) + 
 
 // Item counts the tokens that an item takes in a request.
 func (c *Counter) Item(it models.Item) int {
-	n := perItem + c.Text(it.Text) + c.Text(it.Name) + c.Text(it.Arguments) + perImage*len(it.Images)
+	n := perItem + c.Text(it.Text) + c.Text(it.Name) + c.Text(it.Arguments)
+	for _, image := range it.Images {
+		n += picture(image.Data)
+	}
 	if it.Kind == models.Reasoning && len(it.Raw) > 0 {
 		// Encrypted reasoning is base64 of what the model wrote; it is billed
 		// as the tokens it holds, about a third of its text.
