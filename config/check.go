@@ -43,6 +43,7 @@ var checks = map[string]test{
 	"models.*.input":      between(0, 1e6),
 	"models.*.cached":     between(0, 1e6),
 	"models.*.output":     between(0, 1e6),
+	"models.*.encoding":   oneOf("o200k_base", "cl100k_base"),
 
 	"switch.policy":            oneOf("auto", "ask", "never"),
 	"switch.floor":             oneOf("heavy", "medium", "light"),

@@ -81,6 +81,7 @@ type Model struct {
 	Images    *bool     `toml:"images"`
 	Reasoning *bool     `toml:"reasoning"`
 	Efforts   *[]string `toml:"efforts"`
+	Encoding  *string   `toml:"encoding"` // "o200k_base" or "cl100k_base"
 }
 
 // Switch is when another target takes over.

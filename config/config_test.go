@@ -121,6 +121,8 @@ steps = 1.5
 ladder = ["2m", "1m"]
 [models.nameless]
 window = 1
+[models."openai/x"]
+encoding = "p50k_base"
 `, "")
 	s.Flags = map[string]string{"tiers.default": "huge", "nonsense": "1", "screen..theme": "x"}
 	s.Providers = func() []string { return []string{"openai", "groq"} }
@@ -148,6 +150,7 @@ window = 1
 		`/u.toml:22: limits.steps: cannot be the number 1.5`,
 		`/u.toml:24: park.ladder: entry 2: 1m is shorter`,
 		`/u.toml:25: models.nameless: is not provider/model`,
+		`/u.toml:28: models."openai/x".encoding: unknown value "p50k_base" (use o200k_base or cl100k_base)`,
 		`nonsense: unknown key (known here: providers, tiers`,
 		`screen..theme: is no key`,
 		`tiers.default: unknown value "huge"`,

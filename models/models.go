@@ -112,7 +112,17 @@ type Model struct {
 	Reasoning bool     // thinks before it answers
 	Efforts   []string // reasoning efforts it knows
 	Known     bool     // the catalogue or the settings describe it; otherwise the rest are defaults
+
+	// Encoding is the tiktoken encoding its text is counted with, such as
+	// o200k_base; empty: unknown, o200k_base stands in and counts are marked ≈.
+	Encoding string
 }
+
+// The encodings that text is counted with, as tiktoken names them.
+const (
+	O200k  = "o200k_base"
+	CL100k = "cl100k_base"
+)
 
 // Cost is what u costs at this model's prices, in US dollars.
 func (m Model) Cost(u Usage) float64 {

@@ -1,9 +1,12 @@
 package tokens
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,25 +15,37 @@ import (
 
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
+	"github.com/pkoukk/tiktoken-go-loader/assets"
 )
 
-// oracle is tiktoken-go itself, which takes time quadratic in a long piece.
-var oracle = sync.OnceValue(func() *tiktoken.Tiktoken {
-	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
-	enc, err := tiktoken.GetEncoding(tiktoken.MODEL_O200K_BASE)
-	if err != nil {
-		panic(err)
-	}
-	return enc
-})
+// oracles are tiktoken-go itself, which takes time quadratic in a long piece.
+var oracles = map[pattern]func() *tiktoken.Tiktoken{cased: oracle(tiktoken.MODEL_O200K_BASE), plain: oracle(tiktoken.MODEL_CL100K_BASE)}
 
-func o200kOf(t testing.TB) *vocabulary {
+func oracle(name string) func() *tiktoken.Tiktoken {
+	return sync.OnceValue(func() *tiktoken.Tiktoken {
+		tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+		enc, err := tiktoken.GetEncoding(name)
+		if err != nil {
+			panic(err)
+		}
+		return enc
+	})
+}
+
+func read(t testing.TB, e *encoding) *vocabulary {
 	t.Helper()
-	v, err := o200k()
+	v, err := e.read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// each runs a test with every encoding.
+func each(t *testing.T, test func(*testing.T, *vocabulary)) {
+	for _, e := range encodings {
+		t.Run(e.name, func(t *testing.T) { test(t, read(t, e)) })
+	}
 }
 
 // encode is what count counts, for comparison token by token.
@@ -53,7 +68,7 @@ func encode(v *vocabulary, text string) []uint32 {
 // agree compares with tiktoken-go: the count, and each token that was merged.
 func agree(t *testing.T, v *vocabulary, text string) {
 	t.Helper()
-	want := oracle().EncodeOrdinary(text)
+	want := oracles[v.pattern]().EncodeOrdinary(text)
 	if got := v.count(text); got != len(want) {
 		t.Fatalf("count(%q) = %d, want %d", text, got, len(want))
 	}
@@ -81,8 +96,9 @@ var nasty = []string{
 	" unfortunately", "antidisestablishmentarianism", " \n \n \n", "---------- ======== ________", "a_b__c___d", "\u200d\u200d", "ß ẞ ŉ İi", "\ufeffpackage",
 }
 
-func TestCountsAreThoseOfTiktoken(t *testing.T) {
-	v := o200kOf(t)
+func TestCountsAreThoseOfTiktoken(t *testing.T) { each(t, countsAreThoseOfTiktoken) }
+
+func countsAreThoseOfTiktoken(t *testing.T, v *vocabulary) {
 	for _, text := range nasty {
 		agree(t, v, text)
 		for _, other := range nasty {
@@ -130,18 +146,21 @@ func scramble(random *rand.Rand) string {
 }
 
 func FuzzCount(f *testing.F) {
-	v := o200kOf(f)
+	one, other := read(f, o200k), read(f, cl100k)
 	for _, text := range []string{"a\xff b", "It's\r\n \n\tx", "字AB\u0301c", "!/\n 12345"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		agree(t, v, text[:min(len(text), 2000)])
+		text = text[:min(len(text), 2000)]
+		agree(t, one, text)
+		agree(t, other, text)
 	})
 }
 
 // Windows so small that they meet in all sorts of places must change nothing.
-func TestWindowsAreJoinedExactly(t *testing.T) {
-	v := o200kOf(t)
+func TestWindowsAreJoinedExactly(t *testing.T) { each(t, windowsAreJoinedExactly) }
+
+func windowsAreJoinedExactly(t *testing.T, v *vocabulary) {
 	random := rand.New(rand.NewPCG(3, 4))
 	units := []string{"a", "ab", "abcab", " ", "\n", " \n", "字", "\u0301", "0", "=", "-=", "=-=-==", "aaaab", "的人", "//", "zq", "x\u0301"}
 	var texts []string
@@ -173,8 +192,9 @@ var hostile = map[string]string{
 }
 
 // What takes quadratic time needs minutes for each of these.
-func TestHostileTextIsCounted(t *testing.T) {
-	v := o200kOf(t)
+func TestHostileTextIsCounted(t *testing.T) { each(t, hostileTextIsCounted) }
+
+func hostileTextIsCounted(t *testing.T, v *vocabulary) {
 	for name, unit := range hostile {
 		t.Run(name, func(t *testing.T) {
 			small := v.count(strings.Repeat(unit, 25_000/len(unit)))
@@ -182,7 +202,7 @@ func TestHostileTextIsCounted(t *testing.T) {
 			if ratio := float64(large) / float64(small); ratio < 9.8 || ratio > 10.2 {
 				t.Errorf("10 times the text has %.2f times the tokens: %d, %d", ratio, small, large)
 			}
-			if want := len(oracle().EncodeOrdinary(strings.Repeat(unit, 1500/len(unit)))); v.count(strings.Repeat(unit, 1500/len(unit))) != want {
+			if want := len(oracles[v.pattern]().EncodeOrdinary(strings.Repeat(unit, 1500/len(unit)))); v.count(strings.Repeat(unit, 1500/len(unit))) != want {
 				t.Errorf("count differs from tiktoken's %d", want)
 			}
 		})
@@ -190,7 +210,7 @@ func TestHostileTextIsCounted(t *testing.T) {
 }
 
 func TestWindowsThatDoNotJoinAreMergedWhole(t *testing.T) {
-	v := o200kOf(t)
+	v := read(t, o200k)
 	var s scratch
 	piece := strings.Repeat("abcab", 10_000)
 	if got, want := s.whole(v, piece), v.count(piece); got != want {
@@ -202,7 +222,10 @@ func TestWindowsThatDoNotJoinAreMergedWhole(t *testing.T) {
 }
 
 func TestALongPieceTakesNoMoreMemoryThanAWindow(t *testing.T) {
-	v := o200kOf(t)
+	each(t, aLongPieceTakesNoMoreMemoryThanAWindow)
+}
+
+func aLongPieceTakesNoMoreMemoryThanAWindow(t *testing.T, v *vocabulary) {
 	for name, unit := range hostile {
 		var s scratch
 		piece := strings.Repeat(unit, 100_000/len(unit))
@@ -213,8 +236,9 @@ func TestALongPieceTakesNoMoreMemoryThanAWindow(t *testing.T) {
 	}
 }
 
-func TestCountingAllocatesNothing(t *testing.T) {
-	v := o200kOf(t)
+func TestCountingAllocatesNothing(t *testing.T) { each(t, countingAllocatesNothing) }
+
+func countingAllocatesNothing(t *testing.T, v *vocabulary) {
 	text := code(t) + strings.Join(nasty[:30], "\n") + strings.Repeat("ab", 10_000)
 	var s scratch
 	s.count(v, text)
@@ -224,10 +248,15 @@ func TestCountingAllocatesNothing(t *testing.T) {
 }
 
 func TestVocabulary(t *testing.T) {
-	v := o200kOf(t)
+	for _, e := range encodings {
+		t.Run(e.name, func(t *testing.T) { vocabularyIs(t, e, read(t, e)) })
+	}
+}
+
+func vocabularyIs(t *testing.T, e *encoding, v *vocabulary) {
 	t.Run("is whole", func(t *testing.T) {
-		if got := v.size(); got != vocabularySize {
-			t.Errorf("%d tokens, want %d", got, vocabularySize)
+		if got := v.size(); got != e.size || len(v.text) != e.text {
+			t.Errorf("%d tokens of %d bytes, want %d of %d", got, len(v.text), e.size, e.text)
 		}
 		longest := 0
 		for id := range uint32(v.size()) {
@@ -250,7 +279,7 @@ func TestVocabulary(t *testing.T) {
 	})
 	t.Run("is not read from a damaged file", func(t *testing.T) {
 		for _, text := range []string{"", "IQ== 0\nIg== 2\n", "IQ== 0\n\n", "!! 0\n", "IQ==\n", "IQ== 0\nIg== 1\n", " 0\n", strings.Repeat("A", 70_000)} {
-			if _, err := readVocabulary(strings.NewReader(text)); err == nil {
+			if _, err := readVocabulary(strings.NewReader(text), e); err == nil {
 				t.Errorf("no error for %.20q", text)
 			}
 		}
@@ -276,19 +305,25 @@ func megabyte(text string) string {
 
 // BenchmarkLoad also shows in B/op the most that the vocabulary takes.
 func BenchmarkLoad(b *testing.B) {
-	file := file(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := readVocabulary(strings.NewReader(file)); err != nil {
-			b.Fatal(err)
-		}
+	for _, e := range encodings {
+		b.Run(e.name, func(b *testing.B) {
+			text, err := assets.Assets.ReadFile(e.file())
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := readVocabulary(bytes.NewReader(text), e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
 const prose = "The quick brown fox doesn't jump over the lazy dog; it merely considers, at some length, whether jumping would be worthwhile. Meanwhile the dog, unimpressed, went back to sleep.\n\nNobody in the village remembered who had built the bridge (or why), but everyone agreed that it shouldn't be torn down.\n"
 
 func BenchmarkCount(b *testing.B) {
-	v := o200kOf(b)
 	texts := map[string]string{
 		"code": code(b), "prose": prose, "chinese": "从前有一座山，山里有一座庙，庙里有个老和尚在讲故事。今天天气很好，我们一起去公园散步吧！", "thai": "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำแน่นอนหรือวรรณยุกต์เช่นเดียวกับภาษาจีน ",
 		"minified": `!function(e,t){"object"==typeof exports&&"undefined"!=typeof module?module.exports=t():"function"==typeof define&&define.amd?define(t):(e=e||self).X=t()}(this,function(){"use strict";var e,n=0;return e})`,
@@ -302,15 +337,18 @@ func BenchmarkCount(b *testing.B) {
 		letters.WriteByte("abcdefghijklmnopqrstuvwxyz"[random.IntN(26)])
 	}
 	texts["hostile random letters"] = letters.String()
-	for name, text := range texts {
-		b.Run(fmt.Sprint("1 MB ", name), func(b *testing.B) {
-			text := megabyte(text)
-			v.count(text)
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
+	for _, e := range encodings {
+		v := read(b, e)
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			text := megabyte(texts[name])
+			b.Run(fmt.Sprint(e.name, "/1 MB ", name), func(b *testing.B) {
 				v.count(text)
-			}
-		})
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					v.count(text)
+				}
+			})
+		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is what the pattern of o200k_base asks of a character. It is
+// class is what a pattern asks of a character. The pattern of o200k_base is
 //
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -15,7 +15,15 @@ import (
 //	\s+(?!\S)
 //	\s+
 //
-// of which the first that matches wins.
+// of which the first that matches wins. The pattern of cl100k_base is
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)
+//	[^\r\n\p{L}\p{N}]?\p{L}+
+//	\p{N}{1,3}
+//	 ?[^\s\p{L}\p{N}]+[\r\n]*
+//
+// and then the same. That is the first one for characters whose case is not
+// looked at, see plain, but for a contraction, which stands apart from its word.
 type class uint8
 
 const (
@@ -25,7 +33,7 @@ const (
 	number                    // N
 	space                     // \s
 	newline                   // \r, \n
-	slash                     // what may follow punctuation: \r, \n, /
+	trails                    // what may follow punctuation: \r, \n, /
 )
 
 func (c class) letter() bool      { return c&(upper|lower) != 0 && c&mark == 0 }
@@ -34,11 +42,27 @@ func (c class) punctuation() bool { return c&(space|number) == 0 && !c.letter() 
 // leads says whether c may stand before the letters of a word.
 func (c class) leads() bool { return c&(newline|number) == 0 && !c.letter() }
 
+// plain is what the pattern of cl100k_base sees in c: letters of either case, no
+// marks but punctuation, and no slash after it.
+func (c class) plain() class {
+	if c&mark != 0 {
+		return 0
+	}
+	if c&newline == 0 {
+		c &^= trails
+	}
+	if c&(upper|lower) != 0 {
+		c |= upper | lower
+	}
+	return c
+}
+
 // classified is how many characters have their class in a table: the planes
 // with living scripts and emoji.
 const classified = 0x20000
 
-func classify(table *[classified]class) {
+// classify fills a table with the classes of a pattern.
+func classify(table *[classified]class, p pattern) {
 	for _, t := range []struct {
 		class  class
 		ranges []*unicode.RangeTable
@@ -62,12 +86,24 @@ func classify(table *[classified]class) {
 			}
 		}
 	}
-	table['\r'] |= newline | slash
-	table['\n'] |= newline | slash
-	table['/'] |= slash
+	table['\r'] |= newline | trails
+	table['\n'] |= newline | trails
+	table['/'] |= trails
+	if p == plain {
+		for r, c := range table {
+			table[r] = c.plain()
+		}
+	}
 }
 
 // far is the class of a character beyond the table.
+func (v *vocabulary) far(r rune) class {
+	if v.pattern == plain {
+		return far(r).plain()
+	}
+	return far(r)
+}
+
 func far(r rune) class {
 	switch {
 	case unicode.Is(unicode.Lo, r):
@@ -99,7 +135,7 @@ func (v *vocabulary) wide(text string, i int) (class, int) {
 	if r < classified {
 		return v.classes[r], n
 	}
-	return far(r), n
+	return v.far(r), n
 }
 
 // split is where the piece that begins at i ends. No character is looked at
@@ -108,14 +144,25 @@ func (v *vocabulary) split(text string, i int) int {
 	first, n := v.at(text, i)
 	if first.letter() {
 		end, _ := v.letters(text, i)
+		if v.pattern == plain {
+			return end
+		}
 		return contraction(text, end)
 	}
 	if first.leads() {
+		if v.pattern == plain && text[i] == '\'' {
+			if end := contraction(text, i); end > i {
+				return end
+			}
+		}
 		end, whole := v.letters(text, i+n)
 		if !whole && first&mark != 0 {
 			end, _ = v.letters(text, i)
 		}
 		if end > i+n || first&mark != 0 {
+			if v.pattern == plain {
+				return end
+			}
 			return contraction(text, end)
 		}
 	}
@@ -137,7 +184,7 @@ func (v *vocabulary) split(text string, i int) int {
 	if end == from {
 		return v.spaces(text, i)
 	}
-	for end < len(text) && (text[end] < utf8.RuneSelf && v.classes[text[end]]&slash != 0) {
+	for end < len(text) && (text[end] < utf8.RuneSelf && v.classes[text[end]]&trails != 0) {
 		end++
 	}
 	return end

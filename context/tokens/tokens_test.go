@@ -6,18 +6,7 @@ import (
 	"testing"
 
 	"belay/models"
-
-	"github.com/pkoukk/tiktoken-go-loader/assets"
 )
-
-func file(t testing.TB) string {
-	t.Helper()
-	text, err := assets.Assets.ReadFile(vocabularyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 func loaded(t testing.TB) *Counter {
 	t.Helper()
@@ -42,6 +31,53 @@ func TestAnEstimateServesUntilTheVocabularyIsLoaded(t *testing.T) {
 	if got := c.Text(" hello world"); got != 2 {
 		t.Errorf("Text = %d, want 2", got)
 	}
+}
+
+func TestEachModelIsCountedInItsOwnEncoding(t *testing.T) {
+	c := New()
+	own, other := c.For(models.O200k), c.For(models.CL100k)
+	text := strings.Repeat("字AB字CD वर्ष ", 30)
+	for _, counter := range []*Counter{c, own, other} {
+		if counter.Exact() || counter.Text(text) != Estimate(text) {
+			t.Error("exact before its vocabulary is loaded")
+		}
+	}
+	if err := c.Load(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("and only what is needed is read", func(t *testing.T) {
+		if !own.Loaded() || !own.Exact() || other.Loaded() {
+			t.Errorf("o200k_base loaded: %v, cl100k_base loaded: %v", own.Loaded(), other.Loaded())
+		}
+	})
+	if err := other.Load(); err != nil || !other.Exact() {
+		t.Fatalf("Exact = %v, %v", other.Exact(), err)
+	}
+	for _, counter := range []*Counter{own, other} {
+		want := read(t, counter.encoding).count(text)
+		if first, again := counter.Text(text), counter.Text(text); first != want || again != want || len(counter.known) != 1 {
+			t.Errorf("%s: Text = %d, then %d, want %d; %d known", counter.encoding.name, first, again, want, len(counter.known))
+		}
+	}
+	if own.Text(text) == other.Text(text) {
+		t.Error("both encodings count the same; the text proves nothing")
+	}
+	t.Run("or in o200k_base, inexactly, when that is not known", func(t *testing.T) {
+		for _, name := range []string{"", "p50k_base"} {
+			if got := c.For(name); got.Exact() || !got.Loaded() || got.Text(text) != own.Text(text) {
+				t.Errorf("For(%q): exact %v, loaded %v", name, got.Exact(), got.Loaded())
+			}
+		}
+	})
+	t.Run("from whichever counter it is asked", func(t *testing.T) {
+		if c.For(models.CL100k) != other || own.For(models.CL100k) != other || other.For("") != c {
+			t.Error("counters of one family differ")
+		}
+		target := models.Target{Model: "gpt-4"}
+		if other.Calibrate(target, 10_000, 11_000); c.Factor(target) != other.Factor(target) || !c.Measured(target) {
+			t.Error("what was measured is not shared")
+		}
+	})
 }
 
 func TestACountIsRememberedWithinBounds(t *testing.T) {
@@ -145,18 +181,6 @@ func TestCalibrate(t *testing.T) {
 			t.Errorf("Factor = %v, want nearly 2", got)
 		}
 	})
-}
-
-func TestExact(t *testing.T) {
-	for model, want := range map[string]bool{
-		"gpt-5": true, "gpt-5.6-sol": true, "gpt-5-mini": true, "gpt-4o": true, "gpt-4o-mini-2024-07-18": true, "gpt-4.1-nano": true, "o1": true, "o3-pro": true, "o4-mini": true, "chatgpt-4o-latest": true, "GPT-5": true,
-		"openai/gpt-5": true, "openai/gpt-5:nitro": true, "ft:gpt-4o:org::id": true, "gpt-oss:20b": true, "openai/gpt-oss-120b": true,
-		"": false, "gpt-4": false, "gpt-4-turbo": false, "gpt-3.5-turbo": false, "gpt-50": false, "gpt-5o": false, "o10": false, "o4": false, "claude-opus": false, "qwen3-coder": false, "llama-gpt-5": false, "gpt-6": false, "/": false,
-	} {
-		if got := Exact(model); got != want {
-			t.Errorf("Exact(%q) = %v, want %v", model, got, want)
-		}
-	}
 }
 
 func BenchmarkTextKnown(b *testing.B) {

@@ -9,35 +9,30 @@ import (
 	"io"
 	"math/bits"
 	"strconv"
-	"sync"
-
-	"github.com/pkoukk/tiktoken-go-loader/assets"
 )
 
 const (
-	vocabularyFile = "o200k_base.tiktoken"
-	vocabularySize = 199_998
-	vocabularyText = 1_400_000 // bytes of all tokens together, a little over the truth
-
-	idBits    = 18 // 2^18 > vocabularySize
+	idBits    = 18 // 2^18 > the tokens of any encoding
 	idMask    = 1<<idBits - 1
-	tableBits = 19 // both tables are under 40 % full, so probes stay short
-	tableMask = 1<<tableBits - 1
+	tableBits = 19 // of a hash; a smaller table takes the lower of them
 
 	none = ^uint32(0) // no such token
 
-	longestToken = 128 // bytes, of the vocabulary's longest token
+	longestToken = 128 // bytes, of the longest token of each encoding
 )
 
-// vocabulary is o200k_base in about 9 MB of flat arrays without pointers. A
-// token's id is its rank, as in the file.
+// vocabulary is an encoding in flat arrays without pointers: about 9 MB for
+// o200k_base, 5 MB for cl100k_base. A token's id is its rank, as in the file.
 type vocabulary struct {
+	pattern pattern
 	classes [classified]class
 	single  [1 << 8]uint32  // the token of a byte
 	double  [1 << 16]uint32 // the token of two bytes, or none
 
 	text  []byte   // all tokens in order of their ids
 	start []uint32 // where a token begins in text; one more than there are tokens
+
+	mask uint64 // the slots of both tables, less one
 
 	// words finds a token by its bytes: 14 bits of hash, then id+1; 0 is empty.
 	words []uint32
@@ -48,26 +43,18 @@ type vocabulary struct {
 	pairs []uint64
 }
 
-// o200k is read once for the whole program and never changes.
-var o200k = sync.OnceValues(func() (*vocabulary, error) {
-	file, err := assets.Assets.Open(vocabularyFile)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // it is part of the program
-	return readVocabulary(file)
-})
-
 // readVocabulary reads lines of a token in base64 and its rank, which counts
 // up from 0.
-func readVocabulary(r io.Reader) (*vocabulary, error) {
+func readVocabulary(r io.Reader, e *encoding) (*vocabulary, error) {
 	v := &vocabulary{
-		text:  make([]byte, 0, vocabularyText),
-		start: make([]uint32, 1, vocabularySize+1),
-		words: make([]uint32, 1<<tableBits),
-		pairs: make([]uint64, 1<<tableBits),
+		pattern: e.pattern,
+		text:    make([]byte, 0, e.text),
+		start:   make([]uint32, 1, e.size+1),
+		mask:    1<<e.tableBits - 1,
+		words:   make([]uint32, 1<<e.tableBits),
+		pairs:   make([]uint64, 1<<e.tableBits),
 	}
-	classify(&v.classes)
+	classify(&v.classes, e.pattern)
 	for i := range v.single {
 		v.single[i] = none
 	}
@@ -78,7 +65,7 @@ func readVocabulary(r io.Reader) (*vocabulary, error) {
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
-			if err := v.add(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+			if err := v.add(bytes.TrimSuffix(line, []byte("\n")), e.size); err != nil {
 				return nil, fmt.Errorf("line %d: %w", len(v.start), err)
 			}
 		}
@@ -89,8 +76,8 @@ func readVocabulary(r io.Reader) (*vocabulary, error) {
 			return nil, err
 		}
 	}
-	if v.size() != vocabularySize {
-		return nil, fmt.Errorf("%d tokens, want %d", v.size(), vocabularySize)
+	if v.size() != e.size {
+		return nil, fmt.Errorf("%d tokens, want %d", v.size(), e.size)
 	}
 	for b, id := range v.single {
 		if id == none {
@@ -101,11 +88,11 @@ func readVocabulary(r io.Reader) (*vocabulary, error) {
 	return v, nil
 }
 
-// add appends the token of one line.
-func (v *vocabulary) add(line []byte) error {
+// add appends the token of one line, to no more than size of them.
+func (v *vocabulary) add(line []byte, size int) error {
 	coded, rank, ok := bytes.Cut(line, []byte(" "))
 	id := len(v.start) - 1
-	if n, err := strconv.Atoi(string(rank)); !ok || err != nil || n != id || id >= vocabularySize {
+	if n, err := strconv.Atoi(string(rank)); !ok || err != nil || n != id || id >= size {
 		return fmt.Errorf("rank %q, want %d", rank, id)
 	}
 	from := len(v.text)
@@ -125,9 +112,9 @@ func (v *vocabulary) add(line []byte) error {
 	}
 	v.start = append(v.start, uint32(len(text)))
 	h := hash(token)
-	slot := h >> (64 - tableBits)
+	slot := h >> (64 - tableBits) & v.mask
 	for v.words[slot] != 0 {
-		slot = (slot + 1) & tableMask
+		slot = (slot + 1) & v.mask
 	}
 	v.words[slot] = uint32(h)<<idBits | uint32(id+1)
 	return nil
@@ -145,12 +132,12 @@ func (v *vocabulary) join() {
 		}
 		parts := merge(&m, v, token)
 		if len(parts) != 2 {
-			continue // a whole word or nothing; o200k_base has none
+			continue // a whole word or nothing; neither encoding has one
 		}
 		key := uint64(parts[0])<<idBits | uint64(parts[1])
-		slot := pairSlot(key)
+		slot := v.pairSlot(key)
 		for v.pairs[slot] != 0 {
-			slot = (slot + 1) & tableMask
+			slot = (slot + 1) & v.mask
 		}
 		v.pairs[slot] = key<<idBits | uint64(id)
 	}
@@ -168,7 +155,7 @@ func (v *vocabulary) word(piece string) bool {
 		return false
 	}
 	h := hash(piece)
-	for slot := h >> (64 - tableBits); v.words[slot] != 0; slot = (slot + 1) & tableMask {
+	for slot := h >> (64 - tableBits) & v.mask; v.words[slot] != 0; slot = (slot + 1) & v.mask {
 		if w := v.words[slot]; w>>idBits == uint32(h)&(1<<(32-idBits)-1) && string(v.token(w&idMask-1)) == piece {
 			return true
 		}
@@ -179,7 +166,7 @@ func (v *vocabulary) word(piece string) bool {
 // pair is the token that two neighbours merge into, or none.
 func (v *vocabulary) pair(left, right uint32) uint32 {
 	key := uint64(left)<<idBits | uint64(right)
-	for slot := pairSlot(key); v.pairs[slot] != 0; slot = (slot + 1) & tableMask {
+	for slot := v.pairSlot(key); v.pairs[slot] != 0; slot = (slot + 1) & v.mask {
 		if p := v.pairs[slot]; p>>idBits == key {
 			return uint32(p & idMask)
 		}
@@ -187,7 +174,9 @@ func (v *vocabulary) pair(left, right uint32) uint32 {
 	return none
 }
 
-func pairSlot(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> (64 - tableBits) }
+func (v *vocabulary) pairSlot(key uint64) uint64 {
+	return key * 0x9E3779B97F4A7C15 >> (64 - tableBits) & v.mask
+}
 
 // hash needs no secret: what is in the table is fixed, so hostile text finds
 // no chain that is longer than the longest there is.

@@ -62,6 +62,7 @@ type ModelOverride struct {
 	Images    *bool
 	Reasoning *bool
 	Efforts   *[]string
+	Encoding  *string // o200k_base or cl100k_base
 }
 
 // Catalog answers what is known. It may be used by several goroutines.
@@ -197,7 +198,7 @@ func loopback(base string) bool {
 // Model is what is known of a target. Known tells whether catalogue or settings
 // describe it; an unknown one can be used all the same.
 func (c *Catalog) Model(target models.Target) models.Model {
-	m := models.Model{Target: target, Short: Short(target.Model), Tools: true}
+	m := models.Model{Target: target, Short: Short(target.Model), Tools: true, Encoding: encoding(target.Model)}
 	if entry, priced, ok := c.entry(target); ok {
 		m.Known = true
 		m.Window, m.MaxOutput = entry.ContextWindow, entry.DefaultMaxTokens
@@ -265,6 +266,7 @@ func (o ModelOverride) apply(m *models.Model) {
 	put(&m.Images, o.Images)
 	put(&m.Reasoning, o.Reasoning)
 	put(&m.Efforts, o.Efforts)
+	put(&m.Encoding, o.Encoding)
 }
 
 func put[T any](dst *T, v *T) {

@@ -1,0 +1,53 @@
+package tokens
+
+import (
+	"sync"
+
+	"github.com/pkoukk/tiktoken-go-loader/assets"
+
+	"belay/models"
+)
+
+// pattern is how an encoding splits a text into pieces.
+type pattern uint8
+
+const (
+	cased pattern = iota // by o200k_base: words end where their case says
+	plain                // by cl100k_base: letters are letters
+)
+
+// encoding is what tells one vocabulary from the other.
+type encoding struct {
+	name      string // as tiktoken calls it, and the file
+	size      int    // tokens
+	text      int    // bytes of all tokens together
+	tableBits int    // both tables are under 40 % full, so probes stay short
+	pattern   pattern
+
+	// read gives the vocabulary, which is read once for the whole program and
+	// never changes.
+	read func() (*vocabulary, error)
+}
+
+// The encodings of OpenAI's models. o200k_harmony is o200k_base with other
+// special tokens, which count as text.
+var (
+	o200k  = encodingOf(encoding{name: models.O200k, size: 199_998, text: 1_397_670, tableBits: tableBits, pattern: cased})
+	cl100k = encodingOf(encoding{name: models.CL100k, size: 100_256, text: 643_830, tableBits: tableBits - 1, pattern: plain})
+)
+
+var encodings = []*encoding{o200k, cl100k}
+
+func encodingOf(e encoding) *encoding {
+	e.read = sync.OnceValues(func() (*vocabulary, error) {
+		file, err := assets.Assets.Open(e.file())
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }() // it is part of the program
+		return readVocabulary(file, &e)
+	})
+	return &e
+}
+
+func (e *encoding) file() string { return e.name + ".tiktoken" }
