@@ -19,6 +19,8 @@ var every = map[string][]string{
 	"attempt.started": {"attempt", "of", "tier", "target"},
 	"attempt.resumed": {"target"},
 	"attempt.failed":  {"fault", "attempt", "of", "tier", "target", "next", "will_retry", "delay_ms"},
+	"request":         {"target", "budget", "trigger", "counted", "counts", "parts", "output", "effort", "steps", "tools", "left_out", "masked"},
+	"noted":           {"text"},
 	"reduced":         {"by", "before", "after"},
 	"compacted":       {"through", "summary", "usage", "cost", "before", "after"},
 	"waiting":         {"attempt", "of", "until", "target", "fault"},
@@ -31,9 +33,10 @@ var every = map[string][]string{
 var faultFields = []string{"kind", "scope", "phase", "status", "code", "type", "message", "request_id", "retry_after_ms", "reset_at"}
 
 // checkLines returns the types of JSON lines, in order, a run of the same type
-// once.
+// once. What a request is made of comes before each attempt, and is left out.
 func checkLines(text string) ([]string, error) {
 	var types []string
+	last := ""
 	for i, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(l), &fields); err != nil {
@@ -43,7 +46,13 @@ func checkLines(text string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w: %s", i+1, err, l)
 		}
-		types = append(types, kind)
+		if kind != "request" {
+			types = append(types, kind)
+		}
+		if kind == "attempt.started" && last != "request" {
+			return nil, fmt.Errorf("line %d: nothing says what the request is made of", i+1)
+		}
+		last = kind
 	}
 	return slices.Compact(types), nil
 }

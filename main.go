@@ -29,7 +29,6 @@ import (
 	"belay/ui"
 	"belay/ui/capacity"
 	"belay/ui/cli"
-	"belay/ui/meter"
 )
 
 func main() { os.Exit(run()) }
@@ -209,16 +208,8 @@ func (b *backstage) warn() int64 {
 }
 
 // weight is what the next request of a session would be made of, for the panel.
-func (b *backstage) weight(ctx context.Context, id session.ID) (meter.View, error) {
-	w, err := b.house.Engine.Weigh(ctx, id)
-	if err != nil {
-		return meter.View{}, err
-	}
-	v := meter.View{Weight: w}
-	if past, err := b.lately(ctx); err == nil { // without it the rest is still true
-		v.From, v.Above, v.Below = past.Sizes()
-	}
-	return v, nil
+func (b *backstage) weight(ctx context.Context, id session.ID) (session.Weight, error) {
+	return b.house.Engine.Weigh(ctx, id)
 }
 
 // locals lists the endpoints found on this computer.

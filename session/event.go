@@ -233,6 +233,10 @@ type TurnEnded struct {
 	Asked       bool          `json:"asked,omitempty"` // parked by the user: goes on only when told to
 }
 
+// Weighed says what a request that is about to go out is made of. It is not
+// stored: the log makes the same request again.
+type Weighed struct{ Weight Weight }
+
 // Noted tells the user something that belongs to no other event.
 type Noted struct {
 	Text string `json:"text"`
@@ -271,5 +275,6 @@ func (AttemptFailed) event()    {}
 func (Switched) event()         {}
 func (ReplyEnded) event()       {}
 func (TurnEnded) event()        {}
+func (Weighed) event()          {}
 func (Noted) event()            {}
 func (Unknown) event()          {}

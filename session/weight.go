@@ -1,6 +1,10 @@
 package session
 
-import "belay/models"
+import (
+	"slices"
+
+	"belay/models"
+)
 
 // Weight is what the next request of a session would be made of, as belay
 // counts it. All sizes are tokens.
@@ -8,13 +12,33 @@ type Weight struct {
 	Target  models.Target `json:"target"` // who would be asked
 	Budget  int64         `json:"budget"` // what a request to it may take
 	Trigger int64         `json:"trigger,omitempty"`
-	Counted int64         `json:"counted"`  // the whole, by belay's own count
+	Counted int64         `json:"counted"` // the whole, by belay's own count
+	Counts  Counts        `json:"counts"`
+	Failing Failing       `json:"failing,omitzero"`
 	Parts   []Part        `json:"parts"`    // where it comes from; empty parts are not listed
 	Output  int64         `json:"output"`   // what the reply may take; 0: unknown
 	Effort  string        `json:"effort"`   // reasoning effort asked for; empty: the provider's
 	Steps   int           `json:"steps"`    // calls of tools in the last turn
+	Tools   int           `json:"tools"`    // that are described
 	LeftOut int           `json:"left_out"` // items that the budget has no room for
+	Masked  int           `json:"masked"`   // outputs and attachments that go in shortened, for want of room
 	Through int           `json:"through"`  // the last turn that the summary stands for; 0: none
+}
+
+// Counts says how far belay's own counts can be trusted.
+type Counts struct {
+	Encoding string  `json:"encoding"` // of the vocabulary they are made with; empty: estimated by length
+	Own      bool    `json:"own"`      // it is the model's own; otherwise it stands in
+	Measured bool    `json:"measured"` // the provider's usage has scaled them
+	Factor   float64 `json:"factor"`   // tokens that the provider counts for one of belay's
+}
+
+// Failing is the size from which requests have failed more often, as the record
+// of the last days says; zero: not to be seen.
+type Failing struct {
+	From  int64   `json:"from"`  // input tokens
+	Above float64 `json:"above"` // share of failures from there on
+	Below float64 `json:"below"`
 }
 
 // Part is what one origin takes of a request.
@@ -71,6 +95,20 @@ func (c *Conversation) Through() int {
 		}
 	}
 	return turn
+}
+
+// Steps counts the calls of tools in the last turn.
+func (c *Conversation) Steps() int {
+	n := 0
+	for _, e := range slices.Backward(c.entries) {
+		if e.turn != c.entries[len(c.entries)-1].turn {
+			break
+		}
+		if e.item.Kind == models.Call {
+			n++
+		}
+	}
+	return n
 }
 
 // Left is what was taken out of the requests of a session.

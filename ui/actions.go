@@ -69,12 +69,16 @@ func (m *Model) send() tea.Cmd {
 		m.composer.Clear()
 		return m.call(a, rest)
 	}
-	if !strings.HasPrefix(text, "!") && m.heavy(text) {
-		m.told = true
-		return nil
+	words, attached := m.composer.Prompt()
+	var said tea.Cmd
+	if !strings.HasPrefix(text, "!") {
+		var halt bool
+		if halt, said = m.heavy(words, len(text)); halt {
+			m.told = true
+			return said
+		}
 	}
 	m.told = false
-	words, attached := m.composer.Prompt()
 	m.composer.Clear()
 	m.transcript().Bottom()
 	if command, ok := strings.CutPrefix(text, "!"); ok && m.o.RunShell != nil {
@@ -91,7 +95,7 @@ func (m *Model) send() tea.Cmd {
 		if m.room() == nil {
 			return m.do(session.Send{Prompt: prompt})
 		}
-		return m.inOrder(m.current, session.Send{Prompt: prompt})
+		return tea.Batch(said, m.inOrder(m.current, session.Send{Prompt: prompt}))
 	}
 	id, read, engine := m.current, m.o.ReadImage, m.engine
 	if id == "" || engine == nil {

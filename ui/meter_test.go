@@ -8,19 +8,19 @@ import (
 	"testing"
 
 	"belay/session"
-	"belay/ui/meter"
 )
 
 // weights is a session of some size, as the engine weighs it.
-func weights() meter.View {
-	return meter.View{From: 96_000, Above: 0.22, Below: 0.03, Weight: session.Weight{
+func weights() session.Weight {
+	return session.Weight{
+		Failing: session.Failing{From: 96_000, Above: 0.22, Below: 0.03}, Counts: session.Counts{Encoding: "o200k_base", Own: true, Measured: true, Factor: 1.04}, Tools: 7,
 		Target: sol, Budget: 256_000, Trigger: 204_800, Counted: 43_600, Output: 128_000, Effort: "high", Steps: 12, Through: 9,
 		Parts: []session.Part{
 			{Origin: session.OfBriefing, Tokens: 3120}, {Origin: session.OfAgents, Tokens: 1050}, {Origin: session.OfTools, Tokens: 2410},
 			{Origin: session.OfKept, Tokens: 40}, {Origin: session.OfSummary, Tokens: 2200}, {Origin: session.OfUser, Tokens: 1300},
 			{Origin: session.OfModel, Tokens: 6100}, {Origin: session.OfReasoning, Tokens: 3900}, {Origin: session.OfCalls, Tokens: 1150}, {Origin: session.OfOutput, Tokens: 22330},
 		},
-	}}
+	}
 }
 
 // lightened are events after which much is left out of the requests.
@@ -34,7 +34,7 @@ func lightened() []session.Event {
 func weighed(world *realm) Options {
 	o := world.options()
 	o.Open = "s1"
-	o.Weight = func(context.Context, session.ID) (meter.View, error) { return weights(), nil }
+	o.Weight = func(context.Context, session.ID) (session.Weight, error) { return weights(), nil }
 	return o
 }
 
@@ -110,7 +110,7 @@ func TestTheContextPanelFollowsTheSession(t *testing.T) {
 	for _, n := range []int64{41_000, 41_000, 33_000, 0} {
 		counts <- n
 	}
-	o.Weight = func(context.Context, session.ID) (meter.View, error) {
+	o.Weight = func(context.Context, session.ID) (session.Weight, error) {
 		v := weights()
 		if v.Counted = <-counts; v.Counted == 0 {
 			return v, errors.New("the session is not open")
@@ -243,7 +243,7 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 	s := show(t, 100, 30, o)
 	s.wait("ctx 42k")
 	s.press("go on", "enter")
-	s.wait("this request takes ≈42k tokens", "or enter again to send", "› go on")
+	golden(t, "heavy-100x30", s.wait("this request takes ≈42k tokens", "send it as it is", "› go on"))
 	s.press(" please", "enter")
 	if got := <-world.commands; got != "Send" {
 		t.Errorf("command = %s, want Send", got)
@@ -255,6 +255,29 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 		s.press("backspace")
 	}
 	s.gone("this request takes")
+	t.Run("so does the whole repository", func(t *testing.T) {
+		o := weighed(world)
+		o.Warn = func() int64 { return 90_000 }
+		s := show(t, 60, 16, o)
+		s.wait("ctx 42k")
+		s.press("explain the whole repository", "enter")
+		s.wait("the whole repository makes long requests")
+	})
+	t.Run("what is heavy by habit is said in passing, once", func(t *testing.T) {
+		o := weighed(world)
+		o.Warn = func() int64 { return 90_000 }
+		s := show(t, 120, 36, o)
+		s.wait("ctx 42k")
+		s.press("F6")
+		s.wait("effort high")
+		s.press("esc")
+		s.gone("effort high")
+		s.press("go on", "enter")
+		s.wait("effort high with replies of up to 128k tokens")
+		if got := <-world.commands; got != "Send" {
+			t.Errorf("command = %s, want Send", got)
+		}
+	})
 	t.Run("a small one gets none", func(t *testing.T) {
 		o := weighed(world)
 		o.Warn = func() int64 { return 50_000 }

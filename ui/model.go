@@ -94,9 +94,9 @@ type Model struct {
 	focus  focus
 	find   string
 	finds  int
-	told   bool   // that the draft makes a large request
-	fat    int64  // how large, in tokens
-	kept   string // the draft while the composer holds something else
+	told   bool           // that the draft makes a large request
+	hints  []session.Hint // about the draft
+	kept   string         // the draft while the composer holds something else
 	toast  string
 	fault  error
 	taken  session.Owner

@@ -10,7 +10,6 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/capacity"
-	"belay/ui/meter"
 )
 
 // Engine runs sessions. Do returns when the command is on disk, not when its
@@ -71,16 +70,16 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
-	ListFiles func(ctx context.Context, focus []string) ([]string, error)   // to mention with @, in some paths alone
-	ReadImage func(ctx context.Context, path string) (models.Image, error)  // of a mentioned picture
-	Capacity  func(ctx context.Context) (capacity.View, error)              // how all models are doing
-	Weight    func(ctx context.Context, id session.ID) (meter.View, error)  // what the next request is made of
-	Curl      func(ctx context.Context, id session.ID) (string, error)      // a session's last request for a shell
-	RunTool   func(ctx context.Context, name string) (string, error)        // a command of belay's own: doctor, stats
-	RunShell  func(ctx context.Context, command string) (string, error)     // for !
-	Prompts   func(ctx context.Context) []string                            // earlier ones, oldest first
-	EditText  func(ctx context.Context, text string) (path string, e error) // writes a draft to a file for the editor
-	ReadText  func(path string) (string, error)                             // reads it back and removes it
+	ListFiles func(ctx context.Context, focus []string) ([]string, error)      // to mention with @, in some paths alone
+	ReadImage func(ctx context.Context, path string) (models.Image, error)     // of a mentioned picture
+	Capacity  func(ctx context.Context) (capacity.View, error)                 // how all models are doing
+	Weight    func(ctx context.Context, id session.ID) (session.Weight, error) // what the next request is made of
+	Curl      func(ctx context.Context, id session.ID) (string, error)         // a session's last request for a shell
+	RunTool   func(ctx context.Context, name string) (string, error)           // a command of belay's own: doctor, stats
+	RunShell  func(ctx context.Context, command string) (string, error)        // for !
+	Prompts   func(ctx context.Context) []string                               // earlier ones, oldest first
+	EditText  func(ctx context.Context, text string) (path string, e error)    // writes a draft to a file for the editor
+	ReadText  func(path string) (string, error)                                // reads it back and removes it
 }
 
 // Setup is what must be asked before the first session.

@@ -17,8 +17,9 @@ type room struct {
 	tiers   []models.Condition
 	draft   string
 	doing   string
-	heard   time.Time // when something last arrived
-	counted int64     // tokens of the next request by belay's own count; 0: unknown
+	heard   time.Time                 // when something last arrived
+	weight  session.Weight            // of the next request, as it was weighed last
+	hinted  map[session.HintKind]bool // what was said once
 	wait    *status.Wait
 	paging  bool
 	torn    bool // records are missing: load again

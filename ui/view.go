@@ -213,21 +213,21 @@ func (m *Model) under(most int) []string {
 	return m.fatWords(lines)
 }
 
-// fatWords adds the hint about a large request.
+// fatWords adds the hints about a heavy request.
 func (m *Model) fatWords(lines []string) []string {
 	if !m.told || m.borrowing() {
 		return lines
 	}
-	size := theme.Count(m.fat)
-	for _, words := range []string{
-		"this request takes ≈" + size + " tokens: /trim or /compact first (F6), or enter again to send",
-		"≈" + size + " tokens: lighten it first (F6), or enter again",
-	} {
-		if line := "   " + m.theme.Warn.Paint("▲ ") + m.theme.Dim.Paint(words); theme.Width(line) < m.width {
-			return append(lines, line)
+	mark := "   " + m.theme.Warn.Paint("▲ ")
+	for _, h := range m.hints {
+		for i, l := range theme.Wrap(h.Words, m.width-7) {
+			if i > 0 {
+				mark = "     "
+			}
+			lines = append(lines, mark+l)
 		}
 	}
-	return lines
+	return append(lines, "     "+m.theme.Keys("F6", "what fills it", "/trim", "", "/compact", "", "enter", "send it as it is"))
 }
 
 // queue lists what waits behind the turn, at most three lines of it.
@@ -285,7 +285,7 @@ func (m *Model) bottom() string {
 	b := status.Bottom{Mode: m.o.Mode, Now: m.o.Now(), Toast: m.toast}
 	b.Keys = []string{"?", "keys", "ctrl+p", "commands"}
 	if r := m.room(); r != nil {
-		b.Session, b.Mode, b.Counted = &r.s, r.s.Mode, r.counted
+		b.Session, b.Mode, b.Counted = &r.s, r.s.Mode, r.weight.Counted
 		b.Doing, b.Since = r.doing, r.s.Began
 		if r.doing == summarising {
 			b.Since = time.Time{}

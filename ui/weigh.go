@@ -21,7 +21,7 @@ type scales struct {
 // weightMsg brings what the next request of a session would be made of.
 type weightMsg struct {
 	id   session.ID
-	view meter.View
+	view session.Weight
 	err  error
 }
 
@@ -64,7 +64,7 @@ func (m *Model) weighed(msg weightMsg) tea.Cmd {
 	m.scales.loading = ""
 	shown := m.layer == weighing && msg.id == m.current
 	if r := m.rooms[msg.id]; r != nil && msg.err == nil {
-		r.counted = msg.view.Counted
+		r.weight = msg.view
 		if shown {
 			m.scales.pane.Set(msg.view, r.s)
 		}
@@ -86,6 +86,8 @@ func (m *Model) reweigh(id session.ID, part []session.Record) tea.Cmd {
 	r := m.rooms[id]
 	for _, rec := range part {
 		switch e := rec.Event.(type) {
+		case session.Weighed:
+			r.weight = e.Weight
 		case session.Noted: // the panel may lie over it
 			if m.layer == weighing && id == m.current {
 				return m.say(e.Text)
@@ -142,26 +144,52 @@ func (m *Model) scalesKey(name string) tea.Cmd {
 	return nil
 }
 
-// heavy reports whether the draft makes a request that is large enough for a
-// hint, and how large. It says so once for a draft.
-func (m *Model) heavy(text string) bool {
+// heavy reports whether the draft makes a request that is worth a second
+// thought, once for a draft. What is worth a word only is said in passing, once
+// for a session.
+func (m *Model) heavy(words string, bytes int) (halt bool, said tea.Cmd) {
 	if m.o.Warn == nil || m.told {
-		return false
+		return false, nil
 	}
-	size := int64(len(text)) / bytesPerToken
-	if r := m.room(); r != nil {
+	var w session.Weight
+	r := m.room()
+	if r != nil {
 		if r.s.Live() || r.s.Status == session.Parked {
-			return false // it goes into the queue
+			return false, nil // it goes into the queue
 		}
-		if r.s.Context > 0 {
-			size += r.s.Context
-		} else {
-			size += r.counted
+		if w = r.weight; r.s.Context > 0 {
+			w.Counted = r.s.Context
 		}
 	}
-	m.fat = size
-	most := m.o.Warn()
-	return most > 0 && size > most
+	m.hints = m.hints[:0]
+	for _, h := range w.Hints(words, int64(bytes)/bytesPerToken, m.streams(), m.o.Warn()) {
+		switch {
+		case h.Halt:
+			m.hints = append(m.hints, h)
+		case r != nil && !r.hinted[h.Why]:
+			if r.hinted == nil {
+				r.hinted = map[session.HintKind]bool{}
+			}
+			r.hinted[h.Why] = true
+			said = m.say(h.Words)
+		}
+	}
+	return len(m.hints) > 0, said
+}
+
+// streams counts the other sessions whose model speaks now, at the provider that
+// this one would ask.
+func (m *Model) streams() int {
+	n, provider := 0, ""
+	if r := m.room(); r != nil {
+		provider = r.weight.Target.Provider
+	}
+	for id, r := range m.rooms {
+		if id != m.current && r.s.Status == session.Running && r.wait == nil && (provider == "" || r.s.Target.Provider == provider) {
+			n++
+		}
+	}
+	return n
 }
 
 // bytesPerToken is about right for a draft, which nobody has counted yet.

@@ -36,6 +36,7 @@ type active struct {
 	compactNow *string // a summary is wanted before the next request, keeping this
 	slimNext   bool    // a person wants the next request to go out slim
 	slimSaid   string  // what was said of it
+	guess      bool    // the last request was counted before the vocabulary was there
 	grants     []string
 	answers    map[string]chan session.Answer
 	unsaved    *session.TurnEnded      // an end that could not be stored; it goes before what is stored next
@@ -211,12 +212,22 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 func (a *active) build(m models.Model, pressed bool) (models.Request, int, error) {
 	a.mu.Lock()
 	o := order{id: a.id, talk: fitted(&a.talk), effort: a.head.Effort, pressed: a.slimNext || pressed && a.e.o.Slim != SlimOff}
-	byHand := a.slimNext
+	byHand, head := a.slimNext, a.talk.Head()
+	steps, through := a.talk.Steps(), a.talk.Through()
+	a.guess = !a.e.counter(m.Target).Loaded()
 	a.mu.Unlock()
 	o.brief, o.set = a.brief(), a.tools
 	req, account, err := a.e.request(m, o)
-	if !o.pressed || err != nil {
-		return req, account.LeftOut + account.Masked + account.Trimmed, err
+	if err != nil {
+		return req, 0, err
+	}
+	defer func() {
+		w := a.e.weight(m, o, req, account, head)
+		w.Steps, w.Through = steps, through
+		a.Publish(session.Weighed{Weight: w})
+	}()
+	if !o.pressed {
+		return req, account.LeftOut + account.Masked + account.Trimmed, nil
 	}
 	var lost []string
 	if account.Masked > 0 {
@@ -236,6 +247,17 @@ func (a *active) build(m models.Model, pressed bool) (models.Request, int, error
 	}
 	a.tellSlim(words, byHand)
 	return req, account.LeftOut, nil
+}
+
+// measured learns from what a provider reports, unless our own count was only a
+// guess by length.
+func (a *active) measured(t models.Target, ours, reported int64) {
+	a.mu.Lock()
+	guess := a.guess
+	a.mu.Unlock()
+	if !guess {
+		a.e.o.Scales.Calibrate(t, ours, reported)
+	}
 }
 
 // tellSlim says, once, in what way a request goes out slim.
@@ -302,7 +324,7 @@ func (a *active) launch() {
 	}
 	a.byHand = !a.rung
 	o := agent.Options{
-		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Measured: a.e.o.Counter.Calibrate, Model: a.e.o.Model, Root: a.root,
+		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Measured: a.measured, Model: a.e.o.Model, Root: a.root,
 		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn},
 		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}

@@ -25,12 +25,15 @@ import (
 	"belay/session/tools"
 )
 
-// Options are what an Engine works with. All but Ladder are needed.
+// Options are what an Engine works with. All but Ladder and what says so are
+// needed.
 type Options struct {
 	Store    *store.Store
 	Router   *route.Router
 	Model    func(models.Target) models.Model
-	Counter  Counter
+	Counter  func(models.Model) Counter // counts as the model does
+	Scales   Scales
+	Failing  func(ctx context.Context) session.Failing // from which size on requests fail; nil: nobody knows
 	Window   func(models.Target) window.Limits
 	Tools    func(root string) (*tools.Set, error)
 	Briefing func(ctx context.Context, root string) briefing.Briefing
@@ -55,11 +58,18 @@ type Options struct {
 	NewID func() string
 }
 
-// Counter measures requests in tokens, and learns how each target counts.
+// Counter measures requests in tokens.
 type Counter interface {
 	window.Counter
+	Loaded() bool // otherwise it estimates
+	Exact() bool  // its encoding is the model's own, and loaded
+}
+
+// Scales learn how each target counts.
+type Scales interface {
 	Calibrate(t models.Target, ours, reported int64)
 	Factor(t models.Target) float64
+	Measured(t models.Target) bool
 }
 
 // Engine runs sessions.
@@ -69,6 +79,7 @@ type Engine struct {
 
 	mu      sync.Mutex
 	open    map[session.ID]*active
+	failing session.Failing
 	closing bool
 	watch   context.CancelFunc
 	work    sync.WaitGroup // turns and watchers

@@ -101,7 +101,11 @@ func (r *rig) start() {
 		r.route(&routing)
 	}
 	r.store = st
-	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: tokens.New(), Trigger: r.trigger, Window: func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
+	counter := tokens.New()
+	if err := counter.Load(); err != nil {
+		r.t.Fatal(err)
+	}
+	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: func(models.Model) Counter { return counter }, Scales: counter, Trigger: r.trigger, Window: func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
 		Tools:    func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
 		Briefing: func(context.Context, string) briefing.Briefing { return briefing.Briefing{Instructions: "be good"} },
 		Tier:     models.Heavy, Mode: r.mode, What: "test", Alone: r.alone,

@@ -58,11 +58,14 @@ type order struct {
 func (e *Engine) request(m models.Model, o order) (models.Request, window.Account, error) {
 	limits := e.limits(m.Target)
 	limits.Pressed = o.pressed
-	req, account, err := window.Fit(m, limits, e.o.Counter, o.brief.Instructions, o.set.Specs(), o.talk)
+	req, account, err := window.Fit(m, limits, e.counter(m.Target), o.brief.Instructions, o.set.Specs(), o.talk)
 	reply := e.reply(m, o.effort)
 	req.CacheKey, req.Effort, req.MaxOutput, req.Tokens = string(o.id), reply.Effort, reply.MaxOutput, account.Total()
 	return req, account, err
 }
+
+// counter counts as a target does.
+func (e *Engine) counter(t models.Target) Counter { return e.o.Counter(e.o.Model(t)) }
 
 // budget is how many tokens a request to a target may take.
 func (e *Engine) budget(t models.Target) int64 { return e.limits(t).For(e.o.Model(t)) }
@@ -71,7 +74,7 @@ func (e *Engine) budget(t models.Target) int64 { return e.limits(t).For(e.o.Mode
 // gets less.
 func (e *Engine) limits(t models.Target) window.Limits {
 	l := e.o.Window(t)
-	l.Factor = e.o.Counter.Factor(t)
+	l.Factor = e.o.Scales.Factor(t)
 	return l
 }
 

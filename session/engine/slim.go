@@ -42,9 +42,12 @@ func (a *active) slim(ctx context.Context) error {
 	return a.summarise(ctx, "", false)
 }
 
+// counter counts as the target does that would be asked first.
+func (a *active) counter() Counter { return a.e.counter(a.e.preferred(a.session())) }
+
 // size is how many tokens the next request takes by our own count.
 func (a *active) size() int64 {
-	c := a.e.o.Counter
+	c := a.counter()
 	n := int64(c.Text(a.brief().Instructions))
 	for _, t := range a.tools.Specs() {
 		n += int64(c.Tool(t))
@@ -62,7 +65,7 @@ func (a *active) size() int64 {
 func (a *active) reduce(ctx context.Context, size, budget, want int64) (freed int64, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range window.Reduce(a.e.o.Counter, pieces(a.talk.Pieces()), budget, want) {
+	for _, r := range window.Reduce(a.e.counter(a.e.preferred(a.head)), pieces(a.talk.Pieces()), budget, want) {
 		event := session.Reduced{By: r.By, Calls: r.Calls, Reasoning: r.Reasoning, Excerpts: r.Excerpts, Before: size - freed, After: size - freed - r.Freed}
 		if err := a.append(context.WithoutCancel(ctx), event); err != nil {
 			return freed, err
@@ -100,9 +103,10 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 	}
 	size := a.size()
 	budget := a.e.budget(a.e.preferred(head))
-	n := window.Cut(a.e.o.Counter, pieces(list), budget/4)
+	counter := a.counter()
+	n := window.Cut(counter, pieces(list), budget/4)
 	if asked && n == 0 {
-		n = window.Cut(a.e.o.Counter, pieces(list), 0)
+		n = window.Cut(counter, pieces(list), 0)
 	}
 	if n == 0 {
 		return a.fullOf(ctx, turn, "there is nothing old enough to summarise")
@@ -127,13 +131,13 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 	}
 	var replaced int64
 	for _, p := range list[:n] {
-		replaced += int64(a.e.o.Counter.Item(p.Item))
+		replaced += int64(counter.Item(p.Item))
 	}
 	event.Through, event.Before = through, size
 	if swallowed && head.Status != session.Idle {
 		event.Task = task
 	}
-	event.After = size - replaced + int64(a.e.o.Counter.Text(event.Summary))
+	event.After = size - replaced + int64(counter.Text(event.Summary))
 	if float64(size-event.After) < leastFreed*float64(size) && !asked {
 		return a.fullOf(ctx, turn, "a summary would free little")
 	}
@@ -157,29 +161,17 @@ func (a *active) fullOf(ctx context.Context, turn int, why string) error {
 	return a.append(context.WithoutCancel(ctx), session.Noted{Text: why + "; the window is filled by " + a.fills(a.talk.Pieces()) + ". Begin a new session, or /trim"})
 }
 
-// fills says what takes most of the room.
+// fills says what takes most of the room. a.mu is held.
 func (a *active) fills(list []session.Piece) string {
-	sums := map[string]int64{}
-	names := []string{"tool output", "the model's words", "your words", "reasoning", "tool calls"}
+	sums := map[session.Origin]int64{}
+	counter := a.e.counter(a.e.preferred(a.head))
 	for _, p := range list {
-		n := int64(a.e.o.Counter.Item(p.Item))
-		switch {
-		case p.Item.Kind == models.Output:
-			sums["tool output"] += n
-		case p.Item.Kind == models.Reasoning:
-			sums["reasoning"] += n
-		case p.Item.Kind == models.Call:
-			sums["tool calls"] += n
-		case p.Item.Role == models.Assistant:
-			sums["the model's words"] += n
-		default:
-			sums["your words"] += n
-		}
+		sums[session.OriginOf(p.Item)] += int64(counter.Item(p.Item))
 	}
 	var words []string
-	for _, name := range names {
-		if sums[name] > 0 {
-			words = append(words, fmt.Sprintf("%s (%d tokens)", name, sums[name]))
+	for _, o := range session.Origins() {
+		if sums[o] > 0 {
+			words = append(words, fmt.Sprintf("%s (%d tokens)", o, sums[o]))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -25,37 +26,56 @@ func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, erro
 	a.mu.Lock()
 	head, talk, first := a.head, fitted(&a.talk), a.talk.Head()
 	through := a.talk.Through()
-	steps := 0
-	for _, p := range a.talk.Pieces() {
-		if p.Item.Kind == models.Call && p.Turn == head.Turn {
-			steps++
-		}
-	}
+	steps := a.talk.Steps()
 	a.mu.Unlock() // counting may take a while; what was copied does not change
 	m := e.o.Model(e.preferred(head))
+	o := order{id: id, brief: brief, set: a.tools, talk: talk, effort: head.Effort}
 	// What does not fit is weighed here nevertheless.
-	req, account, _ := e.request(m, order{id: id, brief: brief, set: a.tools, talk: talk, effort: head.Effort})
+	req, account, _ := e.request(m, o)
+	req.Items = append(talk.Head, window.Mend(talk.Items, m.Target)...)
+	if e.o.Failing != nil {
+		failing := e.o.Failing(ctx)
+		e.mu.Lock()
+		e.failing = failing
+		e.mu.Unlock()
+	}
+	w := e.weight(m, o, req, account, first)
+	w.Steps, w.Through = steps, through
+	return w, nil
+}
+
+// weight says what a request is made of. The first items are the head.
+func (e *Engine) weight(m models.Model, o order, req models.Request, account window.Account, head []session.Headed) session.Weight {
 	budget := e.o.Window(m.Target).For(m)
+	counter, factor := e.counter(m.Target), e.o.Scales.Factor(m.Target)
 	w := session.Weight{Target: m.Target, Budget: budget, Trigger: int64(e.o.Trigger * float64(budget)),
-		Output: req.MaxOutput, Effort: req.Effort, Steps: steps, LeftOut: account.LeftOut, Through: through}
+		Counts: session.Counts{Own: counter.Exact(), Measured: e.o.Scales.Measured(m.Target), Factor: factor},
+		Output: req.MaxOutput, Effort: req.Effort, Tools: len(o.set.Specs()), LeftOut: account.LeftOut, Masked: account.Masked + account.Trimmed}
+	e.mu.Lock()
+	w.Failing = e.failing
+	e.mu.Unlock()
+	if counter.Loaded() {
+		w.Counts.Encoding = cmp.Or(m.Encoding, models.O200k)
+	}
 	if w.Output == 0 {
 		w.Output = m.MaxOutput
 	}
 	sums := map[session.Origin]int64{session.OfTools: account.Tools}
-	sums[session.OfBriefing], sums[session.OfAgents] = split(brief, account.Briefing)
-	for _, h := range first {
-		sums[h.Origin] += int64(e.o.Counter.Item(h.Item))
-	}
-	for _, it := range window.Mend(talk.Items, m.Target) {
-		sums[session.OriginOf(it)] += int64(e.o.Counter.Item(it))
+	sums[session.OfBriefing], sums[session.OfAgents] = split(o.brief, account.Briefing)
+	for i, it := range req.Items {
+		origin := session.OriginOf(it)
+		if i < len(head) {
+			origin = head[i].Origin
+		}
+		sums[origin] += int64(counter.Item(it))
 	}
 	for _, origin := range session.Origins() {
-		if n := int64(float64(sums[origin]) * e.o.Counter.Factor(m.Target)); n > 0 {
+		if n := int64(float64(sums[origin]) * factor); n > 0 {
 			w.Parts = append(w.Parts, session.Part{Origin: origin, Tokens: n})
 			w.Counted += n
 		}
 	}
-	return w, nil
+	return w
 }
 
 // split shares the tokens of a briefing between belay's words and those of the

@@ -55,7 +55,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 			t.Errorf("weight = %+v", w)
 		}
 		_, req, err := r.Request(t.Context(), id)
-		if err != nil || float64(w.Counted) < 0.99*float64(req.Tokens)*r.o.Counter.Factor(sol) {
+		if err != nil || float64(w.Counted) < 0.99*float64(req.Tokens)*r.o.Scales.Factor(sol) {
 			t.Errorf("counted %d; the last request was %d (%v)", w.Counted, req.Tokens, err)
 		}
 		r.do(id, session.Keep{Text: "the colour is blue"})

@@ -166,9 +166,6 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		}
 	}
 	counter := tokens.New()
-	// The vocabulary is read when the first request is built: until then nothing
-	// is counted. Counts are estimates until it is there, and stay so if it fails.
-	warm := sync.OnceFunc(func() { go func() { _ = counter.Load() }() })
 	user, _ := config.Dir(os.Getenv)
 	board := capacity.New(capacity.Options{Shared: st, Tiers: tiers(settings), Owner: d.NewID(), Hold: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
 		Concurrency: func(provider string) int { return settings.Providers[provider].Concurrency },
@@ -184,11 +181,17 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: w.hide, Reaper: reaper(), NewID: d.NewID})
 	}
 	eng := engine.New(engine.Options{
-		Store: st, Router: router, Model: known.Model, Counter: counter,
+		Store: st, Router: router, Model: known.Model, Scales: counter, Failing: failing(st, d.Now),
+		// A vocabulary is read when something is counted with it first. Counts are
+		// estimates until it is there, and stay so if it fails.
+		Counter: func(m models.Model) engine.Counter {
+			c := counter.For(m.Encoding)
+			c.Warm()
+			return c
+		},
 		Trigger: settings.Context.Trigger, Window: budgets(settings), Reply: replies(settings), Slim: engine.Slimness(settings.Request.Slim),
 		Tools: newTools,
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
-			warm()
 			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
 		},
 		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), What: c.What, Alone: c.Alone,
@@ -202,6 +205,26 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	keep.tell = eng.Alert
 	keep.begin()
 	return &House{Store: st, Engine: eng, Settings: settings, Catalog: known, Board: board, Router: router, Tools: newTools, wire: w, keeper: keep}, nil
+}
+
+// failing reads from which size on requests have failed, anew every few
+// minutes.
+func failing(st *store.Store, now func() time.Time) func(context.Context) session.Failing {
+	const fresh = 5 * time.Minute
+	var mu sync.Mutex
+	var last session.Failing
+	var read time.Time
+	return func(ctx context.Context) session.Failing {
+		mu.Lock()
+		defer mu.Unlock()
+		if t := now(); read.IsZero() || t.Sub(read) > fresh {
+			if past, err := readPast(ctx, st, t); err == nil { // without it the rest is still true
+				last.From, last.Above, last.Below = past.Sizes()
+				read = t
+			}
+		}
+		return last
+	}
 }
 
 // mode is the approval mode of new sessions. Without a screen, file changes

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"belay/context/tokens"
 	"belay/models"
 	"belay/session"
 	"belay/session/engine"
@@ -56,12 +57,28 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 		return 0, err
 	}
 	r.before = s.Events
+	r.hints(ctx, prompt)
 	if err := r.h.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
 		return 0, &usageError{err: err, help: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
 	} else if err != nil {
 		return 0, err
 	}
 	return r.follow(ctx)
+}
+
+// hints says before the request goes out what makes it heavy.
+func (r *runner) hints(ctx context.Context, prompt session.Prompt) {
+	w, err := r.h.Engine.Weigh(ctx, r.id)
+	if err != nil {
+		return // the turn itself will say it
+	}
+	added := tokens.Estimate(prompt.Text)
+	for _, a := range prompt.Attached {
+		added += tokens.Estimate(a.Text)
+	}
+	for _, h := range w.Hints(prompt.Text, int64(added), 0, r.h.Settings.Context.Warn) {
+		r.say("▲ %s", h.Words)
+	}
 }
 
 // prepare sets tier and mode of a session as the command line says. A session

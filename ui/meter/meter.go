@@ -10,22 +10,15 @@ import (
 	"belay/ui/theme"
 )
 
-// View is what the panel shows.
-type View struct {
-	session.Weight
-	From         int64 // input tokens from which requests fail more often; 0: not to be seen
-	Above, Below float64
-}
-
 // Pane is the panel.
 type Pane struct {
-	view   View
+	view   session.Weight
 	s      session.Session
 	loaded bool
 }
 
 // Set shows a new state.
-func (p *Pane) Set(v View, s session.Session) { p.view, p.s, p.loaded = v, s, true }
+func (p *Pane) Set(v session.Weight, s session.Session) { p.view, p.s, p.loaded = v, s, true }
 
 // Clear forgets the state: it belongs to another session.
 func (p *Pane) Clear() { p.loaded = false }
@@ -99,11 +92,17 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 // head is the size of it all, with a bar on which the trigger is marked.
 func (p *Pane) head(th *theme.Theme, width int) []string {
 	total, measured := p.total()
-	sign := ""
+	sign, after := "", ""
 	if !measured {
 		sign = "≈ "
+		if p.s.Usage.Input+p.s.Usage.Output > 0 {
+			after = ", unknown until the next reply"
+		}
 	}
 	left := th.Strong.Paint(sign+thousands(total)) + th.Dim.Paint(" of "+thousands(p.view.Budget)+" tokens")
+	if theme.Width(left)+len(after)+20 <= width {
+		left += th.Dim.Paint(after)
+	}
 	share := 0.0
 	if p.view.Budget > 0 {
 		share = float64(total) / float64(p.view.Budget)
@@ -266,7 +265,7 @@ func (p *Pane) leftWords(l session.Left) string {
 
 // more is what is shown as far as there is room, the useful first.
 func (p *Pane) more(th *theme.Theme, width int) [][]string {
-	w := p.view.Weight
+	w := p.view
 	total, measured := p.total()
 	in := theme.Count(total) + " in"
 	if !measured {
@@ -289,11 +288,15 @@ func (p *Pane) more(th *theme.Theme, width int) [][]string {
 		blocks = append(blocks, section(th, th.Dim, name, words, width))
 	}
 	add("request", request...)
-	if p.view.From > 0 {
-		add("record", fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)", theme.Count(p.view.From), p.view.Above*100, p.view.Below*100))
+	if f := w.Failing; f.From > 0 {
+		add("record", fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)", theme.Count(f.From), f.Above*100, f.Below*100))
 	}
 	if w.Trigger > 0 {
 		add("┊ "+theme.Count(w.Trigger), "from here on belay lightens it by itself")
+	}
+	add("counted", counted(w.Counts))
+	if len(p.s.Focus) > 0 {
+		add("focus", theme.Cut(theme.Line(strings.Join(p.s.Focus, ", ")), width-label))
 	}
 	for i, k := range p.s.Kept {
 		name := ""
@@ -303,6 +306,21 @@ func (p *Pane) more(th *theme.Theme, width int) [][]string {
 		add(name, theme.Cut(theme.Line(k), width-label))
 	}
 	return blocks
+}
+
+// counted says how belay comes to its numbers.
+func counted(c session.Counts) string {
+	words := "with " + c.Encoding + ", as this model counts"
+	switch {
+	case c.Encoding == "":
+		words = "by length, until the vocabulary is read"
+	case !c.Own:
+		words = "with " + c.Encoding + " in place of this model's own vocabulary"
+	}
+	if c.Measured {
+		return words + fmt.Sprintf(", × %.2f as its usage says", c.Factor)
+	}
+	return words + ", not measured yet"
 }
 
 // keys names the keys, on one line or on two.

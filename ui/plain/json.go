@@ -46,6 +46,12 @@ type fault struct {
 	Hint         string       `json:"hint,omitempty"`
 }
 
+// request is a session.Weight that names its target as all lines do.
+type request struct {
+	session.Weight
+	Target string `json:"target"`
+}
+
 func faultOf(f *models.Fault) *fault {
 	if f == nil {
 		return nil
@@ -104,6 +110,12 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Unknown bool   `json:"unknown"`
 			TookMS  int64  `json:"took_ms"`
 		}{e.CallID, e.Tool, e.Title, e.Summary, e.Output, e.Diff, e.Error, e.Denied, e.Unknown, e.Took.Milliseconds()})
+	case session.Weighed:
+		j.line(r, "request", request{e.Weight, e.Weight.Target.String()})
+	case session.Noted:
+		j.line(r, "noted", struct {
+			Text string `json:"text"`
+		}{e.Text})
 	case session.Reduced:
 		j.line(r, "reduced", e)
 	case session.Compacted:

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Hint says why a request is likely to be refused when models are full, and
+// what would make it lighter.
+type Hint struct {
+	Why   HintKind
+	Words string
+	Halt  bool // worth a second thought before the request goes out
+}
+
+// HintKind is a pattern of heavy requests.
+type HintKind string
+
+// The patterns.
+const (
+	HintSize    HintKind = "size"
+	HintWhole   HintKind = "whole repository"
+	HintTools   HintKind = "many tools"
+	HintEffort  HintKind = "high effort, long output"
+	HintStreams HintKind = "parallel streams"
+)
+
+// From where on a pattern is heavy.
+const (
+	manyTools   = 24
+	longOutput  = 32_000 // tokens
+	manyStreams = 2      // others
+)
+
+// whole is asked for by its name, or by mentioning the workspace itself.
+var whole = regexp.MustCompile(`(?i)\b(?:whole|entire|complete|full)\s+(?:repo|repository|code ?base|project|source tree)\b|\ball (?:the |of the )?(?:files|code|sources)\b|\bevery (?:single )?(?:file|module)\b|(?:^|\s)@\.?/?(?:\s|$)|整个(?:仓库|项目|代码库)|(?:全部|所有)(?:的)?(?:代码|文件)`)
+
+// Hints looks at a prompt before it is sent. Added is how many tokens it adds
+// to the request, others how many other sessions stream from the same provider,
+// warn from how many tokens on a request is fat; 0: none is.
+func (w Weight) Hints(words string, added int64, others int, warn int64) []Hint {
+	var hints []Hint
+	if size := w.Counted + added; warn > 0 && size > warn {
+		hints = append(hints, Hint{HintSize, fmt.Sprintf("this request takes ≈%s tokens, and long ones are refused first", short(size)), true})
+	}
+	if whole.MatchString(words) {
+		hints = append(hints, Hint{HintWhole, "the whole repository makes long requests: name folders or files (@a.go:20-45, /focus)", true})
+	}
+	if w.Tools >= manyTools {
+		hints = append(hints, Hint{HintTools, fmt.Sprintf("%d tools are described in every request", w.Tools), false})
+	}
+	switch w.Effort {
+	case "high", "xhigh", "max":
+		if w.Output > longOutput {
+			hints = append(hints, Hint{HintEffort, fmt.Sprintf("effort %s with replies of up to %s tokens is heavy: /effort medium, or request.max_output in the settings", w.Effort, short(w.Output)), false})
+		}
+	}
+	if others >= manyStreams {
+		hints = append(hints, Hint{HintStreams, fmt.Sprintf("%d other sessions stream from this provider at the same time", others), false})
+	}
+	return hints
+}
+
+// short writes thousands of tokens.
+func short(n int64) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", (n+500)/1000)
+}
