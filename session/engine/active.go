@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"belay/context/briefing"
+	"belay/context/window"
 	"belay/models"
 	"belay/models/route"
 	"belay/session"
@@ -32,7 +34,7 @@ type active struct {
 	mu         sync.Mutex // also orders the log: whoever appends holds it
 	head       session.Session
 	talk       session.Conversation
-	full       int     // the turn in which nothing more could be summarised
+	full       int64   // tokens of the conversation when a summary did not help; 0: it may
 	compactNow *string // a summary is wanted before the next request, keeping this
 	slimNext   bool    // a person wants the next request to go out slim
 	slimSaid   string  // what was said of it
@@ -227,18 +229,12 @@ func (a *active) build(m models.Model, pressed bool) (models.Request, int, error
 		a.Publish(session.Weighed{Weight: w})
 	}()
 	if !o.pressed {
+		a.tellShorter(m, account)
 		return req, account.LeftOut + account.Masked + account.Trimmed, nil
 	}
-	var lost []string
-	if account.Masked > 0 {
-		lost = append(lost, fmt.Sprintf("%d older outputs", account.Masked))
-	}
-	if account.Trimmed > 0 {
-		lost = append(lost, fmt.Sprintf("most of %d attachments", account.Trimmed))
-	}
 	words := ""
-	if len(lost) > 0 {
-		words = fmt.Sprintf("without %s (%d instead of %d tokens)", strings.Join(lost, " and "), account.Total(), account.Total()+account.LeftTokens)
+	if account.LeftTokens > 0 {
+		words = fmt.Sprintf("without %s (%d instead of %d tokens)", lost(account), account.Total(), account.Total()+account.LeftTokens)
 	}
 	if a.e.o.Slim == SlimLower {
 		if less := lower(m, &req); less != "" {
@@ -247,6 +243,41 @@ func (a *active) build(m models.Model, pressed bool) (models.Request, int, error
 	}
 	a.tellSlim(words, byHand)
 	return req, account.LeftOut, nil
+}
+
+// tellShorter says, before it goes out, what a request had to lose for a target
+// that is not the one which served before, or that refused it as too long.
+func (a *active) tellShorter(m models.Model, account window.Account) {
+	if account.LeftTokens == 0 {
+		return
+	}
+	a.mu.Lock()
+	moved := a.head.Target != m.Target
+	a.mu.Unlock()
+	var why string
+	switch {
+	case m.Window != a.e.o.Model(m.Target).Window:
+		why = "it was too long for " + m.Target.Model
+	case moved:
+		why = fmt.Sprintf("%s has room for %d tokens", m.Target.Model, account.Budget)
+	default:
+		return
+	}
+	a.Publish(session.Noted{Text: fmt.Sprintf("%s: this request goes out shorter, without %s (%d instead of %d tokens)", why, lost(account), account.Total(), account.Total()+account.LeftTokens)})
+}
+
+// lost says what a request went out without.
+func lost(account window.Account) string {
+	var words []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{account.LeftOut, "%d items at the beginning"}, {account.Masked, "%d older outputs"}, {account.Trimmed, "most of %d attachments"}} {
+		if x.n > 0 {
+			words = append(words, fmt.Sprintf(x.what, x.n))
+		}
+	}
+	return cmp.Or(strings.Join(words, " and "), "earlier reasoning")
 }
 
 // measured learns from what a provider reports, unless our own count was only a

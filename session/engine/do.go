@@ -111,6 +111,7 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 	case session.Compact:
 		return a.compactSoon(c.Keep)
 	case session.Restore:
+		a.full = 0
 		return a.append(ctx, session.Restored(c))
 	case session.Focus:
 		if err := a.tools.Focus(c.Paths); err != nil {

@@ -87,6 +87,7 @@ func pieces(list []session.Piece) []window.Piece {
 const (
 	leastFreed = 0.10 // of the request
 	stillFull  = 0.80 // of the trigger, after it
+	grown      = 5    // after one that did not help it must have grown by a fifth
 )
 
 // summarise lets the light tier write a summary of the older part. It never
@@ -94,14 +95,14 @@ const (
 // and the request goes out as it is. Asked says that a person wants it.
 func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 	a.mu.Lock()
-	head, turn := a.head, a.head.Turn
+	head := a.head
 	list := a.talk.Pieces()
-	tried := a.full == turn
+	full := a.full
 	a.mu.Unlock()
-	if tried && !asked {
+	size := a.size()
+	if !asked && full > 0 && size < full+full/grown {
 		return nil
 	}
-	size := a.size()
 	budget := a.e.budget(a.e.preferred(head))
 	counter := a.counter()
 	n := window.Cut(counter, pieces(list), budget/4)
@@ -109,7 +110,7 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 		n = window.Cut(counter, pieces(list), 0)
 	}
 	if n == 0 {
-		return a.fullOf(ctx, turn, "there is nothing old enough to summarise")
+		return a.fullOf(ctx, size, "there is nothing old enough to summarise")
 	}
 	through := list[n-1].Seq
 	a.mu.Lock()
@@ -127,7 +128,7 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return a.fullOf(ctx, turn, "no summary could be made ("+err.Error()+")")
+		return a.fullOf(ctx, size, "no summary could be made ("+err.Error()+")")
 	}
 	var replaced int64
 	for _, p := range list[:n] {
@@ -139,25 +140,27 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 	}
 	event.After = size - replaced + int64(counter.Text(event.Summary))
 	if float64(size-event.After) < leastFreed*float64(size) && !asked {
-		return a.fullOf(ctx, turn, "a summary would free little")
+		return a.fullOf(ctx, size, "a summary would free little")
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.append(context.WithoutCancel(ctx), event); err != nil {
 		return err
 	}
+	a.full = 0
 	if limit := a.e.o.Trigger * float64(budget); float64(event.After) > stillFull*limit && !asked {
-		a.full = turn
+		a.full = event.After
 		return a.append(context.WithoutCancel(ctx), session.Noted{Text: "the conversation stays long even with a summary: " + a.fills(list[n:])})
 	}
 	return nil
 }
 
-// fullOf remembers that this turn cannot be made shorter, and says why.
-func (a *active) fullOf(ctx context.Context, turn int, why string) error {
+// fullOf remembers that a conversation of a size cannot be made shorter, and
+// says why.
+func (a *active) fullOf(ctx context.Context, size int64, why string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.full = turn
+	a.full = size
 	return a.append(context.WithoutCancel(ctx), session.Noted{Text: why + "; the window is filled by " + a.fills(a.talk.Pieces()) + ". Begin a new session, or /trim"})
 }
 

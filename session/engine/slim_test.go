@@ -229,14 +229,7 @@ func TestUnderPressureOneRequestGoesOutSlim(t *testing.T) {
 	}
 	script.WriteString("[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n")
 	in(t, script.String(), func(r *rig) { r.window = 400_000 }, func(t *testing.T, r *rig, id session.ID) {
-		for i := range 5 {
-			text := strings.Repeat(fmt.Sprintf("%d %s\n", i, strings.Repeat("word ", 300)), 40)
-			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r.send(id, fmt.Sprintf("read %d", i))
-			r.wait(id)
-		}
+		fat(t, r, id)
 		seen := len(r.server.Log())
 		r.send(id, "now it is full")
 		if s := r.wait(id); s.Status != session.Idle {
@@ -254,12 +247,12 @@ func TestUnderPressureOneRequestGoesOutSlim(t *testing.T) {
 	})
 }
 
-// fat makes a session of some 80,000 tokens, nearly all of them outputs of tools
+// fat makes a session of some 100,000 tokens, nearly all of them outputs of tools
 // in earlier turns.
 func fat(t *testing.T, r *rig, id session.ID) {
 	t.Helper()
 	for i := range 5 {
-		text := strings.Repeat(fmt.Sprintf("%d %s\n", i, strings.Repeat("word ", 300)), 40)
+		text := strings.Repeat(fmt.Sprintf("%d %s\n", i, strings.Repeat("go-on ", 250)), 40)
 		if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +270,7 @@ func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 		said         string
 	}{
 		{SlimOff, false, `"effort":"high"`, "", ""},
-		{SlimTrim, true, `"effort":"high"`, "", "no room twice: this one request goes out slim, without 2 older outputs"},
+		{SlimTrim, true, `"effort":"high"`, "", "no room twice: this one request goes out slim, without 3 older outputs"},
 		{SlimLower, true, `"effort":"medium"`, `"max_output_tokens":10000`, "effort medium instead of high and a reply of 10000 tokens at most"},
 	} {
 		t.Run(string(tt.slim), func(t *testing.T) {
@@ -320,7 +313,7 @@ func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 		if len(list) != 2 || len(list[0].Body) > len(list[1].Body)*3/4 {
 			t.Errorf("the requests have %d and %d bytes", len(list[0].Body), len(list[1].Body))
 		}
-		if said := r.said(); strings.Count(said, "this one request goes out slim, without 2 older outputs") != 1 {
+		if said := r.said(); strings.Count(said, "this one request goes out slim, without 3 older outputs") != 1 {
 			t.Errorf("said %q", said)
 		}
 	})
