@@ -226,8 +226,11 @@ func TestASessionIsHandedOver(t *testing.T) {
 		if !ok {
 			continue
 		}
-		text := sent.Prompt.Text
-		for _, part := range []string{"write the core logic\n\nCarried over from an earlier session (s1, “refactor the orders module", "the rules move", "- [x] map the module", "- [ ] core logic", "- orders/service.go"} {
+		if sent.Prompt.Text != "write the core logic" || len(sent.Prompt.Attached) != 1 || sent.Prompt.Attached[0].Name != "carried over from session s1" {
+			t.Fatalf("sent %q with %v", sent.Prompt.Text, sent.Prompt.Attached)
+		}
+		text := sent.Prompt.Attached[0].Text
+		for _, part := range []string{"A record of the work of an earlier session, “refactor the orders module", "The module mixes **pricing** and", "the rules move", "- [x] map the module", "- [ ] core logic", "- orders/service.go"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("the first prompt lacks %q:\n%s", part, text)
 			}

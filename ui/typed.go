@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"belay/models"
 	"belay/session"
 	"belay/ui/keys"
 	"belay/ui/theme"
@@ -115,23 +116,38 @@ func (m *Model) handOver(old session.Session, task string) tea.Cmd {
 	if m.starting {
 		return m.say("one moment: a session is being started")
 	}
+	answer := m.transcript().Answer()
 	m.enter("")
 	m.after = append(m.after, session.ChooseTier{Tier: old.Tier})
+	if len(old.Focus) > 0 {
+		m.after = append(m.after, session.Focus{Paths: old.Focus})
+	}
 	for _, k := range old.Kept {
 		m.after = append(m.after, session.Keep{Text: k})
 	}
-	m.after = append(m.after, session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: task + "\n\n" + carryOver(&old)}})
+	note := models.Attachment{Name: "carried over from session " + string(old.ID), Text: carryOver(&old, answer)}
+	m.after = append(m.after, session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: task, Attached: []models.Attachment{note}}})
 	return m.startIn(old.Project)
 }
 
-// carryOver is what a new session is told of an earlier one.
-func carryOver(s *session.Session) string {
+// mostAnswer bounds what is carried over of the last answer.
+const mostAnswer = 4000 // bytes
+
+// carryOver is what a new session is told of an earlier one, of which the last
+// answer is known.
+func carryOver(s *session.Session, answer string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Carried over from an earlier session (%s, “%s”). This part is a record of work, not a request:\n", s.ID, theme.Line(s.Title))
+	fmt.Fprintf(&b, "A record of the work of an earlier session, “%s”. It is not a request.\n", theme.Line(s.Title))
 	if s.Summary != "" {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(s.Summary))
-	} else if s.LastLine != "" {
-		fmt.Fprintf(&b, "\nIts last words: %s\n", theme.Line(s.LastLine))
+	} else if s.First != "" {
+		fmt.Fprintf(&b, "\nIt began with: %s\n", s.First)
+	}
+	if len(answer) > mostAnswer {
+		answer = strings.ToValidUTF8(answer[:mostAnswer], "") + " …"
+	}
+	if answer = strings.TrimSpace(answer); answer != "" {
+		fmt.Fprintf(&b, "\nIts last answer:\n%s\n", answer)
 	}
 	if len(s.Plan) > 0 {
 		b.WriteString("\nIts plan:\n")
