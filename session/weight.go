@@ -58,15 +58,17 @@ const (
 	OfKept      Origin = "pinned notes"
 	OfSummary   Origin = "summary"
 	OfUser      Origin = "your words"
+	OfAttached  Origin = "attachments"
 	OfModel     Origin = "model's words"
 	OfReasoning Origin = "reasoning"
 	OfCalls     Origin = "tool calls"
+	OfFiles     Origin = "files"
 	OfOutput    Origin = "tool output"
 )
 
 // Origins lists them.
 func Origins() []Origin {
-	return []Origin{OfBriefing, OfAgents, OfTools, OfKept, OfSummary, OfUser, OfModel, OfReasoning, OfCalls, OfOutput}
+	return []Origin{OfBriefing, OfAgents, OfTools, OfKept, OfSummary, OfUser, OfAttached, OfModel, OfReasoning, OfCalls, OfFiles, OfOutput}
 }
 
 // OriginOf says where an item behind the head comes from.

@@ -259,7 +259,7 @@ func (a *active) tellShorter(m models.Model, account window.Account) {
 	case m.Window != a.e.o.Model(m.Target).Window:
 		why = "it was too long for " + m.Target.Model
 	case moved:
-		why = fmt.Sprintf("%s has room for %d tokens", m.Target.Model, account.Budget)
+		why = fmt.Sprintf("the budget at %s is %d tokens", m.Target.Model, account.Budget)
 	default:
 		return
 	}
@@ -270,11 +270,18 @@ func (a *active) tellShorter(m models.Model, account window.Account) {
 func lost(account window.Account) string {
 	var words []string
 	for _, x := range []struct {
-		n    int
-		what string
-	}{{account.LeftOut, "%d items at the beginning"}, {account.Masked, "%d older outputs"}, {account.Trimmed, "most of %d attachments"}} {
-		if x.n > 0 {
-			words = append(words, fmt.Sprintf(x.what, x.n))
+		n         int
+		one, many string
+	}{
+		{account.LeftOut, "an item at the beginning", "%d items at the beginning"},
+		{account.Masked, "an older output", "%d older outputs"},
+		{account.Trimmed, "most of an attachment", "most of %d attachments"},
+	} {
+		switch {
+		case x.n == 1:
+			words = append(words, x.one)
+		case x.n > 1:
+			words = append(words, fmt.Sprintf(x.many, x.n))
 		}
 	}
 	return cmp.Or(strings.Join(words, " and "), "earlier reasoning")

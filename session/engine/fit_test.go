@@ -45,7 +45,7 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 				engine := r.engine
 				r.engine = func(o *Options) { engine(o); o.Trigger = 0 }
 			}, session.ChooseTier{Tier: models.Light},
-			"message:Fine. end:done", "luna has room for 34000 tokens: this request goes out shorter, without "},
+			"message:Fine. end:done", "the budget at luna is 34000 tokens: this request goes out shorter, without "},
 		{"a summary that frees little: the turn goes on, and what fills the window is said",
 			fmt.Sprintf("[[reply]]\ntimes = -1\nmodel = \"luna\"\ntext = %q\n", summary+strings.Repeat("\n- and much more of it that nobody needs to know", 6000)) + talks + fine,
 			func(r *rig) {

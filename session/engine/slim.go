@@ -169,6 +169,10 @@ func (a *active) fills(list []session.Piece) string {
 	sums := map[session.Origin]int64{}
 	counter := a.e.counter(a.e.preferred(a.head))
 	for _, p := range list {
+		for _, at := range p.Item.Attached {
+			sums[session.OfAttached] += int64(counter.Text(at.Text))
+		}
+		p.Item.Attached = nil
 		sums[session.OriginOf(p.Item)] += int64(counter.Item(p.Item))
 	}
 	var words []string

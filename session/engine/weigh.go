@@ -62,12 +62,23 @@ func (e *Engine) weight(m models.Model, o order, req models.Request, account win
 	}
 	sums := map[session.Origin]int64{session.OfTools: account.Tools}
 	sums[session.OfBriefing], sums[session.OfAgents] = split(o.brief, account.Briefing)
+	reads := map[string]bool{}
 	for i, it := range req.Items {
-		origin := session.OriginOf(it)
-		if i < len(head) {
+		origin, n := session.OriginOf(it), int64(counter.Item(it))
+		switch {
+		case i < len(head):
 			origin = head[i].Origin
+		case it.Kind == models.Call && it.Name == "read":
+			reads[it.CallID] = true
+		case it.Kind == models.Output && reads[it.CallID]:
+			origin = session.OfFiles
+		case len(it.Attached) > 0:
+			it.Attached = nil
+			words := int64(counter.Item(it))
+			sums[session.OfAttached] += n - words
+			n = words
 		}
-		sums[origin] += int64(counter.Item(it))
+		sums[origin] += n
 	}
 	for _, origin := range session.Origins() {
 		if n := int64(float64(sums[origin]) * factor); n > 0 {

@@ -46,7 +46,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 			return w
 		}
 		w := weigh()
-		for _, o := range []session.Origin{session.OfBriefing, session.OfAgents, session.OfTools, session.OfUser, session.OfModel, session.OfCalls, session.OfOutput} {
+		for _, o := range []session.Origin{session.OfBriefing, session.OfAgents, session.OfTools, session.OfUser, session.OfModel, session.OfCalls, session.OfFiles} {
 			if part(w, o) <= 0 {
 				t.Errorf("%s weighs nothing: %+v", o, w.Parts)
 			}
@@ -62,14 +62,14 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 		r.do(id, session.Compact{})
 		s := r.wait(id)
 		after := weigh()
-		if part(after, session.OfKept) <= 0 || part(after, session.OfSummary) <= 0 || part(after, session.OfOutput) >= part(w, session.OfOutput) || after.Through < 1 {
+		if part(after, session.OfKept) <= 0 || part(after, session.OfSummary) <= 0 || part(after, session.OfFiles) >= part(w, session.OfFiles) || after.Through < 1 {
 			t.Errorf("after a summary: %+v", after)
 		}
 		if len(s.Left) != 1 || s.Left[0].What != session.LeftSummary || s.Context != 0 {
 			t.Errorf("left out: %+v, context %d; want the summary, unknown", s.Left, s.Context)
 		}
 		r.do(id, session.Restore{})
-		if again := weigh(); part(again, session.OfOutput) != part(w, session.OfOutput) || again.Through != 0 {
+		if again := weigh(); part(again, session.OfFiles) != part(w, session.OfFiles) || again.Through != 0 {
 			t.Errorf("after it was restored: %+v", again)
 		}
 		if s, _ := r.Session(id); len(s.Left) != 0 {

@@ -173,9 +173,9 @@ func (p *Pane) table(th *theme.Theme, width, columns int) []string {
 // paint tells what belay adds, what people say and what machines say apart.
 func paint(th *theme.Theme, o session.Origin) theme.Style {
 	switch o {
-	case session.OfOutput, session.OfCalls:
+	case session.OfOutput, session.OfCalls, session.OfFiles:
 		return th.Warn
-	case session.OfUser, session.OfKept:
+	case session.OfUser, session.OfKept, session.OfAttached:
 		return th.Accent
 	case session.OfModel, session.OfReasoning, session.OfSummary:
 		return th.Good
