@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -45,7 +46,9 @@ func (s *Store) look(ctx context.Context, root, home string) (around, []byte) {
 	if readable(set) {
 		a.excludes = set
 	}
-	if rel, err := filepath.Rel(a.top, s.o.Dir); err == nil && filepath.IsLocal(rel) {
+	top, err1 := filepath.EvalSymlinks(a.top)
+	dir, err2 := filepath.EvalSymlinks(s.o.Dir)
+	if rel, err := filepath.Rel(top, dir); errors.Join(err1, err2, err) == nil && filepath.IsLocal(rel) {
 		rules = append(rules, "\n/"+literal(filepath.ToSlash(rel))+"/\n"...)
 	}
 	return a, rules
