@@ -1,0 +1,298 @@
+package snapshot
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Done is what a restore did. Its paths are relative to the workspace.
+type Done struct {
+	ID      string // of the tree that is there now, not kept; the one asked for if all could be done
+	Written []string
+	Removed []string
+	Kept    []string // came later, but would have been ignored or skipped at the checkpoint: left as they are
+	Failed  []Failure
+	Took    time.Duration
+}
+
+// Failure is a file that could not be restored, and why.
+type Failure struct {
+	Path string
+	Err  error
+}
+
+// errUncovered tells that a file would be lost without a way back.
+var errUncovered = errors.New("it is there now but no snapshot can keep it (ignored, too large or not readable): move it away and rewind again")
+
+// Restore makes the files of the workspace what they were in a kept tree: it
+// writes what changed and removes what came later. Files that no tree holds
+// stay as they are. Each file is replaced in one step, and a restore that was
+// cut off can be repeated.
+//
+// Expect is the tree that the caller compared with and which it can go back
+// to; when the workspace is not like it any more, nothing is done and the error
+// is a *ChangedError. When it is empty, what is there now is overwritten.
+//
+// What could not be restored is named in Done, and the rest is done.
+func (s *Store) Restore(ctx context.Context, id, expect string) (Done, error) {
+	began := s.o.Now()
+	done, err := s.restore(ctx, id, expect)
+	done.Took = s.o.Now().Sub(began)
+	return done, s.fail("restore the files", err)
+}
+
+func (s *Store) restore(ctx context.Context, id, expect string) (Done, error) {
+	if err := s.known(ctx, id); err != nil {
+		return Done{}, err
+	}
+	if expect != "" {
+		if err := s.known(ctx, expect); err != nil {
+			return Done{}, err
+		}
+	}
+	w, err := s.begin(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	defer w.end()
+	now, err := w.take(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	if expect != "" && expect != now.ID {
+		entries, err := w.compare(ctx, expect, now.ID)
+		if err != nil {
+			return Done{}, err
+		}
+		changed := &ChangedError{}
+		for _, e := range entries {
+			changed.Paths = append(changed.Paths, e.path)
+		}
+		return Done{}, changed
+	}
+	entries, err := w.compare(ctx, now.ID, id)
+	if err != nil {
+		return Done{}, err
+	}
+	skipped, err := w.skipped(id)
+	if err != nil {
+		return Done{}, err
+	}
+	done, err := w.turnInto(ctx, entries, skipped)
+	if err != nil {
+		return done, err
+	}
+	if after, err := w.take(ctx); err == nil { // the index knows the files again
+		done.ID = after.ID
+	}
+	return done, nil
+}
+
+func (w *work) compare(ctx context.Context, from, to string) ([]entry, error) {
+	out, err := w.bare(ctx, nil, append(diffTree, "--raw", "-z", from, to)...)
+	entries, _ := parseRaw(out)
+	return entries, err
+}
+
+// turnInto does what the entries say. Files come first that are in the way of
+// others; then files are written, the ignore rules among them; then those are
+// removed that the rules, as they now are, do not ignore.
+func (w *work) turnInto(ctx context.Context, entries []entry, skipped []string) (Done, error) {
+	var done Done
+	tree, err := openTree(w.root)
+	if err != nil {
+		return done, err
+	}
+	defer tree.close()
+	first, write, last := order(entries)
+	remove := func(list []string) {
+		for _, p := range list {
+			if err := tree.remove(p); err != nil {
+				done.Failed = append(done.Failed, Failure{Path: p, Err: plain(err)})
+			} else {
+				done.Removed = append(done.Removed, p)
+			}
+		}
+	}
+	remove(first)
+	if err := w.write(ctx, tree, write, &done); err != nil {
+		return done, err
+	}
+	last, done.Kept, err = w.spare(ctx, last, skipped)
+	if err != nil {
+		return done, err
+	}
+	remove(last)
+	if len(done.Kept) > 0 { // or the next Take would go on covering them
+		err = w.forget(ctx, done.Kept)
+	}
+	return done, err
+}
+
+// order parts the entries: what must go before anything can be written, what is
+// to be written, and what is to be removed.
+func order(entries []entry) (first []string, write []entry, last []string) {
+	targets, above := map[string]bool{}, map[string]bool{}
+	for _, e := range entries {
+		if e.mode == absentMode {
+			continue
+		}
+		write = append(write, e)
+		targets[strings.ToLower(e.path)] = true
+		for dir := path.Dir(e.path); dir != "."; dir = path.Dir(dir) {
+			above[strings.ToLower(dir)] = true
+		}
+	}
+	for _, e := range entries {
+		if e.mode != absentMode {
+			continue
+		}
+		folded := strings.ToLower(e.path) // some file systems know but one of README and Readme
+		blocks := targets[folded] || above[folded]
+		for dir := path.Dir(folded); dir != "." && !blocks; dir = path.Dir(dir) {
+			blocks = targets[dir]
+		}
+		if blocks {
+			first = append(first, e.path)
+		} else {
+			last = append(last, e.path)
+		}
+	}
+	return first, write, last
+}
+
+// spare parts files that came later from those that the checkpoint did not
+// cover: it may have been there, so it is left.
+func (w *work) spare(ctx context.Context, paths, skipped []string) (remove, keep []string, err error) {
+	if len(paths) == 0 {
+		return nil, nil, nil
+	}
+	var asked strings.Builder
+	for _, p := range paths {
+		asked.WriteString("./" + p + "\x00") // so that none begins with a sign that means something
+	}
+	cmd := w.command(ctx, strings.NewReader(asked.String()), "check-ignore", "-z", "--no-index", "--stdin")
+	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0") // which it does not know
+	out, err := run(ctx, cmd)
+	if err != nil && status(err) != 1 {
+		return nil, nil, err
+	}
+	uncovered := map[string]bool{}
+	for _, p := range split(out) {
+		uncovered[strings.TrimPrefix(p, "./")] = true
+	}
+	for _, p := range skipped {
+		uncovered[p] = true
+	}
+	for _, p := range paths {
+		spared := uncovered[p]
+		for dir := path.Dir(p); dir != "." && !spared; dir = path.Dir(dir) {
+			spared = uncovered[dir+"/"]
+		}
+		if spared {
+			keep = append(keep, p)
+		} else {
+			remove = append(remove, p)
+		}
+	}
+	return remove, keep, nil
+}
+
+// write fetches the content of entries from the store and writes each.
+func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *Done) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var want strings.Builder
+	for _, e := range entries {
+		want.WriteString(e.blob + "\n")
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := w.s.git.bare(ctx, w.home, "cat-file", "--batch")
+	cmd.Stdin, cmd.ExtraFiles = strings.NewReader(want.String()), w.lock.inherit()
+	end(cmd)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = receive(ctx, bufio.NewReaderSize(pipe, 64<<10), tree, entries, done)
+	if err != nil {
+		stop()
+	}
+	if waited := cmd.Wait(); err == nil && waited != nil {
+		err = &gitError{step: "cat-file", err: waited}
+	}
+	return err
+}
+
+// receive reads what `git cat-file --batch` prints.
+func receive(ctx context.Context, from *bufio.Reader, tree *tree, entries []entry, done *Done) error {
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		head, err := from.ReadString('\n')
+		if err != nil {
+			return because(ctx, fmt.Errorf("read from the store: %w", err))
+		}
+		fields := strings.Fields(head)
+		if len(fields) != 3 {
+			done.Failed = append(done.Failed, Failure{Path: e.path, Err: ErrGone})
+			continue
+		}
+		size, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return fmt.Errorf("read from the store: %w", err)
+		}
+		content := &io.LimitedReader{R: from, N: size}
+		err = tree.put(e, content)
+		if errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
+		if err != nil {
+			done.Failed = append(done.Failed, Failure{Path: e.path, Err: plain(err)})
+		} else {
+			done.Written = append(done.Written, e.path)
+		}
+		if _, err := io.CopyN(io.Discard, from, content.N+1); err != nil {
+			return because(ctx, fmt.Errorf("read from the store: %w", err))
+		}
+	}
+	return nil
+}
+
+// plain leaves out the names within an error: they are of temporary files, or
+// say again what the failure says.
+func plain(err error) error {
+	var named *fs.PathError
+	var two *os.LinkError
+	switch {
+	case errors.As(err, &named):
+		return named.Err
+	case errors.As(err, &two):
+		return two.Err
+	}
+	return err
+}
+
+// because prefers the end of a context to what followed from it.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
