@@ -16,6 +16,7 @@ func (s *Session) Apply(r Record) {
 	switch e := r.Event.(type) {
 	case Created:
 		s.ID, s.Created, s.Project, s.Parent = r.Session, r.Time, e.Project, e.Parent
+		s.PartOf, s.Step = e.PartOf, e.Step
 		s.Tier, s.Mode, s.Status = e.Tier, e.Mode, Idle
 	case Renamed:
 		s.Title, s.Named = e.Title, e.Title != ""
@@ -54,6 +55,26 @@ func (s *Session) Apply(r Record) {
 		if !e.Dropped {
 			s.Kept = append(s.Kept, e.Text)
 		}
+	case StepsSet:
+		steps := e.Steps
+		s.Steps = &steps
+		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
+	case StepsBegun:
+		if s.Steps != nil {
+			steps := *s.Steps
+			steps.Through, steps.Reviewed = e.Through, true
+			s.Steps = &steps
+		}
+	case StepMoved:
+		s.move(e)
+	case Checkpointed:
+		if e.Tree != "" {
+			s.Tree = e.Tree
+		}
+	case Rewinding:
+		s.Rewind = &e
+	case Rewound:
+		s.rewound(r.Seq, e)
 	case PlanChanged:
 		s.Plan = e.Tasks
 	case Switched:
@@ -77,7 +98,7 @@ func (s *Session) applyTurn(r Record) {
 	switch e := r.Event.(type) {
 	case TurnStarted:
 		s.unqueue(e.Prompt.ID)
-		s.Turn, s.Began, s.Prompt = r.Turn, r.Time, e.Prompt.ID
+		s.Turn, s.Began, s.Prompt, s.Stepping = r.Turn, r.Time, e.Prompt.ID, e.Steps
 		s.run()
 		s.Rung = 0
 		s.Plan = unfinished(s.Plan)
@@ -124,6 +145,24 @@ func (s *Session) applyTurn(r Record) {
 		default:
 			s.Status = Failed
 		}
+	}
+}
+
+// move gives a step its new state; what it took in its session is counted here.
+func (s *Session) move(e StepMoved) {
+	if s.Steps == nil || e.Number < 1 || e.Number > len(s.Steps.List) {
+		return
+	}
+	steps := *s.Steps
+	steps.List = slices.Clone(steps.List)
+	old := steps.List[e.Number-1]
+	steps.List[e.Number-1] = e.Step
+	s.Steps = &steps
+	s.Usage = s.Usage.Add(models.Usage{Input: e.Step.Usage.Input - old.Usage.Input, Cached: e.Step.Usage.Cached - old.Usage.Cached,
+		Output: e.Step.Usage.Output - old.Usage.Output, Reasoning: e.Step.Usage.Reasoning - old.Usage.Reasoning})
+	s.Cost += e.Step.Cost - old.Cost
+	if e.Step.Note != "" {
+		s.LastLine = line(e.Step.Note)
 	}
 }
 

@@ -57,6 +57,36 @@ type ChooseEffort struct{ Effort string }
 // reducers find. The conversation stays as it is.
 type Slim struct{}
 
+// Split lets a model propose steps for a large task, or takes a plan that a
+// person wrote. Go carries it out at once.
+type Split struct {
+	Prompt   Prompt
+	Template string // the name of a usual shape to begin with; may be empty
+	Steps    []Step // a plan that is there already; none: a model proposes one
+	Go       bool
+}
+
+// SetSteps edits the plan. Steps that have begun stay as they are.
+type SetSteps struct{ Steps []Step }
+
+// RunSteps carries the plan out: through, or the next step alone. From begins
+// again at a step that failed or was done before; 0 goes on.
+type RunSteps struct {
+	Through bool
+	From    int
+}
+
+// Rewind returns to a checkpoint.
+type Rewind struct {
+	To     int64  // the record of the checkpoint
+	Talk   bool   // the conversation
+	Files  bool   //
+	Expect string // the working tree that the preview was made against; empty: whatever it is
+}
+
+// Unrewind takes the last rewind back.
+type Unrewind struct{}
+
 // Trim takes older tool outputs out of the requests that follow.
 type Trim struct{}
 
@@ -101,6 +131,11 @@ func (SetAside) command()     {}
 func (Compact) command()      {}
 func (ChooseEffort) command() {}
 func (Slim) command()         {}
+func (Split) command()        {}
+func (SetSteps) command()     {}
+func (RunSteps) command()     {}
+func (Rewind) command()       {}
+func (Unrewind) command()     {}
 func (Trim) command()         {}
 func (Restore) command()      {}
 func (Focus) command()        {}

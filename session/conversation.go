@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -76,6 +77,10 @@ func (c *Conversation) Apply(r Record) {
 		c.plan = unfinished(c.plan)
 	case PlanChanged:
 		c.plan = e.Tasks
+	case StepMoved:
+		if e.Step.State == StepDone {
+			c.add(entry{item: models.Say(models.Developer, fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note)), seq: r.Seq, turn: r.Turn})
+		}
 	case ItemAdded:
 		c.add(entry{item: e.Item, seq: r.Seq, turn: r.Turn})
 	case ToolEnded:

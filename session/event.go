@@ -26,6 +26,8 @@ type Created struct {
 	Tier    models.Tier `json:"tier"`
 	Mode    Mode        `json:"mode"`
 	Parent  ID          `json:"parent,omitempty"`
+	PartOf  ID          `json:"part_of,omitempty"` // the session whose step this one carries out
+	Step    int         `json:"step,omitempty"`    // its number, from 1; 0: it plans the steps
 }
 
 // Renamed gives the session a title of the user's.
@@ -76,6 +78,7 @@ type PromptUnqueued struct {
 type TurnStarted struct {
 	Prompt Prompt `json:"prompt"`
 	Note   string `json:"note,omitempty"`
+	Steps  bool   `json:"steps,omitempty"` // the turn carries out a plan of steps
 }
 
 // TurnResumed goes on with the last turn after it was parked, failed, stopped
@@ -132,6 +135,66 @@ type ApprovalAnswered struct {
 // PlanChanged replaces the model's plan.
 type PlanChanged struct {
 	Tasks []Task `json:"tasks"`
+}
+
+// StepsSet puts a plan in the place of the one before: proposed by a model, read
+// from a file, or edited by a person.
+type StepsSet struct {
+	Steps Steps        `json:"steps"`
+	Usage models.Usage `json:"usage"` // that the proposal took
+	Cost  float64      `json:"cost"`
+}
+
+// StepsBegun is a person's word that the plan is to be carried out.
+type StepsBegun struct {
+	Through bool `json:"through"`
+}
+
+// StepMoved gives the new state of a step.
+type StepMoved struct {
+	Number int  `json:"number"` // from 1
+	Step   Step `json:"step"`
+}
+
+// StepChecked tells what came of a step's check.
+type StepChecked struct {
+	Number  int           `json:"number"`
+	Command string        `json:"command"`
+	OK      bool          `json:"ok"`
+	Summary string        `json:"summary"` // "exit 1"
+	Output  string        `json:"output"`  // bounded
+	Took    time.Duration `json:"took"`
+}
+
+// Checkpointed marks a place that can be returned to.
+type Checkpointed struct {
+	Tree    string        `json:"tree,omitempty"` // the working tree; empty: it was not kept
+	Step    int           `json:"step,omitempty"` // before this step; 0: before a turn
+	Words   string        `json:"words"`          // what comes after it
+	Files   int           `json:"files,omitempty"`
+	Skipped []string      `json:"skipped,omitempty"` // in the workspace and not covered, with the reason
+	Why     string        `json:"why,omitempty"`     // why the tree was not kept
+	Took    time.Duration `json:"took,omitempty"`
+}
+
+// Rewinding is written before files are put back, and Rewound after: a belay
+// that was killed between the two goes on with it.
+type Rewinding struct {
+	To    int64  `json:"to"`              // the record after which everything is taken back
+	Talk  bool   `json:"talk"`            // the conversation
+	Files bool   `json:"files"`           //
+	Tree  string `json:"tree,omitempty"`  // what the files become
+	From  string `json:"from,omitempty"`  // what they are: the way back
+	Undo  int64  `json:"undo,omitempty"`  // the Rewound that is taken back
+	State *State `json:"state,omitempty"` // of the session at that place
+}
+
+// Rewound says that a rewind is complete.
+type Rewound struct {
+	Rewinding
+	Written int      `json:"written"` // files
+	Removed int      `json:"removed"`
+	Failed  []string `json:"failed,omitempty"` // files that are not as they were, with the reason
 }
 
 // Reduced takes weight off the requests that follow. The log keeps everything.
@@ -266,6 +329,13 @@ func (ToolEnded) event()        {}
 func (ApprovalAsked) event()    {}
 func (ApprovalAnswered) event() {}
 func (PlanChanged) event()      {}
+func (StepsSet) event()         {}
+func (StepsBegun) event()       {}
+func (StepMoved) event()        {}
+func (StepChecked) event()      {}
+func (Checkpointed) event()     {}
+func (Rewinding) event()        {}
+func (Rewound) event()          {}
 func (Reduced) event()          {}
 func (Restored) event()         {}
 func (Compacted) event()        {}

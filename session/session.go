@@ -51,7 +51,9 @@ type Session struct {
 	Project string    `json:"project"` // the absolute path of the workspace
 	Title   string    `json:"title"`   // the user's, or the beginning of the first prompt
 	Named   bool      `json:"named,omitempty"`
-	Parent  ID        `json:"parent,omitempty"` // what it was forked from
+	Parent  ID        `json:"parent,omitempty"`  // what it was forked from
+	PartOf  ID        `json:"part_of,omitempty"` // the session whose step it carries out; such a session is not listed
+	Step    int       `json:"step,omitempty"`    // the number of that step; 0: it plans the steps
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 
@@ -76,6 +78,12 @@ type Session struct {
 	Asked   []Approval    `json:"asked,omitempty"`   // unanswered
 	Effects []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
 	Plan    []Task        `json:"plan,omitempty"`
+
+	Steps    *Steps     `json:"steps,omitempty"`     // the plan of a large task
+	Stepping bool       `json:"stepping,omitempty"`  // the last turn carries it out
+	Tree     string     `json:"tree,omitempty"`      // of the last checkpoint
+	Gone     []Span     `json:"gone,omitempty"`      // what was taken back of the conversation
+	Rewind   *Rewinding `json:"rewinding,omitempty"` // begun and not ended
 
 	First    string       `json:"first,omitempty"`   // the words of the first prompt, bounded
 	Summary  string       `json:"summary,omitempty"` // stands for the log up to Through

@@ -1,0 +1,122 @@
+package session
+
+import (
+	"time"
+
+	"belay/models"
+)
+
+// Step is one part of a large task. It is carried out as a short session of its
+// own, which knows the task, the plan and what came of the steps before, and
+// not their conversations: a failure costs one step at most.
+type Step struct {
+	Title string      `json:"title"`
+	Do    string      `json:"do"`              // what is to be done
+	Proof string      `json:"proof,omitempty"` // what shows that it is
+	Tier  models.Tier `json:"tier,omitempty"`  // who is asked first; empty: the session's tier
+	Pin   bool        `json:"pin,omitempty"`   // no other tier: it waits rather than being done by a smaller model
+	Check string      `json:"check,omitempty"` // a command that decides whether it is done
+	Needs []int       `json:"needs"`           // numbers of the steps it builds on, from 1; nil: all before it
+	Pause bool        `json:"pause,omitempty"` // a person looks before it begins
+
+	State   StepState     `json:"state"`
+	Session ID            `json:"session,omitempty"` // where it is carried out
+	Note    string        `json:"note,omitempty"`    // of what came of it, for the steps after it
+	Reason  string        `json:"reason,omitempty"`  // why it failed, waits or needs a person
+	Fault   *models.Fault `json:"fault,omitempty"`
+	Retry   time.Time     `json:"retry,omitzero"`   // parked: when it goes on
+	Failed  int           `json:"failed,omitempty"` // times that its check has failed
+	Calls   int           `json:"calls,omitempty"`  // of tools
+	Usage   models.Usage  `json:"usage"`
+	Cost    float64       `json:"cost"` // US dollars
+	Began   time.Time     `json:"began,omitzero"`
+	Ended   time.Time     `json:"ended,omitzero"`
+}
+
+// StepState is how far a step is.
+type StepState string
+
+// The states of a step. Whether a running one waits for a model or for an
+// answer is the state of its session.
+const (
+	StepPending StepState = "pending"
+	StepRunning StepState = "running"
+	StepParked  StepState = "parked"
+	StepPerson  StepState = "needs you"
+	StepDone    StepState = "done"
+	StepFailed  StepState = "failed"
+	StepSkipped StepState = "skipped"
+)
+
+// Over reports whether nothing more is to be done for a step.
+func (s Step) Over() bool { return s.State == StepDone || s.State == StepSkipped }
+
+// Begun reports whether a step has left something behind, so that it can no
+// longer be changed or moved.
+func (s Step) Begun() bool { return s.State != StepPending && s.State != StepSkipped && s.State != "" }
+
+// Steps is a large task and its plan.
+type Steps struct {
+	Task     string        `json:"task"` // the user's words
+	List     []Step        `json:"list"`
+	By       models.Target `json:"by,omitzero"`        // who proposed it; zero: a person wrote it
+	Planning ID            `json:"planning,omitempty"` // the session in which it was proposed
+	Reviewed bool          `json:"reviewed,omitempty"` // a person has seen it: its checks may run
+	Through  bool          `json:"through,omitempty"`  // one after the other; otherwise a person says go each time
+}
+
+// Done counts the steps that are over.
+func (s *Steps) Done() int {
+	n := 0
+	for _, x := range s.List {
+		if x.Over() {
+			n++
+		}
+	}
+	return n
+}
+
+// At is the number of the step that is under way, or would be next; 0: none.
+func (s *Steps) At() int {
+	next := 0
+	for i, x := range s.List {
+		switch {
+		case x.State == StepRunning:
+			return i + 1
+		case !x.Over() && next == 0:
+			next = i + 1
+		}
+	}
+	return next
+}
+
+// Checkpoint is a place that can be returned to: in the log, and in the files.
+type Checkpoint struct {
+	Seq   int64     `json:"seq"` // of its record; what came after it is taken back
+	Turn  int       `json:"turn"`
+	Time  time.Time `json:"time"`
+	Step  int       `json:"step,omitempty"` // before this step; 0: before a turn
+	Words string    `json:"words"`          // what came after it: the prompt, the step
+	Tree  string    `json:"tree,omitempty"` // the working tree; empty: it was not kept
+	Gone  bool      `json:"gone,omitempty"` // taken back
+}
+
+// Change is what a rewind would do to a file.
+type Change struct {
+	Path    string `json:"path"`
+	Kind    string `json:"kind"` // added, changed, removed or mode, seen from now to then
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+// Preview is what a rewind would do.
+type Preview struct {
+	Checkpoint Checkpoint `json:"checkpoint"`
+	Now        string     `json:"now"` // the working tree it was made against
+	Changes    []Change   `json:"changes"`
+	Patch      string     `json:"patch,omitempty"` // unified, bounded
+	Turns      int        `json:"turns"`           // that are taken back
+	Commands   []string   `json:"commands"`        // that ran since: what they did outside the workspace stays
+	Skipped    []string   `json:"skipped"`         // in the workspace and not covered
+}
