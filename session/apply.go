@@ -68,9 +68,7 @@ func (s *Session) Apply(r Record) {
 	case StepMoved:
 		s.move(e)
 	case Checkpointed:
-		if e.Tree != "" {
-			s.Tree = e.Tree
-		}
+		s.Tree, s.Marked = e.Tree, r.Turn
 	case Rewinding:
 		s.Rewind = &e
 	case Rewound:

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"io/fs"
 	"time"
 
 	"belay/models"
@@ -174,19 +175,31 @@ type Checkpointed struct {
 	Files   int           `json:"files,omitempty"`
 	Skipped []string      `json:"skipped,omitempty"` // in the workspace and not covered, with the reason
 	Why     string        `json:"why,omitempty"`     // why the tree was not kept
+	Early   []Early       `json:"early,omitempty"`   // files that were changed before the snapshot was there
 	Took    time.Duration `json:"took,omitempty"`
+}
+
+// Early is a file as it was before belay changed it, kept by itself because the
+// snapshot was not there yet.
+type Early struct {
+	Path    string      `json:"path"` // relative to the workspace
+	Missing bool        `json:"missing,omitempty"`
+	Mode    fs.FileMode `json:"mode,omitempty"`
+	Content []byte      `json:"content,omitempty"`
 }
 
 // Rewinding is written before files are put back, and Rewound after: a belay
 // that was killed between the two goes on with it.
 type Rewinding struct {
-	To    int64  `json:"to"`              // the record after which everything is taken back
-	Talk  bool   `json:"talk"`            // the conversation
-	Files bool   `json:"files"`           //
-	Tree  string `json:"tree,omitempty"`  // what the files become
-	From  string `json:"from,omitempty"`  // what they are: the way back
-	Undo  int64  `json:"undo,omitempty"`  // the Rewound that is taken back
-	State *State `json:"state,omitempty"` // of the session at that place
+	To    int64   `json:"to"`              // the record after which everything is taken back
+	Talk  bool    `json:"talk"`            // the conversation
+	Files bool    `json:"files"`           //
+	Tree  string  `json:"tree,omitempty"`  // what the files become
+	From  string  `json:"from,omitempty"`  // what they are: the way back
+	Undo  int64   `json:"undo,omitempty"`  // the Rewound that is taken back
+	State *State  `json:"state,omitempty"` // of the session at that place
+	Was   *State  `json:"was,omitempty"`   // and before the rewind
+	Early []Early `json:"early,omitempty"` // files of the tree that were kept by themselves
 }
 
 // Rewound says that a rewind is complete.

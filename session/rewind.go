@@ -15,6 +15,12 @@ type Span struct {
 // Takes reports whether a span takes a record back.
 func (s Span) Takes(seq int64) bool { return seq > s.From && seq < s.Until }
 
+// WayBack is a rewind that can be taken back.
+type WayBack struct {
+	Seq int64 `json:"seq"` // of the Rewound
+	Rewinding
+}
+
 // State is what a rewind of the conversation brings back beside the records.
 type State struct {
 	Summary string   `json:"summary,omitempty"`
@@ -46,7 +52,10 @@ func (s *Session) Lives(records []Record) []Record {
 
 // rewound takes a part of the log back, or brings it back again.
 func (s *Session) rewound(seq int64, e Rewound) {
-	s.Rewind = nil
+	s.Rewind, s.Back = nil, nil
+	if e.Undo == 0 && (e.Talk || e.Files) {
+		s.Back = &WayBack{seq, e.Rewinding}
+	}
 	if e.Files {
 		s.Tree = e.Tree
 	}

@@ -82,8 +82,10 @@ type Session struct {
 	Steps    *Steps     `json:"steps,omitempty"`     // the plan of a large task
 	Stepping bool       `json:"stepping,omitempty"`  // the last turn carries it out
 	Tree     string     `json:"tree,omitempty"`      // of the last checkpoint
+	Marked   int        `json:"marked,omitempty"`    // the turn of that checkpoint
 	Gone     []Span     `json:"gone,omitempty"`      // what was taken back of the conversation
 	Rewind   *Rewinding `json:"rewinding,omitempty"` // begun and not ended
+	Back     *WayBack   `json:"back,omitempty"`      // the last rewind, which can be taken back
 
 	First    string       `json:"first,omitempty"`   // the words of the first prompt, bounded
 	Summary  string       `json:"summary,omitempty"` // stands for the log up to Through

@@ -74,19 +74,22 @@ type Options struct {
 	// Measured hears how many tokens a request took by our own count and by the
 	// provider's; nil: nobody does.
 	Measured func(t models.Target, ours, reported int64)
-	Root     string // the workspace, links resolved
-	Turn     int
-	Purpose  models.Purpose // whose the requests are, for the record
-	Rung     bool           // the first request is a try of a parked turn by itself
-	Insist   bool           // the first request is a person's word
-	Limits   Limits
-	Wrote    bool                      // the turn has changed something before
-	Spent    *Spent                    // what the task has taken so far; nil: nothing
-	Unknown  map[string]session.Effect // by call id: begun before a crash, outcome not recorded
-	Alone    bool                      // nobody watches: unknown outcomes are told to the model
-	Network  time.Duration             // how long a lost connection is waited out; 0: as long as it takes
-	Now      func() time.Time
-	NewID    func() string
+	// Ready is called before a call changes something, and may take a moment; nil:
+	// nothing is to be waited for.
+	Ready   func(ctx context.Context)
+	Root    string // the workspace, links resolved
+	Turn    int
+	Purpose models.Purpose // whose the requests are, for the record
+	Rung    bool           // the first request is a try of a parked turn by itself
+	Insist  bool           // the first request is a person's word
+	Limits  Limits
+	Wrote   bool                      // the turn has changed something before
+	Spent   *Spent                    // what the task has taken so far; nil: nothing
+	Unknown map[string]session.Effect // by call id: begun before a crash, outcome not recorded
+	Alone   bool                      // nobody watches: unknown outcomes are told to the model
+	Network time.Duration             // how long a lost connection is waited out; 0: as long as it takes
+	Now     func() time.Time
+	NewID   func() string
 }
 
 // turn is one run of the loop.

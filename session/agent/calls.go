@@ -224,6 +224,10 @@ func (t *turn) carryOut(ctx context.Context, list []prepared) *session.TurnEnded
 	var started []session.Event
 	for _, p := range list {
 		if p.job.Class != session.Read {
+			if t.Ready != nil {
+				t.Ready(ctx)
+				t.Ready = nil
+			}
 			t.wrote = true
 		}
 		started = append(started, session.ToolStarted{Effect: session.Effect{ID: p.id, CallID: p.call.CallID, Tool: p.call.Name, Class: p.job.Class,

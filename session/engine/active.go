@@ -41,6 +41,12 @@ type active struct {
 	guess      bool    // the last request was counted before the vocabulary was there
 	grants     []string
 	answers    map[string]chan session.Answer
+	shots      Snapshots
+	marking    *marking        // the checkpoint that is being made
+	lateTold   bool            // that it takes long
+	whyTold    bool            // that none can be made
+	life       context.Context // until the session is closed here
+	end        context.CancelFunc
 	unsaved    *session.TurnEnded      // an end that could not be stored; it goes before what is stored next
 	cancel     context.CancelCauseFunc // of the running turn
 	done       chan struct{}           // closed when it has ended
@@ -105,6 +111,7 @@ func (a *active) store(ctx context.Context, events ...session.Event) ([]session.
 			turn++
 		}
 		a.wrote = wrote(a.wrote, e)
+		a.early(e)
 		if _, answered := e.(session.ReplyEnded); answered {
 			a.slimNext, a.slimSaid = false, ""
 		}
@@ -367,6 +374,9 @@ func (a *active) launch() {
 		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
 	a.rung, a.insist = false, false
+	if a.head.Marked < a.head.Turn && !a.wrote {
+		o.Ready = a.mark(0, "")
+	}
 	done := a.done
 	a.e.work.Go(func() {
 		select {
@@ -450,6 +460,7 @@ func (a *active) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
+	a.end()
 	if a.timer != nil {
 		a.timer.Stop()
 		a.timer = nil

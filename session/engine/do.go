@@ -30,8 +30,8 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 	if a == nil {
 		return e.file(ctx, id, c)
 	}
-	if _, ok := c.(session.Trim); ok {
-		if err := a.trim(ctx); err != nil {
+	if work := a.long(ctx, c); work != nil {
+		if err := work(); err != nil {
 			return fmt.Errorf("session %s: %w", id, err)
 		}
 		return nil
@@ -68,6 +68,20 @@ func (e *Engine) file(ctx context.Context, id session.ID, c session.Command) err
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	e.feed.put(records...)
+	return nil
+}
+
+// long is the work of a command that takes a while, so that a.mu is not held
+// for it; nil: it is none.
+func (a *active) long(ctx context.Context, c session.Command) func() error {
+	switch c := c.(type) {
+	case session.Trim:
+		return func() error { return a.trim(ctx) }
+	case session.Rewind:
+		return func() error { return a.alone(func() error { return a.rewind(ctx, c) }) }
+	case session.Unrewind:
+		return func() error { return a.alone(func() error { return a.unrewind(ctx) }) }
+	}
 	return nil
 }
 

@@ -45,12 +45,13 @@ type Options struct {
 	Reply func(models.Target) Reply // nil: all is left to the provider
 	Slim  Slimness
 
-	Ladder  []time.Duration // rests between the tries of a parked turn
-	Random  func() float64  // uniform in [0, 1), spreads the rests by a tenth; nil: exact
-	Board   *capacity.Board // what is known of all targets
-	Watch   time.Duration   // how often other belays' changes are looked for; 0: never
-	Limits  agent.Limits    // of a task
-	Trigger float64         // share of the budget from which the conversation is lightened; 0: never
+	Ladder    []time.Duration             // rests between the tries of a parked turn
+	Random    func() float64              // uniform in [0, 1), spreads the rests by a tenth; nil: exact
+	Board     *capacity.Board             // what is known of all targets
+	Snapshots func(root string) Snapshots // nil: the files of checkpoints are not kept
+	Watch     time.Duration               // how often other belays' changes are looked for; 0: never
+	Limits    agent.Limits                // of a task
+	Trigger   float64                     // share of the budget from which the conversation is lightened; 0: never
 	// Network is how long a lost connection is waited out; 0: as long as it takes.
 	Network time.Duration
 
@@ -174,6 +175,10 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	}
 	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier),
 		answers: map[string]chan session.Answer{}}
+	a.life, a.end = context.WithCancel(context.Background())
+	if e.o.Snapshots != nil && head.PartOf == "" {
+		a.shots = e.o.Snapshots(root)
+	}
 	a.lever.Pin(head.Pin)
 	if err := set.Focus(head.Focus); err != nil {
 		return nil, errors.Join(err, set.Close())
@@ -181,7 +186,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if a.grants, err = e.o.Store.Grants(ctx, head.Project); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	records, whole, err := e.tail(ctx, id)
+	records, whole, err := e.tail(ctx, head)
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
@@ -208,7 +213,8 @@ const (
 // tail reads the end of a session's log from the beginning of a turn on. Of a
 // turn that is longer than the bound it gives the prompt and the end. whole
 // means that nothing is missing.
-func (e *Engine) tail(ctx context.Context, id session.ID) (records []session.Record, whole bool, err error) {
+func (e *Engine) tail(ctx context.Context, head session.Session) (records []session.Record, whole bool, err error) {
+	id := head.ID
 	var pages [][]session.Record
 	begun, skipped := false, false
 	for before, room := int64(0), tailBytes; !whole && (room > 0 || !begun); {
@@ -221,6 +227,7 @@ func (e *Engine) tail(ctx context.Context, id session.ID) (records []session.Rec
 		}
 		before = page[0].Seq
 		whole = before <= 1
+		page = head.Lives(page)
 		if room <= 0 {
 			skipped = true
 			page = slices.DeleteFunc(page, func(r session.Record) bool { return !begins(r) })

@@ -14,6 +14,13 @@ import (
 // Nothing is run here: what is known becomes events, what is not known waits
 // for the turn to go on.
 func (a *active) recover(ctx context.Context) error {
+	if e := a.head.Rewind; e != nil {
+		// A rewind was under way. It is done again, which changes nothing that is
+		// done already; what fails is told and does not keep the session shut.
+		if err := a.finish(ctx, *e, ""); err != nil {
+			a.Publish(session.Noted{Text: "the rewind that was under way could not be completed: " + err.Error() + hint(err)})
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.review(ctx); err != nil {

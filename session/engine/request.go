@@ -21,7 +21,7 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 	if err != nil {
 		return models.Target{}, models.Request{}, fmt.Errorf(step, id, err)
 	}
-	records, whole, err := e.tail(ctx, id)
+	records, whole, err := e.tail(ctx, head)
 	if err != nil {
 		return models.Target{}, models.Request{}, fmt.Errorf(step, id, err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -136,17 +137,45 @@ func (s *Store) purge(ctx context.Context, tx *sql.Tx, id session.ID, before tim
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return false, err
 	}
+	var parts []session.ID
+	rows, err := tx.QueryContext(ctx, "SELECT session FROM parts WHERE whole = ?", id)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var part session.ID
+		if err := rows.Scan(&part); err != nil {
+			return false, err
+		}
+		parts = append(parts, part)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return false, err
+	}
+	for _, gone := range append(parts, id) {
+		if err := erase(ctx, tx, gone); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// erase removes all rows of a session.
+func erase(ctx context.Context, tx *sql.Tx, id session.ID) error {
 	for _, query := range []string{
 		"DELETE FROM search WHERE rowid IN (SELECT id FROM events WHERE session = ?)",
 		"DELETE FROM events WHERE session = ?",
 		"DELETE FROM drafts WHERE session = ?",
 		"DELETE FROM owners WHERE session = ?",
+		"DELETE FROM parts WHERE session = ?",
+		"DELETE FROM sessions WHERE id = ?",
 	} {
 		if _, err := tx.ExecContext(ctx, query, id); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // tidy drops the index's memory of deleted rows, gives free pages back to the

@@ -172,7 +172,7 @@ func first(t *testing.T) string {
 	dir := t.TempDir()
 	s := open(t, dir)
 	create(t, s, "/p")
-	if _, err := s.w.Exec("DROP TABLE capacity; DROP TABLE attempts; PRAGMA user_version = 1"); err != nil {
+	if _, err := s.w.Exec("DROP TABLE capacity; DROP TABLE attempts; DROP TABLE parts; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -188,8 +188,8 @@ func TestADatabaseOfTheFirstVersionGoesOn(t *testing.T) {
 		prepare func(t *testing.T, dir string)
 		left    int // the version of the file
 	}{
-		{"for writing", Options{}, nil, 2},
-		{"for reading", Options{ReadOnly: true}, nil, 2},
+		{"for writing", Options{}, nil, 3},
+		{"for reading", Options{ReadOnly: true}, nil, 3},
 		{"for reading, where nothing can be written", Options{ReadOnly: true}, func(t *testing.T, dir string) {
 			if os.Getuid() == 0 {
 				t.Skip("root may write everywhere")

@@ -64,7 +64,7 @@ const mostPrompts = 200
 func (s *Store) Prompts(ctx context.Context, project string) ([]string, error) {
 	const step = "read prompts"
 	rows, err := s.r.QueryContext(ctx, `SELECT e.data FROM events e JOIN sessions s ON s.id = e.session
-		WHERE e.type = 'turn.started' AND s.project = ? ORDER BY e.time DESC, e.seq DESC LIMIT ?`, project, mostPrompts)
+		WHERE e.type = 'turn.started' AND s.project = ? AND NOT EXISTS (SELECT 1 FROM parts WHERE parts.session = s.id) ORDER BY e.time DESC, e.seq DESC LIMIT ?`, project, mostPrompts)
 	if err != nil {
 		return nil, s.fail(step, err)
 	}

@@ -277,7 +277,7 @@ func (found *salvage) restore(ctx context.Context, s *Store, report *Report, id 
 			report.Lost += int(n)
 			return add(head.Turn, at, session.Noted{Text: fmt.Sprintf("%d records of this session were lost here when the database was repaired", n)})
 		}
-		created := session.Created{Project: old.Project, Tier: old.Tier, Mode: old.Mode, Parent: old.Parent}
+		created := session.Created{Project: old.Project, Tier: old.Tier, Mode: old.Mode, Parent: old.Parent, PartOf: old.PartOf, Step: old.Step}
 		if len(relics) == 0 {
 			if err := add(0, old.Created, created); err != nil {
 				return err
@@ -311,6 +311,11 @@ func (found *salvage) restore(ctx context.Context, s *Store, report *Report, id 
 		}
 		if n := max(old.Events, found.ends[id]) + 1 - expected; n > 0 {
 			if err := lost(n, head.Updated); err != nil {
+				return err
+			}
+		}
+		if head.PartOf != "" {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO parts VALUES (?, ?, ?)", id, head.PartOf, head.Step); err != nil {
 				return err
 			}
 		}

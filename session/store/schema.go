@@ -109,6 +109,14 @@ var steps = []string{`
 		delay_ms         INTEGER NOT NULL
 	);
 	CREATE INDEX attempts_created ON attempts (created_at);`,
+	// 3: sessions that carry out a step of another one, and are not listed.
+	`
+	CREATE TABLE parts (
+		session TEXT PRIMARY KEY,
+		whole   TEXT NOT NULL,     -- the session whose step it is
+		step    INTEGER NOT NULL
+	);
+	CREATE INDEX parts_whole ON parts (whole);`,
 }
 
 // schema reads the version of a database of ours; 0 is an empty one.

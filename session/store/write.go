@@ -34,6 +34,11 @@ func (s *Store) create(ctx context.Context, tx *sql.Tx, e session.Created) (sess
 		if err != nil {
 			return session.Session{}, err
 		}
+		if e.PartOf != "" {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO parts VALUES (?, ?, ?)", id, e.PartOf, e.Step); err != nil {
+				return session.Session{}, err
+			}
+		}
 		_, head, err := s.append(ctx, tx, session.Session{ID: id}, 0, 0, []session.Event{e})
 		return head, err
 	}

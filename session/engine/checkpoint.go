@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"belay/session"
+	"belay/session/snapshot"
+)
+
+// Snapshots keep the working tree of a session's workspace.
+type Snapshots interface {
+	Take(ctx context.Context) (snapshot.Tree, error)
+	Diff(ctx context.Context, from, to string) ([]snapshot.Change, error)
+	Patch(ctx context.Context, from, to, path string) (string, error)
+	Restore(ctx context.Context, id, expect string) (snapshot.Done, error)
+}
+
+// patience is how long the first change of a turn waits for the snapshot of what
+// was there before. The first snapshot of a large folder takes longer.
+const patience = 2 * time.Second
+
+// mostTaking ends a snapshot that does not end: a strange file can hold git up.
+const mostTaking = 10 * time.Minute
+
+// mostEarly bounds a file that is kept by itself because the snapshot is late.
+const mostEarly = snapshot.MaxFile
+
+// marking is a checkpoint that is being made in the background.
+type marking struct {
+	done  chan struct{}
+	early []session.Early
+}
+
+// mark keeps the working tree as it is before a turn or a step. What it returns
+// waits until that is done, as long as its patience lasts. a.mu is held.
+func (a *active) mark(step int, words string) (ready func(context.Context)) {
+	if a.shots == nil {
+		return nil
+	}
+	m := &marking{done: make(chan struct{})}
+	a.marking = m
+	a.e.work.Go(func() {
+		defer close(m.done)
+		ctx, cancel := context.WithTimeout(a.life, mostTaking)
+		defer cancel()
+		tree, err := a.shots.Take(ctx)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.marked(m, step, words, tree, err)
+	})
+	return func(ctx context.Context) {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case <-m.done:
+		case <-ctx.Done():
+		case <-timer.C:
+			a.mu.Lock()
+			if !a.lateTold {
+				a.lateTold = true
+				a.show(session.Noted{Text: "the files of this folder are being kept for the first time, which takes a while; until then a rewind covers the files that belay edits"})
+			}
+			a.mu.Unlock()
+		}
+	}
+}
+
+// marked records a checkpoint. a.mu is held.
+func (a *active) marked(m *marking, step int, words string, tree snapshot.Tree, err error) {
+	if a.marking == m {
+		a.marking = nil
+	}
+	if a.life.Err() != nil || a.lost() {
+		return
+	}
+	e := session.Checkpointed{Tree: tree.ID, Step: step, Words: words, Files: tree.Files, Took: tree.Took, Early: m.early}
+	for _, s := range tree.Skipped {
+		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Why)+")")
+	}
+	if err != nil {
+		e.Why = err.Error()
+		if !a.whyTold {
+			a.whyTold = true
+			a.show(session.Noted{Text: "the files are not kept, so that a rewind covers the conversation alone: " + e.Why + hint(err)})
+		}
+	}
+	if err := a.append(context.WithoutCancel(a.life), e); err != nil {
+		a.show(session.Noted{Text: "a checkpoint could not be saved: " + err.Error()})
+	}
+}
+
+// hint is what a person can do about an error, in brackets.
+func hint(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		return " (" + h.Hint() + ")"
+	}
+	return ""
+}
+
+// early keeps what a file holds before belay changes it, while the snapshot
+// that should hold it is still being made. a.mu is held.
+func (a *active) early(e session.Event) {
+	started, ok := e.(session.ToolStarted)
+	if !ok || a.marking == nil || started.Effect.Class != session.Write {
+		return
+	}
+	rel, err := filepath.Rel(a.root, started.Effect.Path)
+	if err != nil || !filepath.IsLocal(rel) || slices.ContainsFunc(a.marking.early, func(f session.Early) bool { return f.Path == rel }) {
+		return
+	}
+	f := session.Early{Path: rel}
+	info, err := os.Lstat(started.Effect.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Missing = true
+	case err != nil || !info.Mode().IsRegular() || info.Size() > mostEarly:
+		return
+	default:
+		if f.Content, err = os.ReadFile(started.Effect.Path); err != nil {
+			return
+		}
+		f.Mode = info.Mode().Perm()
+	}
+	a.marking.early = append(a.marking.early, f)
+}
+
+// The events that tell where one can return to, and what was done since.
+var pointed = []string{"turn.started", "checkpoint", "step.moved", "tool.started"}
+
+// point is a checkpoint with what only the engine needs of it.
+type point struct {
+	session.Checkpoint
+	early   []session.Early
+	skipped []string
+}
+
+// points lists the places in a log that can be returned to, oldest first.
+func points(head session.Session, records []session.Record) []point {
+	var list []point
+	for _, r := range records {
+		at := session.Checkpoint{Seq: r.Seq, Turn: r.Turn, Time: r.Time, Gone: slices.ContainsFunc(head.Gone, func(g session.Span) bool { return g.Takes(r.Seq) })}
+		switch e := r.Event.(type) {
+		case session.TurnStarted:
+			at.Seq, at.Words = r.Seq-1, firstLine(e.Prompt.Text)
+			list = append(list, point{Checkpoint: at})
+		case session.Checkpointed:
+			if e.Step > 0 {
+				at.Step, at.Words = e.Step, e.Words
+				list = append(list, point{Checkpoint: at})
+			}
+			if last := len(list) - 1; last >= 0 && list[last].Turn == r.Turn && list[last].Step == e.Step {
+				list[last].Tree, list[last].early, list[last].skipped = e.Tree, e.Early, e.Skipped
+			}
+		}
+	}
+	return list
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// Checkpoints lists the places that a session can return to, oldest first. The
+// session need not be open.
+func (e *Engine) Checkpoints(ctx context.Context, id session.ID) ([]session.Checkpoint, error) {
+	head, err := e.o.Store.Load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.o.Store.OfType(ctx, id, pointed...)
+	if err != nil {
+		return nil, err
+	}
+	var list []session.Checkpoint
+	for _, p := range points(head, records) {
+		if !p.Gone {
+			list = append(list, p.Checkpoint)
+		}
+	}
+	return list, nil
+}
