@@ -61,9 +61,7 @@ func (s *Session) Apply(r Record) {
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
 	case StepsBegun:
 		if s.Steps != nil {
-			steps := *s.Steps
-			steps.Through, steps.Reviewed = e.Through, true
-			s.Steps = &steps
+			s.Steps = s.Steps.begin(e)
 		}
 	case StepMoved:
 		s.move(e)

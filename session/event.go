@@ -146,9 +146,11 @@ type StepsSet struct {
 	Cost  float64      `json:"cost"`
 }
 
-// StepsBegun is a person's word that the plan is to be carried out.
+// StepsBegun is a person's word that the plan is to be carried out. From sets
+// the steps from there on back, as if they had not begun; 0: none.
 type StepsBegun struct {
 	Through bool `json:"through"`
+	From    int  `json:"from,omitempty"`
 }
 
 // StepMoved gives the new state of a step.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"belay/models"
@@ -19,18 +20,20 @@ type Step struct {
 	Needs []int       `json:"needs"`           // numbers of the steps it builds on, from 1; nil: all before it
 	Pause bool        `json:"pause,omitempty"` // a person looks before it begins
 
-	State   StepState     `json:"state"`
-	Session ID            `json:"session,omitempty"` // where it is carried out
-	Note    string        `json:"note,omitempty"`    // of what came of it, for the steps after it
-	Reason  string        `json:"reason,omitempty"`  // why it failed, waits or needs a person
-	Fault   *models.Fault `json:"fault,omitempty"`
-	Retry   time.Time     `json:"retry,omitzero"`   // parked: when it goes on
-	Failed  int           `json:"failed,omitempty"` // times that its check has failed
-	Calls   int           `json:"calls,omitempty"`  // of tools
-	Usage   models.Usage  `json:"usage"`
-	Cost    float64       `json:"cost"` // US dollars
-	Began   time.Time     `json:"began,omitzero"`
-	Ended   time.Time     `json:"ended,omitzero"`
+	State       StepState     `json:"state"`
+	Session     ID            `json:"session,omitempty"` // where it is carried out
+	Note        string        `json:"note,omitempty"`    // of what came of it, for the steps after it
+	Reason      string        `json:"reason,omitempty"`  // why it failed, waits or needs a person
+	Fault       *models.Fault `json:"fault,omitempty"`
+	Retry       time.Time     `json:"retry,omitzero"`   // parked: when it goes on
+	Failed      int           `json:"failed,omitempty"` // times that its check has failed
+	Earlier     models.Usage  `json:"earlier,omitzero"` // of sessions that were given up for this one
+	Calls       int           `json:"calls,omitempty"`  // of tools
+	Usage       models.Usage  `json:"usage"`
+	Cost        float64       `json:"cost"` // US dollars
+	EarlierCost float64       `json:"earlier_cost,omitempty"`
+	Began       time.Time     `json:"began,omitzero"`
+	Ended       time.Time     `json:"ended,omitzero"`
 }
 
 // StepState is how far a step is.
@@ -61,8 +64,11 @@ type Steps struct {
 	List     []Step        `json:"list"`
 	By       models.Target `json:"by,omitzero"`        // who proposed it; zero: a person wrote it
 	Planning ID            `json:"planning,omitempty"` // the session in which it was proposed
+	Template string        `json:"template,omitempty"` // the shape that it begins with
 	Reviewed bool          `json:"reviewed,omitempty"` // a person has seen it: its checks may run
+	Begun    bool          `json:"begun,omitempty"`    // a person has said that it is to be carried out
 	Through  bool          `json:"through,omitempty"`  // one after the other; otherwise a person says go each time
+	Go       int           `json:"go,omitempty"`       // the step that a person last said go to
 }
 
 // Done counts the steps that are over.
@@ -88,6 +94,23 @@ func (s *Steps) At() int {
 		}
 	}
 	return next
+}
+
+// begin is the plan after a person's word to carry it out.
+func (s *Steps) begin(e StepsBegun) *Steps {
+	next := *s
+	next.List = slices.Clone(s.List)
+	if e.From > 0 {
+		for i := range next.List {
+			if x := &next.List[i]; i+1 >= e.From && x.State != StepSkipped {
+				*x = Step{Title: x.Title, Do: x.Do, Proof: x.Proof, Tier: x.Tier, Pin: x.Pin, Check: x.Check, Needs: x.Needs, Pause: x.Pause,
+					State: StepPending, Usage: x.Usage, Cost: x.Cost, Earlier: x.Usage, EarlierCost: x.Cost}
+			}
+		}
+	}
+	next.Through, next.Reviewed, next.Begun = e.Through, true, true
+	next.Go = next.At()
+	return &next
 }
 
 // Checkpoint is a place that can be returned to: in the log, and in the files.

@@ -15,6 +15,7 @@ type Lever struct {
 	mu     sync.Mutex
 	tier   models.Tier
 	only   models.Target // the user pinned it: nobody else is asked; zero: no pin
+	stay   bool          // no automatic switch leaves the tier it stands at
 	pinned bool          // chosen while a request was running: no automatic switch until it is done
 	busy   bool
 	park   bool
@@ -92,6 +93,14 @@ func (l *Lever) Pin(t models.Target) {
 	}
 }
 
+// Stay keeps automatic switches from leaving the tier, or allows them again: for
+// work that another tier would spoil.
+func (l *Lever) Stay(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stay = on
+}
+
 // Now ends a wait.
 func (l *Lever) Now() {
 	l.mu.Lock()
@@ -146,7 +155,7 @@ func (l *Lever) begin() {
 func (l *Lever) pin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pinned || l.only != (models.Target{})
+	return l.stay || l.pinned || l.only != (models.Target{})
 }
 
 // elsewhere reports whether the user wants the running request to go elsewhere.

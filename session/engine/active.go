@@ -370,14 +370,14 @@ func (a *active) launch() {
 	a.byHand = !a.rung
 	o := agent.Options{
 		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Measured: a.measured, Model: a.e.o.Model, Root: a.root,
-		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn},
+		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn, Step: stepName(a.head)},
 		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
 	a.rung, a.insist = false, false
 	if a.head.Marked < a.head.Turn && !a.wrote {
 		o.Ready = a.mark(0, "")
 	}
-	done := a.done
+	done, stepping := a.done, a.head.Stepping
 	a.e.work.Go(func() {
 		select {
 		case <-a.lease.Lost():
@@ -387,11 +387,27 @@ func (a *active) launch() {
 	})
 	a.e.work.Go(func() {
 		defer close(done)
-		end := agent.Run(ctx, o)
+		var end session.TurnEnded
+		if stepping {
+			end = a.steps(ctx, o.Ready)
+		} else {
+			end = agent.Run(ctx, o)
+		}
 		cancel(nil)
 		a.lever.Release()
 		a.ended(end)
 	})
+}
+
+// stepName is how the record names what a session's requests are for.
+func stepName(s session.Session) string {
+	switch {
+	case s.PartOf == "":
+		return ""
+	case s.Step == 0:
+		return "plan"
+	}
+	return fmt.Sprint("step ", s.Step)
 }
 
 // ended records how a turn ended and lets the next prompt go.
@@ -403,7 +419,7 @@ func (a *active) ended(end session.TurnEnded) {
 	if end.Interrupted && a.head.Status == session.Asking {
 		return // left as it is: the question is asked again when the session is opened
 	}
-	if end.Outcome == session.OutcomeParked {
+	if end.Outcome == session.OutcomeParked && !a.head.Stepping { // a plan waits as long as its step
 		end = a.climb(end)
 	}
 	ctx := context.Background()

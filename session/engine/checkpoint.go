@@ -142,23 +142,43 @@ type point struct {
 	skipped []string
 }
 
-// points lists the places in a log that can be returned to, oldest first.
+// points lists the places in a log that can be returned to, oldest first: before
+// each turn, and before each step. The tree of a place may be recorded a little
+// later, because it was kept in the background.
 func points(head session.Session, records []session.Record) []point {
 	var list []point
+	var early *session.Checkpointed // of a step that is about to begin
+	fill := func(turn, step int, e *session.Checkpointed) bool {
+		for i := range slices.Backward(list) {
+			if p := &list[i]; p.Turn == turn && p.Step == step && p.Tree == "" {
+				p.Tree, p.early, p.skipped = e.Tree, e.Early, e.Skipped
+				return true
+			}
+		}
+		return false
+	}
+	begun := map[session.ID]bool{}
 	for _, r := range records {
-		at := session.Checkpoint{Seq: r.Seq, Turn: r.Turn, Time: r.Time, Gone: slices.ContainsFunc(head.Gone, func(g session.Span) bool { return g.Takes(r.Seq) })}
+		at := session.Checkpoint{Seq: r.Seq - 1, Turn: r.Turn, Time: r.Time, Gone: slices.ContainsFunc(head.Gone, func(g session.Span) bool { return g.Takes(r.Seq) })}
 		switch e := r.Event.(type) {
 		case session.TurnStarted:
-			at.Seq, at.Words = r.Seq-1, firstLine(e.Prompt.Text)
+			at.Words = firstLine(e.Prompt.Text)
 			list = append(list, point{Checkpoint: at})
 		case session.Checkpointed:
-			if e.Step > 0 {
-				at.Step, at.Words = e.Step, e.Words
-				list = append(list, point{Checkpoint: at})
+			if !fill(r.Turn, e.Step, &e) && e.Step > 0 {
+				early = &e
 			}
-			if last := len(list) - 1; last >= 0 && list[last].Turn == r.Turn && list[last].Step == e.Step {
-				list[last].Tree, list[last].early, list[last].skipped = e.Tree, e.Early, e.Skipped
+		case session.StepMoved:
+			if e.Step.State != session.StepRunning || begun[e.Step.Session] {
+				continue
 			}
+			begun[e.Step.Session] = true
+			at.Step, at.Words = e.Number, e.Step.Title
+			list = append(list, point{Checkpoint: at})
+			if early != nil && early.Step == e.Number {
+				fill(r.Turn, e.Number, early)
+			}
+			early = nil
 		}
 	}
 	return list

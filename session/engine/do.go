@@ -122,6 +122,12 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 		return a.append(ctx, session.EffortChosen(c))
 	case session.Slim:
 		a.slimNext = true
+	case session.Split:
+		return a.split(ctx, c)
+	case session.SetSteps:
+		return a.setSteps(ctx, c.Steps)
+	case session.RunSteps:
+		return a.runSteps(ctx, c)
 	case session.Compact:
 		return a.compactSoon(c.Keep)
 	case session.Restore:
@@ -213,8 +219,7 @@ func (a *active) resume(ctx context.Context, why string) error {
 	if a.cancel != nil {
 		return ErrBusy
 	}
-	switch a.head.Status {
-	case session.Parked, session.Failed, session.Stopped, session.Interrupted, session.NeedsPerson:
+	if a.resumable() {
 		return a.begin(ctx, session.TurnResumed{Why: why})
 	}
 	return ErrNothing

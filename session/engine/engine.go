@@ -180,6 +180,9 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 		a.shots = e.o.Snapshots(root)
 	}
 	a.lever.Pin(head.Pin)
+	if head.PartOf != "" && head.Step == 0 {
+		set.Restrict("read", "glob", "grep") // who plans only looks
+	}
 	if err := set.Focus(head.Focus); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}

@@ -80,6 +80,7 @@ func (a *active) settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
+	case a.head.PartOf != "": // the plan lets it go on
 	case a.head.Status == session.Asking && !a.e.o.Alone:
 		a.launch()
 	case a.head.Status == session.Parked:
@@ -132,7 +133,7 @@ func (a *active) climb(end session.TurnEnded) session.TurnEnded {
 
 // schedule lets a parked turn go on when its time has come. a.mu is held.
 func (a *active) schedule() {
-	if a.timer != nil || a.head.Retry.IsZero() || a.e.o.Alone || a.closed {
+	if a.timer != nil || a.head.Retry.IsZero() || a.e.o.Alone || a.closed || a.head.PartOf != "" {
 		return
 	}
 	a.goOn(max(a.head.Retry.Sub(a.e.o.Now()), time.Second))

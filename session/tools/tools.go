@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -104,6 +106,12 @@ func (s *Set) Close() error { return s.reaper.close() }
 
 // Specs describes the tools to a model.
 func (s *Set) Specs() []models.ToolSpec { return s.specs }
+
+// Restrict leaves only the tools of these names.
+func (s *Set) Restrict(names ...string) {
+	s.specs = slices.DeleteFunc(s.specs, func(spec models.ToolSpec) bool { return !slices.Contains(names, spec.Name) })
+	maps.DeleteFunc(s.schemas, func(name string, _ *jsonschema.Schema) bool { return !slices.Contains(names, name) })
+}
 
 // ErrArguments is the chain of every fault in a call's arguments.
 var ErrArguments = errors.New("the call was not run")

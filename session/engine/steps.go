@@ -1,0 +1,318 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"belay/models"
+	"belay/session"
+	"belay/session/agent"
+	"belay/session/permit"
+	"belay/session/steps"
+)
+
+// split begins a turn that splits a task into steps. a.mu is held.
+func (a *active) split(ctx context.Context, c session.Split) error {
+	if a.head.PartOf != "" {
+		return errors.New("this session carries out a step itself: split the task in a new session")
+	}
+	if a.cancel != nil || a.head.Status == session.Parked {
+		return ErrBusy
+	}
+	p := c.Prompt
+	if p.ID == "" {
+		p.ID = a.e.o.NewID()
+	}
+	if a.sent(p.ID) {
+		return nil
+	}
+	var list []session.Step
+	for _, s := range c.Steps {
+		list = append(list, edited(session.Step{}, s))
+	}
+	plan := session.Steps{Task: p.Text, List: list, Begun: c.Go, Through: c.Go, Reviewed: len(c.Steps) > 0, Template: c.Template}
+	if c.Template != "" {
+		if _, err := steps.Named(c.Template); err != nil {
+			return err
+		}
+	}
+	if err := a.append(ctx, session.TurnStarted{Prompt: p, Steps: true}, session.StepsSet{Steps: plan}); err != nil {
+		return err
+	}
+	a.launch()
+	return nil
+}
+
+// setSteps edits the plan. What has begun stays as it is. a.mu is held.
+func (a *active) setSteps(ctx context.Context, list []session.Step) error {
+	if a.head.Steps == nil {
+		return errors.New("there is no plan to edit: /steps TASK makes one")
+	}
+	plan := *a.head.Steps
+	begun := 0
+	for i, s := range plan.List {
+		if s.Begun() {
+			begun = i + 1
+		}
+	}
+	if len(list) < begun {
+		return fmt.Errorf("step %d has begun and cannot be taken out", begun)
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		var old session.Step
+		if i < len(plan.List) {
+			old = plan.List[i]
+		}
+		list[i] = edited(old, list[i])
+	}
+	if _, _, err := steps.Read(steps.Write(plan.Task, list)); err != nil {
+		return err
+	}
+	plan.List, plan.Reviewed = list, true
+	return a.append(ctx, session.StepsSet{Steps: plan})
+}
+
+// edited is a step as a person wants it: one that has begun keeps what it is.
+func edited(old, want session.Step) session.Step {
+	if !old.Begun() {
+		s := session.Step{Title: want.Title, Do: want.Do, Proof: want.Proof, Tier: want.Tier, Pin: want.Pin, Check: want.Check, Needs: want.Needs, Pause: want.Pause,
+			State: session.StepPending, Usage: old.Usage, Cost: old.Cost, Earlier: old.Earlier, EarlierCost: old.EarlierCost}
+		if want.State == session.StepSkipped {
+			s.State = session.StepSkipped
+		}
+		return s
+	}
+	if want.State == session.StepSkipped && old.State != session.StepRunning && old.State != session.StepDone {
+		old.State = session.StepSkipped
+	}
+	old.Check, old.Pause = want.Check, want.Pause
+	return old
+}
+
+// runSteps carries the plan out. a.mu is held.
+func (a *active) runSteps(ctx context.Context, c session.RunSteps) error {
+	switch {
+	case a.head.Steps == nil || len(a.head.Steps.List) == 0:
+		return errors.New("there is no plan to carry out: /steps TASK makes one")
+	case a.cancel != nil && a.head.Stepping:
+		// It runs: from now on it stops after each step, or does not.
+		return a.append(ctx, session.StepsBegun{Through: c.Through})
+	case a.cancel != nil:
+		return ErrBusy
+	case c.From < 0 || c.From > len(a.head.Steps.List):
+		return fmt.Errorf("there is no step %d", c.From)
+	}
+	if err := a.append(ctx, session.StepsBegun{Through: c.Through, From: c.From}); err != nil {
+		return err
+	}
+	if a.head.Stepping && a.resumable() {
+		return a.resume(ctx, "the plan goes on")
+	}
+	p := session.Prompt{ID: a.e.o.NewID(), Text: a.head.Steps.Task}
+	return a.begin(ctx, session.TurnStarted{Prompt: p, Steps: true})
+}
+
+// resumable reports whether the last turn can be gone on with. a.mu is held.
+func (a *active) resumable() bool {
+	switch a.head.Status {
+	case session.Parked, session.Failed, session.Stopped, session.Interrupted, session.NeedsPerson:
+		return true
+	}
+	return false
+}
+
+// step runs the turn of a plan.
+func (a *active) steps(ctx context.Context, ready func(context.Context)) session.TurnEnded {
+	if ready != nil {
+		ready(ctx)
+	}
+	var like []session.Step
+	if plan := a.session().Steps; plan != nil && plan.Template != "" {
+		if t, err := steps.Named(plan.Template); err == nil {
+			like = t.Steps
+		}
+	}
+	return steps.Run(ctx, steps.Options{
+		State: a.session, Append: a.Append, Begin: a.beginStep, Carry: a.carry, Check: a.checkStep, Limit: a.planLimit, Like: like, Now: a.e.o.Now,
+		Mark: func(ctx context.Context, number int, title string) {
+			a.mu.Lock()
+			ready := a.mark(number, title)
+			a.mu.Unlock()
+			if ready != nil {
+				ready(ctx)
+			}
+		},
+	})
+}
+
+// planLimit ends a plan that takes more than a task may.
+func (a *active) planLimit() *session.TurnEnded {
+	const stop = 0.95 // as for a turn: a step takes an unknown part of it
+	most, cost := a.e.o.Limits.Cost, a.session().Cost
+	if most <= 0 || cost < stop*most {
+		return nil
+	}
+	return &session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true,
+		Reason: fmt.Sprintf("the limit of cost is reached ($%.2f of $%.2f): raise it, or go on with the rest yourself", cost, most)}
+}
+
+// beginStep makes the session of a step, in the state that the plan's is in.
+func (a *active) beginStep(ctx context.Context, number int, s session.Step) (session.ID, error) {
+	head := a.session()
+	tier := s.Tier
+	if tier == "" {
+		tier = head.Tier
+	}
+	child, err := a.e.o.Store.Create(ctx, session.Created{Project: head.Project, Tier: tier, Mode: head.Mode, Parent: head.ID, PartOf: head.ID, Step: number})
+	if err != nil {
+		return "", err
+	}
+	title := fmt.Sprintf("step %d: %s", number, s.Title)
+	if number == 0 {
+		title = "the plan: " + head.Title
+	}
+	events := []session.Event{session.Renamed{Title: title}}
+	if head.Effort != "" {
+		events = append(events, session.EffortChosen{Effort: head.Effort})
+	}
+	if len(head.Focus) > 0 {
+		events = append(events, session.Focused{Paths: head.Focus})
+	}
+	for _, k := range head.Kept {
+		events = append(events, session.Kept{Text: k})
+	}
+	_, _, err = a.e.o.Store.Append(ctx, child.ID, 0, events...)
+	return child.ID, err
+}
+
+// carry lets the session of a step go on until its turn is over.
+func (a *active) carry(ctx context.Context, id session.ID, key, words string) (steps.Carried, error) {
+	if _, err := a.e.Open(context.WithoutCancel(ctx), id, false); err != nil {
+		return steps.Carried{}, err
+	}
+	child := a.e.active(id)
+	if child == nil {
+		return steps.Carried{}, agent.ErrClosing
+	}
+	if err := child.goAhead(ctx, key, words, a.pinned(id)); err != nil {
+		return steps.Carried{}, err
+	}
+	select {
+	case <-child.over():
+	case <-ctx.Done():
+		if !errors.Is(context.Cause(ctx), agent.ErrClosing) { // then it ends by itself
+			child.mu.Lock()
+			err := child.stop(context.WithoutCancel(ctx))
+			child.mu.Unlock()
+			if err != nil {
+				return steps.Carried{}, err
+			}
+		}
+	}
+	if err := child.idle(context.WithoutCancel(ctx)); err != nil {
+		return steps.Carried{}, err
+	}
+	return child.carried(context.WithoutCancel(ctx))
+}
+
+// pinned reports whether the step of a session keeps to its tier.
+func (a *active) pinned(id session.ID) bool {
+	plan := a.session().Steps
+	return plan != nil && slices.ContainsFunc(plan.List, func(s session.Step) bool { return s.Session == id && s.Pin })
+}
+
+// goAhead begins or resumes the turn that a key names, unless it is over.
+func (a *active) goAhead(ctx context.Context, key, words string, pin bool) error {
+	known, err := a.e.o.Store.OfType(ctx, a.id, "turn.started")
+	if err != nil {
+		return err
+	}
+	begun := slices.ContainsFunc(known, func(r session.Record) bool {
+		e, ok := r.Event.(session.TurnStarted)
+		return ok && e.Prompt.ID == key
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lever.Stay(pin)
+	switch {
+	case a.closed:
+		return agent.ErrClosing
+	case a.cancel != nil:
+		return nil // it runs already: a person was quicker
+	case !begun:
+		return a.begin(ctx, a.begun(ctx, session.Prompt{ID: key, Text: words}))
+	case a.head.Status == session.Asking:
+		a.launch() // it asks again
+		return nil
+	case a.resumable():
+		return a.retry(ctx)
+	}
+	return nil // it is done
+}
+
+// over is closed when no turn runs.
+func (a *active) over() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel == nil {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	return a.done
+}
+
+// carried says what came of the last turn.
+func (a *active) carried(ctx context.Context) (steps.Carried, error) {
+	records, err := a.e.o.Store.OfType(ctx, a.id, "turn.ended", "tool.started")
+	if err != nil {
+		return steps.Carried{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := steps.Carried{Session: a.head}
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case session.TurnEnded:
+			c.End = e
+		case session.ToolStarted:
+			c.Calls++
+		}
+	}
+	if a.unsaved != nil {
+		c.End = *a.unsaved
+	}
+	for _, it := range slices.Backward(a.talk.Items()) {
+		if it.Kind == models.Message && it.Role == models.Assistant {
+			c.Answer = it.Text
+			break
+		}
+	}
+	return c, nil
+}
+
+// checkStep runs the check of a step, by the rules for any command: a plan that
+// a person has looked at allows those in it.
+func (a *active) checkStep(ctx context.Context, command string, seen bool) (steps.Checked, error) {
+	args, err := json.Marshal(map[string]any{"command": command, "timeout": 900})
+	if err != nil {
+		return steps.Checked{}, err
+	}
+	job, err := a.tools.Prepare("shell", string(args))
+	if err != nil {
+		return steps.Checked{}, err
+	}
+	d := a.Judge(permit.Call{Tool: "shell", Class: job.Class, Command: job.Command, Shell: job.Shell, Path: job.Path, Outside: job.Outside, Root: a.root})
+	switch {
+	case d.Verdict == permit.Deny:
+		return steps.Checked{}, errors.New("it is not allowed: " + d.Reason)
+	case d.Verdict == permit.Ask && !seen:
+		return steps.Checked{}, steps.ErrUnseen
+	}
+	r := job.Run(ctx, func(string) {})
+	return steps.Checked{OK: !r.Error, Summary: r.Summary, Output: r.Output}, nil
+}

@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/session/steps"
+)
+
+// proposal is a model's answer with a plan.
+func proposal(steps string) string {
+	return fmt.Sprintf("[[reply]]\nuser = \"You split a large task\"\ntext = %q\n", "I looked.\n\n```json\n{\"steps\": ["+steps+"]}\n```")
+}
+
+// chain is a plan of n steps that each write a file and append to a log.
+func chain(n int) (plan, script string) {
+	var list []string
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		list = append(list, fmt.Sprintf(`{"title":"part %d","do":"write f%d","check":"test -f f%d"}`, i, i, i))
+		fmt.Fprintf(&b, "[[reply]]\nuser = \": part %d\"\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"f%d\", content = \"part %d\" }\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo %d >> log\" }\n[[reply]]\nuser = \": part %d\"\ntext = \"Wrote f%d. NOTE%d\"\n", i, i, i, i, i, i, i)
+	}
+	return strings.Join(list, ","), b.String()
+}
+
+func (r *rig) split(id session.ID, task string, goOn bool) {
+	r.t.Helper()
+	r.do(id, session.Split{Prompt: session.Prompt{ID: task, Text: task}, Go: goOn})
+}
+
+// plan is the state of each step, in a word.
+func plan(s session.Session) string {
+	if s.Steps == nil {
+		return "none"
+	}
+	var words []string
+	for _, x := range s.Steps.List {
+		words = append(words, string(x.State))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
+	list, script := chain(3)
+	in(t, proposal(list)+script, keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.split(id, "the large task", false)
+		s := r.wait(id)
+		if s.Status != session.NeedsPerson || plan(s) != "pending pending pending" || s.Steps.By != sol || s.Steps.List[1].Title != "part 2" {
+			t.Fatalf("proposed: %s, %s, %+v", s.Status, plan(s), s.Steps)
+		}
+		if body := string(r.requests()[0].Body); strings.Contains(body, `"name":"write"`) || strings.Contains(body, `"name":"shell"`) || !strings.Contains(body, `"name":"grep"`) {
+			t.Error("who plans can do more than look")
+		}
+		r.do(id, session.RunSteps{Through: true})
+		s = r.wait(id)
+		if s.Status != session.Idle || plan(s) != "done done done" {
+			t.Fatalf("carried out: %s (%s), %s\n%s", s.Status, s.Fault, plan(s), r.log(id))
+		}
+		if got, want := r.files(), "f1=part 1,f2=part 2,f3=part 3,log=1 2 3 "; got != want {
+			t.Errorf("files are %s, want %s", got, want)
+		}
+		last := r.last()
+		for _, want := range []string{"the large task", "Wrote f1. NOTE1", "Wrote f2. NOTE2", "(this step)"} {
+			if !strings.Contains(last, want) {
+				t.Errorf("the last step was not told %q", want)
+			}
+		}
+		if strings.Contains(last, `"call_id":"call_1`) || strings.Count(last, `"role":"user"`) != 1 {
+			t.Error("the last step knows the conversation of another")
+		}
+		if x := s.Steps.List[0]; x.Calls != 2 || x.Cost != 0 && s.Cost < x.Cost || x.Usage.Input == 0 || s.Usage.Input < x.Usage.Input {
+			t.Errorf("the first step took %+v, all of it %+v", x.Usage, s.Usage)
+		}
+		if list, err := r.store.List(t.Context(), session.Filter{}); err != nil || len(list) != 1 {
+			t.Errorf("%d sessions are listed, want 1 (%v)", len(list), err)
+		}
+		points := r.checkpoints(id)
+		if len(points) != 4 || points[2].Step != 2 {
+			t.Fatalf("checkpoints are %+v", points)
+		}
+		r.do(id, session.Rewind{To: points[2].Seq, Talk: true, Files: true})
+		s, _ = r.Session(id)
+		if got, want := r.files(), "f1=part 1,log=1 "; got != want || plan(s) != "done pending pending" {
+			t.Errorf("rewound to before step 2: files %s, plan %s", got, plan(s))
+		}
+	})
+}
+
+func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
+	list, script := chain(3)
+	in(t, proposal(list)+script+script, keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.split(id, "the large task", false)
+		s := r.wait(id)
+		r.do(id, session.RunSteps{})
+		if s = r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending pending" || !strings.Contains(r.said(), "step 1 is done; next is step 2, part 2") {
+			t.Fatalf("after the first: %s, %s; %s", s.Status, plan(s), r.said())
+		}
+		edit := append([]session.Step(nil), s.Steps.List...)
+		edit[0].Title = "not mine to change"
+		edit[1], edit[2] = edit[2], edit[1]
+		edit[2].State = session.StepSkipped
+		edit[2].Pause = true
+		r.do(id, session.SetSteps{Steps: edit})
+		r.do(id, session.RunSteps{Through: true})
+		s = r.wait(id)
+		if s.Status != session.Idle || plan(s) != "done done skipped" || s.Steps.List[0].Title != "part 1" || s.Steps.List[1].Title != "part 3" {
+			t.Errorf("%s, %s, %+v", s.Status, plan(s), s.Steps.List)
+		}
+		if err := r.Do(t.Context(), id, session.SetSteps{Steps: edit[:1]}); err == nil {
+			t.Error("a step that is done was taken out")
+		}
+		r.do(id, session.RunSteps{Through: true, From: 2})
+		if s = r.wait(id); plan(s) != "done done skipped" || s.Steps.List[1].Earlier.Input == 0 {
+			t.Errorf("run again from 2: %s, %+v", plan(s), s.Steps.List[1])
+		}
+	})
+}
+
+func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
+	_, script := chain(2)
+	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "part 1", Do: "x"}, {Title: "part 2", Do: "y", Pause: true}}})
+		s := r.wait(id)
+		if s.Status != session.NeedsPerson || plan(s) != "done pending" || !strings.Contains(r.said(), "paused before step 2, part 2") {
+			t.Fatalf("%s, %s; %s", s.Status, plan(s), r.said())
+		}
+		r.do(id, session.RunSteps{Through: true})
+		if s := r.wait(id); s.Status != session.Idle || plan(s) != "done done" {
+			t.Errorf("%s, %s", s.Status, plan(s))
+		}
+	})
+}
+
+func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
+	const step = `{"title":"mend","do":"mend it","check":"echo looking; test -f good"}`
+	try := func(n int, path string) string {
+		return fmt.Sprintf("[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = %q, content = \"try %d\" }\n[[reply]]\ntext = \"Done, I think.\"\n", path, n)
+	}
+	for _, tt := range []struct {
+		name, script, want string
+		failed             int
+		said               string
+	}{
+		{"at once", try(1, "good"), "done", 0, ""},
+		{"after its output went back to the model", try(1, "bad1") + try(2, "good"), "done", 1, ""},
+		{"not after three tries", try(1, "bad1") + try(2, "bad2") + try(3, "bad3"), "failed", 3, "step 1, mend, failed: its check failed 3 times: echo looking; test -f good: exit 1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, proposal(step+`,{"title":"later","do":"never on a half-done state"}`)+tt.script+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+				r.split(id, "task", true)
+				s := r.wait(id)
+				if got := string(s.Steps.List[0].State); got != tt.want || s.Steps.List[0].Failed != tt.failed {
+					t.Fatalf("the step is %s after %d failed checks, want %s after %d\n%s", got, s.Steps.List[0].Failed, tt.want, tt.failed, r.log(id))
+				}
+				if later := s.Steps.List[1].State; (later == session.StepDone) != (tt.want == "done") {
+					t.Errorf("the later step is %s", later)
+				}
+				if tt.failed > 0 && !strings.Contains(string(r.requests()[3].Body), "looking") {
+					t.Error("the model was not told what the check said")
+				}
+				if !strings.Contains(r.said(), tt.said) {
+					t.Errorf("said %q", r.said())
+				}
+			})
+		})
+	}
+}
+
+func TestAPlanThatCannotBeRead(t *testing.T) {
+	in(t, "[[reply]]\ntext = \"I would rather not.\"\n[[reply]]\ntext = \"```json\\n{\\\"steps\\\": [{\\\"title\\\": \\\"x\\\", \\\"tier\\\": \\\"huge\\\"}]}\\n```\"\n[[reply]]\ntext = \"[{\\\"title\\\":\\\"at last\\\"}]\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.split(id, "task", false)
+		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "pending" || !strings.Contains(r.last(), `unknown tier \"huge\"`) {
+			t.Errorf("%s, %s\n%s", s.Status, plan(s), r.last())
+		}
+	})
+	in(t, "[[reply]]\ntimes = -1\ntext = \"No.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.split(id, "task", false)
+		if s := r.wait(id); s.Status != session.Failed || !strings.Contains(r.said(), "proposed no plan in 3 answers") {
+			t.Errorf("%s: %s", s.Status, r.said())
+		}
+	})
+}
+
+func TestWhileAPinnedStepWaitsOthersMayRun(t *testing.T) {
+	script := "[[reply]]\nmodel = \"sol\"\nfor = \"5m\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
+	in(t, script, func(r *rig) {
+		keeping(r)
+		engine := r.engine
+		r.engine = func(o *Options) { engine(o); o.Ladder = ladder }
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{
+			{Title: "hard", Do: "x", Tier: models.Heavy, Pin: true}, {Title: "alone", Do: "y", Tier: models.Light, Needs: []int{}}, {Title: "after both", Do: "z", Tier: models.Medium},
+		}})
+		s := r.wait(id)
+		if s.Status != session.Parked || plan(s) != "parked done pending" || s.Retry.IsZero() {
+			t.Fatalf("%s until %v, %s\n%s", s.Status, s.Retry, plan(s), r.log(id))
+		}
+		for _, x := range r.requests() {
+			if x.Model == "terra" {
+				t.Error("a pinned step was degraded, or a step ran that builds on it")
+			}
+		}
+		time.Sleep(20 * time.Minute)
+		if s := r.wait(id); s.Status != session.Idle || plan(s) != "done done done" {
+			t.Errorf("later: %s, %s\n%s", s.Status, plan(s), r.log(id))
+		}
+	})
+}
+
+func TestAPlanGoesOnAfterARestart(t *testing.T) {
+	list, script := chain(3)
+	slow := strings.Replace(script, "text = \"Wrote f2", "speed = { first = \"1h\" }\ntext = \"Wrote f2", 1)
+	in(t, proposal(list)+slow, keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.split(id, "the large task", true)
+		time.Sleep(time.Minute)
+		if s, _ := r.Session(id); plan(s) != "done running pending" {
+			t.Fatalf("the plan is %s", plan(s))
+		}
+		r.stop()
+		r.start()
+		s, err := r.Open(t.Context(), id, false)
+		if err != nil || s.Status != session.Interrupted {
+			t.Fatalf("opened: %s, %v", s.Status, err)
+		}
+		before := len(r.requests())
+		r.do(id, session.Resume{})
+		time.Sleep(2 * time.Hour)
+		if s = r.wait(id); s.Status != session.Idle || plan(s) != "done done done" {
+			t.Fatalf("%s, %s\n%s", s.Status, plan(s), r.log(id))
+		}
+		if got, want := r.files(), "f1=part 1,f2=part 2,f3=part 3,log=1 2 3 "; got != want {
+			t.Errorf("files are %s, want %s", got, want)
+		}
+		cut, again := string(r.requests()[before-1].Body), string(r.requests()[before].Body)
+		if cut != again {
+			t.Errorf("the request was not made again as it was:\n%s\n%s", cut, again)
+		}
+	})
+}
+
+func TestAStopInAStepStopsThePlan(t *testing.T) {
+	for _, child := range []bool{false, true} {
+		t.Run(fmt.Sprintf("said to the step %v", child), func(t *testing.T) {
+			in(t, slow, keeping, func(t *testing.T, r *rig, id session.ID) {
+				r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}, {Title: "two", Do: "y"}}})
+				time.Sleep(2 * time.Second)
+				s, _ := r.Session(id)
+				to := id
+				if child {
+					to = s.Steps.List[0].Session
+				}
+				r.do(to, session.Stop{})
+				if s = r.wait(id); s.Status != session.Stopped || plan(s) != "running pending" {
+					t.Fatalf("%s, %s", s.Status, plan(s))
+				}
+				r.do(id, session.Resume{})
+				time.Sleep(time.Hour)
+				if s = r.wait(id); s.Status != session.Idle || plan(s) != "done done" {
+					t.Errorf("gone on: %s, %s\n%s", s.Status, plan(s), r.log(id))
+				}
+			})
+		})
+	}
+}
+
+func TestAPlanIsReadAndWritten(t *testing.T) {
+	list := []session.Step{{Title: "a", Do: "do a\nin two lines", Proof: "p", Tier: models.Heavy, Pin: true, Check: "go test ./...", State: session.StepPending}, {Title: "b", Do: "do b", Needs: []int{}, Pause: true, State: session.StepPending}}
+	task, got, err := steps.Read(steps.Write("the task", list))
+	if err != nil || task != "the task" || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", list) {
+		t.Errorf("Read = %q, %+v, %v", task, got, err)
+	}
+}

@@ -1,0 +1,282 @@
+package steps
+
+import (
+	"bytes"
+	_ "embed" // for the prose and the templates
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"belay/models"
+	"belay/session"
+)
+
+//go:embed steps.md
+var prose string
+
+//go:embed templates.toml
+var templates []byte
+
+// The bounds of a plan.
+const (
+	mostSteps = 30
+	mostTitle = 80     // letters
+	mostText  = 20_000 // bytes of one field
+)
+
+// written is a step as people and models write it.
+type written struct {
+	Title string `toml:"title" json:"title"`
+	Do    string `toml:"do,multiline" json:"do"`
+	Proof string `toml:"proof,omitempty" json:"proof"`
+	Tier  string `toml:"tier,omitempty" json:"tier"`
+	Pin   bool   `toml:"pin,omitempty" json:"pin"`
+	Check string `toml:"check,omitempty" json:"check"`
+	Needs *[]int `toml:"needs,omitempty" json:"needs"`
+	Pause bool   `toml:"pause,omitempty" json:"pause"`
+}
+
+// file is a plan as it stands in a file.
+type file struct {
+	Task string    `toml:"task,multiline"`
+	Step []written `toml:"step"`
+}
+
+// header stands at the top of a plan that a person edits.
+const header = `# One [[step]] a step, in order. Each is carried out in a session of its own.
+# title, do; and if you like: proof (what shows that it is done), check (a command
+# that decides it), tier (heavy, medium, light), pin (no other tier), needs (numbers
+# of the steps it builds on; [] for none, all before it by default), pause.
+
+`
+
+// Write gives a plan as a file for a person to edit.
+func Write(task string, list []session.Step) string {
+	f := file{Task: task}
+	for _, s := range list {
+		w := written{Title: s.Title, Do: s.Do, Proof: s.Proof, Tier: string(s.Tier), Pin: s.Pin, Check: s.Check, Pause: s.Pause}
+		if s.Needs != nil {
+			w.Needs = &s.Needs
+		}
+		f.Step = append(f.Step, w)
+	}
+	b, err := toml.Marshal(f)
+	if err != nil { // a struct of strings always can be
+		return header
+	}
+	return header + string(b)
+}
+
+// Read reads a plan from a file. The error names what is wrong, and where.
+func Read(text string) (task string, list []session.Step, err error) {
+	var f file
+	dec := toml.NewDecoder(strings.NewReader(text))
+	if err := dec.DisallowUnknownFields().Decode(&f); err != nil {
+		var strict *toml.StrictMissingError
+		var bad *toml.DecodeError
+		switch {
+		case errors.As(err, &strict) && len(strict.Errors) > 0:
+			row, _ := strict.Errors[0].Position()
+			return "", nil, &PlanError{fmt.Errorf("line %d: unknown key %q", row, strings.Join(strict.Errors[0].Key(), "."))}
+		case errors.As(err, &bad):
+			row, _ := bad.Position()
+			return "", nil, &PlanError{fmt.Errorf("line %d: %w", row, err)}
+		}
+		return "", nil, &PlanError{err}
+	}
+	list, err = steps(f.Step)
+	return strings.TrimSpace(f.Task), list, err
+}
+
+// PlanError says what is wrong with a plan.
+type PlanError struct{ Err error }
+
+// Error names the fault.
+func (e *PlanError) Error() string { return "the plan: " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *PlanError) Unwrap() error { return e.Err }
+
+// Hint says what a plan looks like.
+func (e *PlanError) Hint() string {
+	return "write [[step]] with a title and what to do; `belay help steps` has an example"
+}
+
+// steps checks what was written.
+func steps(list []written) ([]session.Step, error) {
+	if len(list) == 0 {
+		return nil, &PlanError{errors.New("it has no steps")}
+	}
+	if len(list) > mostSteps {
+		return nil, &PlanError{fmt.Errorf("it has %d steps, more than %d", len(list), mostSteps)}
+	}
+	out := make([]session.Step, len(list))
+	for i, w := range list {
+		s := session.Step{Title: line(w.Title), Do: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pin: w.Pin, Check: line(w.Check), Pause: w.Pause, State: session.StepPending}
+		fault := func(format string, args ...any) error {
+			return &PlanError{fmt.Errorf("step %d: %s", i+1, fmt.Sprintf(format, args...))}
+		}
+		switch {
+		case s.Title == "" && s.Do == "":
+			return nil, fault("it has neither a title nor anything to do")
+		case len(w.Title)+len(w.Do)+len(w.Proof)+len(w.Check) > mostText:
+			return nil, fault("it is longer than %d bytes", mostText)
+		case strings.ContainsAny(strings.TrimSpace(w.Check), "\n\r"):
+			return nil, fault("its check must be one line")
+		}
+		if s.Title == "" {
+			s.Title = line(s.Do)
+		}
+		if s.Do == "" {
+			s.Do = s.Title
+		}
+		if r := []rune(s.Title); len(r) > mostTitle {
+			s.Title = string(r[:mostTitle-1]) + "…"
+		}
+		if w.Tier != "" {
+			tier, err := models.ParseTier(w.Tier)
+			if err != nil {
+				return nil, fault("%v", err)
+			}
+			s.Tier = tier
+		}
+		if w.Needs != nil {
+			s.Needs = append([]int{}, *w.Needs...)
+			for _, n := range s.Needs {
+				if n < 1 || n > i {
+					return nil, fault("it needs step %d, which does not come before it", n)
+				}
+			}
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+func line(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(s)
+}
+
+// Template is a usual shape of a task.
+type Template struct {
+	Name, About string
+	Steps       []session.Step
+}
+
+// Templates lists the usual shapes, by name.
+func Templates() ([]Template, error) {
+	var all map[string]struct {
+		About string    `toml:"about"`
+		Step  []written `toml:"step"`
+	}
+	if err := toml.Unmarshal(templates, &all); err != nil {
+		return nil, fmt.Errorf("read the templates: %w", err)
+	}
+	var list []Template
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s, err := steps(all[name].Step)
+		if err != nil {
+			return nil, fmt.Errorf("read the template %s: %w", name, err)
+		}
+		list = append(list, Template{name, all[name].About, s})
+	}
+	return list, nil
+}
+
+// Named finds a template. The error lists those that there are.
+func Named(name string) (Template, error) {
+	list, err := Templates()
+	if err != nil {
+		return Template{}, err
+	}
+	var names []string
+	for _, t := range list {
+		if strings.EqualFold(t.Name, name) {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return Template{}, fmt.Errorf("there is no template %q: use %s", name, strings.Join(names, ", "))
+}
+
+// propose is what a model is asked for a plan.
+func propose(task string, like []session.Step) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n# The task\n\n%s\n", strings.TrimSpace(prose), task)
+	if len(like) > 0 {
+		b.WriteString("\n# Begin with this shape, and fit it to the task\n\n")
+		for i, s := range like {
+			fmt.Fprintf(&b, "%d. %s (%s): %s Proof: %s\n", i+1, s.Title, s.Tier, s.Do, s.Proof)
+		}
+	}
+	return b.String()
+}
+
+// Parse reads the plan out of a model's answer: JSON, alone, in a fence, or
+// among other words.
+func Parse(answer string) ([]session.Step, error) {
+	var last error
+	for _, text := range candidates(answer) {
+		list, err := decode(text)
+		if err == nil {
+			return list, nil
+		}
+		if last == nil {
+			last = err
+		}
+	}
+	if last == nil {
+		last = &PlanError{errors.New("there is no JSON in the answer")}
+	}
+	return nil, last
+}
+
+// candidates are the parts of an answer that may be the plan, the likely first.
+func candidates(answer string) []string {
+	var list []string
+	for rest := answer; ; {
+		_, after, ok := strings.Cut(rest, "```")
+		if !ok {
+			break
+		}
+		_, after, ok = strings.Cut(after, "\n")
+		if !ok {
+			break
+		}
+		body, next, _ := strings.Cut(after, "\n```")
+		list, rest = append(list, body), next
+	}
+	slices.Reverse(list) // what comes last is meant
+	for _, pair := range []string{"{}", "[]"} {
+		from, to := strings.IndexByte(answer, pair[0]), strings.LastIndexByte(answer, pair[1])
+		if from >= 0 && to > from {
+			list = append(list, answer[from:to+1])
+		}
+	}
+	return list
+}
+
+func decode(text string) ([]session.Step, error) {
+	text = strings.TrimSpace(text)
+	var list []written
+	if strings.HasPrefix(text, "[") {
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			return nil, &PlanError{err}
+		}
+		return steps(list)
+	}
+	var plan struct {
+		Steps []written `json:"steps"`
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	if err := dec.Decode(&plan); err != nil {
+		return nil, &PlanError{err}
+	}
+	return steps(plan.Steps)
+}

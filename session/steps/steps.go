@@ -1,0 +1,407 @@
+// Package steps decides how a large task is carried out in checkpointed steps:
+// what a plan is, which step comes next, what its session is told, when it is
+// done, and what a failure leaves for a person to decide.
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/session/agent"
+)
+
+// Options are what a plan is carried out with.
+type Options struct {
+	// State is the state of the session that holds the plan.
+	State func() session.Session
+	// Append stores events of that session, all or none.
+	Append func(ctx context.Context, events ...session.Event) error
+	// Mark keeps the working tree before a step, and waits for that.
+	Mark func(ctx context.Context, number int, title string)
+	// Begin makes the session of a step; number 0 is the planning.
+	Begin func(ctx context.Context, number int, s session.Step) (session.ID, error)
+	// Carry opens the session of a step, sends it words, and returns when its turn
+	// is over. Words of the same key are sent once: the second time the turn goes
+	// on where it is, or is over already.
+	Carry func(ctx context.Context, id session.ID, key, words string) (Carried, error)
+	// Check runs a step's check. The plan was seen by a person or not.
+	Check func(ctx context.Context, command string, seen bool) (Checked, error)
+	// Limit says that no further step may begin; nil: nothing limits them.
+	Limit func() *session.TurnEnded
+	Like  []session.Step // the shape to begin a plan with
+	Now   func() time.Time
+}
+
+// Carried is what came of a turn in the session of a step.
+type Carried struct {
+	Session session.Session
+	End     session.TurnEnded
+	Answer  string // the model's last words
+	Calls   int    // of tools, in the whole session
+}
+
+// Checked is what came of a check.
+type Checked struct {
+	OK      bool
+	Summary string // "exit 1"
+	Output  string
+}
+
+// ErrUnseen says that a check may not run, because nobody has seen the plan.
+var ErrUnseen = errors.New("nobody has looked at the plan, and its checks are commands")
+
+const (
+	mostPlans  = 3    // answers that are no plan
+	mostChecks = 2    // times that the model hears of a failed check
+	mostNote   = 3000 // bytes
+	mostOutput = 8000 // bytes of a check's output
+)
+
+// Run carries a plan out until it is done, or something is for a person, or for
+// a later time. The log says where it stands, so a plan that was cut short goes
+// on from the last thing that was done.
+func Run(ctx context.Context, o Options) session.TurnEnded {
+	if end := o.plan(ctx); end != nil {
+		return *end
+	}
+	waiting := map[int]session.TurnEnded{} // parked in this run
+	for {
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		s := o.State()
+		if s.Steps == nil {
+			return session.TurnEnded{Outcome: session.OutcomeFailed, Reason: "the plan is gone"}
+		}
+		n := next(s.Steps.List, waiting)
+		switch {
+		case n == 0 && len(waiting) > 0:
+			return earliest(waiting)
+		case n == 0:
+			return session.TurnEnded{Outcome: session.OutcomeDone}
+		}
+		step := s.Steps.List[n-1]
+		if step.Pause && step.State == session.StepPending && !o.unpaused(s, n) {
+			return person(fmt.Sprintf("paused before step %d, %s", n, step.Title))
+		}
+		if o.Limit != nil {
+			if end := o.Limit(); end != nil {
+				return *end
+			}
+		}
+		end := o.step(ctx, n, step)
+		switch {
+		case end == nil && !s.Steps.Through:
+			if s = o.State(); s.Steps == nil || next(s.Steps.List, nil) == 0 {
+				return session.TurnEnded{Outcome: session.OutcomeDone}
+			}
+			m := next(s.Steps.List, nil)
+			return person(fmt.Sprintf("step %d is done; next is step %d, %s", n, m, s.Steps.List[m-1].Title))
+		case end == nil:
+		case end.Outcome == session.OutcomeParked:
+			waiting[n] = *end
+		default:
+			return *end
+		}
+	}
+}
+
+// unpaused reports whether a person has just said that the paused step begins.
+func (o Options) unpaused(s session.Session, n int) bool { return s.Steps.Go == n }
+
+func person(reason string) session.TurnEnded {
+	return session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: reason}
+}
+
+func failed(reason string, f *models.Fault) *session.TurnEnded {
+	return &session.TurnEnded{Outcome: session.OutcomeFailed, Reason: reason, Fault: f}
+}
+
+func stopped(ctx context.Context) session.TurnEnded {
+	cause := context.Cause(ctx)
+	return session.TurnEnded{Outcome: session.OutcomeStopped, Reason: cause.Error(), Interrupted: errors.Is(cause, agent.ErrClosing)}
+}
+
+// broken ends a run whose events cannot be stored.
+func broken(ctx context.Context, err error) *session.TurnEnded {
+	if ctx.Err() != nil {
+		end := stopped(ctx)
+		return &end
+	}
+	return failed(err.Error(), nil)
+}
+
+// next is the number of the step that can be done now: the first that is not
+// over and builds on nothing that is still to be done; 0: none. Those that
+// wait are passed over, and with them what builds on them.
+func next(list []session.Step, waiting map[int]session.TurnEnded) int {
+	for i, s := range list {
+		if _, waits := waiting[i+1]; !waits && !s.Over() && ready(list, i) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func ready(list []session.Step, i int) bool {
+	if list[i].Needs == nil {
+		return !slices.ContainsFunc(list[:i], func(s session.Step) bool { return !s.Over() })
+	}
+	for _, n := range list[i].Needs {
+		if n >= 1 && n <= len(list) && !list[n-1].Over() {
+			return false
+		}
+	}
+	return true
+}
+
+// earliest is the end of the step that goes on first.
+func earliest(waiting map[int]session.TurnEnded) session.TurnEnded {
+	var first session.TurnEnded
+	for _, end := range waiting {
+		if first.Outcome == "" || first.Retry.IsZero() || !end.Retry.IsZero() && end.Retry.Before(first.Retry) {
+			first = end
+		}
+	}
+	return first
+}
+
+// plan lets a model propose the steps, if there are none. A non-nil end says
+// that they are not to be carried out now.
+func (o Options) plan(ctx context.Context) *session.TurnEnded {
+	s := o.State()
+	if s.Steps == nil {
+		return failed("there is no task to split", nil)
+	}
+	if len(s.Steps.List) == 0 {
+		if end := o.ask(ctx, *s.Steps); end != nil {
+			return end
+		}
+		s = o.State()
+	}
+	if !s.Steps.Begun {
+		end := person(fmt.Sprintf("%d steps are proposed: look at them, change what you like, and start", len(s.Steps.List)))
+		return &end
+	}
+	return nil
+}
+
+// ask has the planning session write a plan.
+func (o Options) ask(ctx context.Context, plan session.Steps) *session.TurnEnded {
+	if plan.Planning == "" {
+		id, err := o.Begin(ctx, 0, session.Step{Title: "plan"})
+		if err != nil {
+			return broken(ctx, err)
+		}
+		plan.Planning = id
+		if err := o.Append(ctx, session.StepsSet{Steps: plan}); err != nil {
+			return broken(ctx, err)
+		}
+	}
+	words := propose(plan.Task, o.Like)
+	for try := 1; ; try++ {
+		c, err := o.Carry(ctx, plan.Planning, fmt.Sprint("plan-", try), words)
+		if err != nil {
+			return broken(ctx, err)
+		}
+		if end := o.ended(ctx, "the planning", c); end != nil {
+			return end
+		}
+		list, err := Parse(c.Answer)
+		if err == nil {
+			plan.List, plan.By = list, c.Session.Target
+			if err := o.Append(ctx, session.StepsSet{Steps: plan, Usage: c.Session.Usage, Cost: c.Session.Cost}); err != nil {
+				return broken(ctx, err)
+			}
+			return nil
+		}
+		if try == mostPlans {
+			return failed(fmt.Sprintf("the model has proposed no plan in %d answers (%v): write one yourself, or ask again", mostPlans, err), nil)
+		}
+		words = fmt.Sprintf("That cannot be read (%v). Answer with the plan as JSON in a fence, as described, and nothing behind it.", err)
+	}
+}
+
+// ended says how a turn in a step's session ends the plan's; nil: it is done.
+func (o Options) ended(ctx context.Context, what string, c Carried) *session.TurnEnded {
+	if ctx.Err() != nil {
+		end := stopped(ctx)
+		return &end
+	}
+	if c.End.Outcome == session.OutcomeDone {
+		return nil
+	}
+	end := c.End
+	if end.Reason != "" {
+		end.Reason = what + ": " + end.Reason
+	}
+	return &end
+}
+
+// step carries one step out. A nil end says that it is done.
+func (o Options) step(ctx context.Context, n int, s session.Step) *session.TurnEnded {
+	what := fmt.Sprintf("step %d, %s", n, s.Title)
+	save := func(events ...session.Event) error {
+		return o.Append(context.WithoutCancel(ctx), append(events, session.StepMoved{Number: n, Step: s})...)
+	}
+	if s.Session == "" {
+		o.Mark(ctx, n, s.Title)
+		id, err := o.Begin(ctx, n, s)
+		if err != nil {
+			return broken(ctx, err)
+		}
+		s.Session, s.Began = id, o.Now()
+	}
+	if s.State != session.StepRunning {
+		s.State, s.Reason, s.Fault, s.Retry = session.StepRunning, keepOutput(s), nil, time.Time{}
+		if err := save(); err != nil {
+			return broken(ctx, err)
+		}
+	}
+	for {
+		c, err := o.Carry(ctx, s.Session, fmt.Sprintf("step-%d-%d", n, s.Failed), o.words(n, s))
+		if err != nil {
+			return broken(ctx, err)
+		}
+		s.Calls, s.Usage, s.Cost = c.Calls, s.Earlier.Add(c.Session.Usage), s.EarlierCost+c.Session.Cost
+		if end := o.ended(ctx, what, c); end != nil {
+			switch end.Outcome {
+			case session.OutcomeParked:
+				s.State, s.Fault, s.Retry = session.StepParked, end.Fault, end.Retry
+			case session.OutcomeNeedsPerson:
+				s.State, s.Reason = session.StepPerson, c.End.Reason
+			case session.OutcomeFailed:
+				s.State, s.Fault, s.Reason = session.StepFailed, end.Fault, c.End.Reason
+				if s.Reason == "" && s.Fault != nil {
+					s.Reason = s.Fault.Error()
+				}
+			default:
+				return end // stopped: it goes on where it is
+			}
+			if err := save(); err != nil {
+				return broken(ctx, err)
+			}
+			return end
+		}
+		s.Note = note(c.Answer)
+		if s.Check == "" {
+			break
+		}
+		checked, end := o.check(ctx, n, &s, save)
+		if end != nil {
+			return end
+		}
+		if checked {
+			break
+		}
+	}
+	s.State, s.Reason, s.Ended = session.StepDone, "", o.Now()
+	if err := save(); err != nil {
+		return broken(ctx, err)
+	}
+	return nil
+}
+
+// keepOutput keeps what a failed check said for the model.
+func keepOutput(s session.Step) string {
+	if s.Failed > 0 {
+		return s.Reason
+	}
+	return ""
+}
+
+// check lets a command decide whether a step is done. Its output goes back to
+// the model twice at most; then the step has failed.
+func (o Options) check(ctx context.Context, n int, s *session.Step, save func(...session.Event) error) (ok bool, end *session.TurnEnded) {
+	state := o.State()
+	began := o.Now()
+	c, err := o.Check(ctx, s.Check, state.Steps != nil && state.Steps.Reviewed)
+	switch {
+	case ctx.Err() != nil:
+		end := stopped(ctx)
+		return false, &end
+	case errors.Is(err, ErrUnseen):
+		s.State, s.Reason = session.StepPerson, "its check has to be approved: "+s.Check
+		if err := save(); err != nil {
+			return false, broken(ctx, err)
+		}
+		end := person(fmt.Sprintf("step %d is done as far as the model can say; %s", n, s.Reason))
+		return false, &end
+	case err != nil:
+		c = Checked{Summary: err.Error(), Output: err.Error()}
+	}
+	event := session.StepChecked{Number: n, Command: s.Check, OK: c.OK, Summary: c.Summary, Output: ends(c.Output, mostOutput), Took: o.Now().Sub(began)}
+	if c.OK {
+		if err := o.Append(context.WithoutCancel(ctx), event); err != nil {
+			return false, broken(ctx, err)
+		}
+		return true, nil
+	}
+	s.Failed++
+	s.Reason = fmt.Sprintf("%s: %s\n%s", s.Check, c.Summary, event.Output)
+	if s.Failed <= mostChecks {
+		if err := save(event); err != nil {
+			return false, broken(ctx, err)
+		}
+		return false, nil
+	}
+	s.State, s.Reason = session.StepFailed, fmt.Sprintf("its check failed %d times: %s: %s", s.Failed, s.Check, c.Summary)
+	if err := save(event); err != nil {
+		return false, broken(ctx, err)
+	}
+	return false, failed(fmt.Sprintf("step %d, %s, failed: %s", n, s.Title, s.Reason), nil)
+}
+
+// words are what a step's session is told next.
+func (o Options) words(n int, s session.Step) string {
+	if s.Failed > 0 {
+		return fmt.Sprintf("The check of this step has failed. Mend what is wrong, in the spirit of the step; do not weaken the check.\n\n%s", s.Reason)
+	}
+	state := o.State()
+	return brief(*state.Steps, n)
+}
+
+// brief is all that the session of a step knows at its beginning.
+func brief(plan session.Steps, n int) string {
+	s := plan.List[n-1]
+	var b strings.Builder
+	fmt.Fprintf(&b, "Step %d of %d: %s\n\n%s\n", n, len(plan.List), s.Title, s.Do)
+	if s.Proof != "" {
+		fmt.Fprintf(&b, "\nWhat shows that it is done: %s\n", s.Proof)
+	}
+	if s.Check != "" {
+		fmt.Fprintf(&b, "\nThis command decides whether it is done, and is run for you when you end: %s\n", s.Check)
+	}
+	fmt.Fprintf(&b, "\n# The task that this is a step of, in the user's words\n\n%s\n\n# The plan\n\n", plan.Task)
+	for i, x := range plan.List {
+		state := string(x.State)
+		if i == n-1 {
+			state = "this step"
+		}
+		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, x.Title, state)
+	}
+	for i, x := range plan.List {
+		if x.State == session.StepDone && x.Note != "" {
+			fmt.Fprintf(&b, "\n# What came of step %d, %s\n\n%s\n", i+1, x.Title, x.Note)
+		}
+	}
+	b.WriteString("\nDo this step and nothing of the others. End with a short note for whoever does the next one: what you did and decided, the files you changed, what is left.")
+	return b.String()
+}
+
+// note is what a step leaves for those after it.
+func note(answer string) string { return ends(strings.TrimSpace(answer), mostNote) }
+
+// ends keeps the beginning and the end of a text.
+func ends(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most/3], "") + "\n…\n" + strings.ToValidUTF8(s[len(s)-most*2/3:], "")
+}
