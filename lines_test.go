@@ -21,6 +21,12 @@ var every = map[string][]string{
 	"attempt.failed":  {"fault", "attempt", "of", "tier", "target", "next", "will_retry", "delay_ms"},
 	"request":         {"target", "budget", "trigger", "counted", "counts", "parts", "output", "effort", "steps", "tools", "left_out", "masked"},
 	"noted":           {"text"},
+	"steps":           {"task", "steps"},
+	"step.started":    {"number", "title", "state", "session", "fault"},
+	"step.ended":      {"number", "title", "state", "session", "fault", "usage", "cost"},
+	"step.checked":    {"number", "command", "ok", "summary", "output", "took_ms"},
+	"checkpoint":      {"step", "tree", "files", "skipped", "took_ms"},
+	"rewound":         {"to", "conversation", "files", "written", "removed", "failed"},
 	"reduced":         {"by", "before", "after"},
 	"compacted":       {"through", "summary", "usage", "cost", "before", "after"},
 	"waiting":         {"attempt", "of", "until", "target", "fault"},
@@ -46,13 +52,15 @@ func checkLines(text string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w: %s", i+1, err, l)
 		}
-		if kind != "request" {
+		if kind != "request" && kind != "checkpoint" { // a checkpoint is made beside what goes on
 			types = append(types, kind)
 		}
 		if kind == "attempt.started" && last != "request" {
 			return nil, fmt.Errorf("line %d: nothing says what the request is made of", i+1)
 		}
-		last = kind
+		if kind != "checkpoint" {
+			last = kind
+		}
 	}
 	return slices.Compact(types), nil
 }

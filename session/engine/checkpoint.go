@@ -12,6 +12,7 @@ import (
 
 	"belay/session"
 	"belay/session/snapshot"
+	"belay/session/store"
 )
 
 // Snapshots keep the working tree of a session's workspace.
@@ -192,11 +193,16 @@ func firstLine(text string) string {
 // Checkpoints lists the places that a session can return to, oldest first. The
 // session need not be open.
 func (e *Engine) Checkpoints(ctx context.Context, id session.ID) ([]session.Checkpoint, error) {
-	head, err := e.o.Store.Load(ctx, id)
+	return Checkpoints(ctx, e.o.Store, id)
+}
+
+// Checkpoints lists the places that a stored session can return to, oldest first.
+func Checkpoints(ctx context.Context, st *store.Store, id session.ID) ([]session.Checkpoint, error) {
+	head, err := st.Load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	records, err := e.o.Store.OfType(ctx, id, pointed...)
+	records, err := st.OfType(ctx, id, pointed...)
 	if err != nil {
 		return nil, err
 	}

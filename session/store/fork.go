@@ -59,6 +59,17 @@ func quiet(head session.Session) []session.Event {
 		why := fmt.Sprintf("forked from %s", head.Parent)
 		events = append(events, session.TurnResumed{Why: why}, session.TurnEnded{Outcome: session.OutcomeStopped, Reason: why})
 	}
+	if head.Live() {
+		events = append(events, session.TurnEnded{Outcome: session.OutcomeStopped, Reason: fmt.Sprintf("forked from %s", head.Parent)})
+	}
+	if head.Steps != nil {
+		for i, x := range head.Steps.List {
+			if x.Begun() && !x.Over() { // its session belongs to the original
+				x.State, x.Session, x.Reason, x.Fault, x.Retry = session.StepPending, "", "", nil, time.Time{}
+				events = append(events, session.StepMoved{Number: i + 1, Step: x})
+			}
+		}
+	}
 	return append(events, session.Noted{Text: fmt.Sprintf("forked from %s", head.Parent)})
 }
 
@@ -85,7 +96,7 @@ func border(ctx context.Context, q querier, id session.ID, at int64) (int64, err
 		case "turn.ended":
 			live = false
 		}
-		if !live {
+		if !live || seq == at && name == "checkpoint" { // between two steps
 			end = seq
 		}
 	}

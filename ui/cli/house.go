@@ -20,6 +20,7 @@ import (
 	"belay/session"
 	"belay/session/agent"
 	"belay/session/engine"
+	"belay/session/snapshot"
 	"belay/session/store"
 	"belay/session/tools"
 )
@@ -191,6 +192,9 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		},
 		Trigger: settings.Context.Trigger, Window: budgets(settings), Reply: replies(settings), Slim: engine.Slimness(settings.Request.Slim),
 		Tools: newTools,
+		Snapshots: func(root string) engine.Snapshots {
+			return snapshot.New(snapshot.Options{Dir: filepath.Join(dir, "snapshots"), Root: root, Now: d.Now})
+		},
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
 			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
 		},

@@ -16,6 +16,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/steps"
 	"belay/ui/plain"
 )
 
@@ -26,6 +27,9 @@ type runFlags struct {
 	last    bool
 	id      string
 	noWait  bool
+	steps   bool
+	plan    string // a file
+	shape   string // a template
 	maxWait time.Duration
 }
 
@@ -54,13 +58,18 @@ Exit codes: 0 done · 1 the turn failed · 2 usage · 3 a person is needed ·
 limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
 		Example: `  belay run "add a test for ParseDate"
   git diff | belay run "review this change: -"
-  belay run --json --approve all - < task.txt`,
+  belay run --json --approve all - < task.txt
+  belay run --steps --approve all "split the orders module into pricing and storage"
+  belay run --plan plan.toml`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.runPrompt(cmd.Context(), f, args) },
 	}
 	d.runFlags(c, &f)
 	c.Flags().BoolVarP(&f.last, "continue", "c", false, "in the last session of this folder")
 	c.Flags().StringVarP(&f.id, "resume", "r", "", "in the session with this `ID`")
+	c.Flags().BoolVar(&f.steps, "steps", false, "split the task into checkpointed steps, and carry them out one after the other")
+	c.Flags().StringVar(&f.plan, "plan", "", "carry out the steps in this `FILE` (see `belay help steps`)")
+	c.Flags().StringVar(&f.shape, "template", "", "with --steps: the usual `SHAPE` to begin with: change, fix or review")
 	d.modelFlags(c, g)
 	return c
 }
@@ -93,11 +102,50 @@ func (d Deps) runPrompt(ctx context.Context, f runFlags, args []string) error {
 	if f.last && f.id != "" {
 		return &usageError{err: errors.New("-c and -r exclude each other")}
 	}
-	prompt, err := d.prompt(args)
-	if err != nil {
-		return err
+	if f.shape != "" {
+		if _, err := steps.Named(f.shape); err != nil {
+			return &usageError{err: fmt.Errorf("--template: %w", err)}
+		}
+		f.steps = true
 	}
-	return d.carry(ctx, f, prompt)
+	var list []session.Step
+	var task string
+	if f.plan != "" {
+		var err error
+		if task, list, err = readPlan(f.plan); err != nil {
+			return err
+		}
+	}
+	prompt := session.Prompt{Text: task}
+	if task == "" || len(args) > 0 {
+		var err error
+		if prompt, err = d.prompt(args); err != nil {
+			return err
+		}
+	}
+	return d.carry(ctx, f, prompt, list...)
+}
+
+// mostPlan bounds a plan's file.
+const mostPlan = 1 << 20
+
+func readPlan(name string) (task string, list []session.Step, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", nil, &usageError{err: fmt.Errorf("--plan: %w", err)}
+	}
+	b, err := io.ReadAll(io.LimitReader(file, mostPlan+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", nil, &usageError{err: fmt.Errorf("--plan: %w", err)}
+	}
+	if len(b) > mostPlan {
+		return "", nil, &usageError{err: fmt.Errorf("--plan %s: it is longer than %d MB", name, mostPlan>>20)}
+	}
+	task, list, err = steps.Read(string(b))
+	if err != nil {
+		return "", nil, &usageError{err: fmt.Errorf("--plan %s: %w", name, err), help: "belay help steps"}
+	}
+	return task, list, nil
 }
 
 // prompt is made of the arguments; a single - stands for standard input. At the
@@ -132,7 +180,7 @@ func (d Deps) prompt(args []string) (session.Prompt, error) {
 }
 
 // carry runs a prompt, or goes on with a turn if there is none, to an end.
-func (d Deps) carry(ctx context.Context, f runFlags, prompt session.Prompt) error {
+func (d Deps) carry(ctx context.Context, f runFlags, prompt session.Prompt, list ...session.Step) error {
 	c, err := d.choice(*f.global, "run")
 	if err != nil {
 		return err
@@ -157,7 +205,7 @@ func (d Deps) carry(ctx context.Context, f runFlags, prompt session.Prompt) erro
 		}
 		id, c.Project = s.ID, s.Project
 	}
-	return d.carryIn(ctx, f, c, id, prompt)
+	return d.carryIn(ctx, f, c, id, prompt, list...)
 }
 
 // there refuses a session whose folder was moved or deleted, with a way on.
@@ -169,12 +217,12 @@ func there(s session.Session) error {
 		help: fmt.Sprintf("belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s", s.ID, s.Project)}
 }
 
-func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, prompt session.Prompt) error {
+func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, prompt session.Prompt, list ...session.Step) error {
 	h, err := d.Connect(ctx, c)
 	if err != nil {
 		return err
 	}
-	r := &runner{d: d, f: f, h: h, out: d.writer(f.json)}
+	r := &runner{d: d, f: f, h: h, out: d.writer(f.json), list: list}
 	code, err := r.run(ctx, c, id, prompt)
 	closeErr := h.Close()
 	r.alerts()

@@ -22,9 +22,11 @@ type runner struct {
 	out    plain.Writer
 	turn   plain.Turn
 	id     session.ID
-	parked time.Duration    // how long it has been parked
-	before int64            // the last event of what came before this run
-	late   []session.Record // that came when the end was told already
+	list   []session.Step             // a plan to carry out
+	parts  map[session.ID]*plain.Turn // the sessions of its steps
+	parked time.Duration              // how long it has been parked
+	before int64                      // the last event of what came before this run
+	late   []session.Record           // that came when the end was told already
 }
 
 func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt session.Prompt) (int, error) {
@@ -46,6 +48,9 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 	if prompt.Text != "" {
 		prompt.ID = r.d.NewID()
 		command = session.Send{Prompt: prompt}
+		if r.f.steps || len(r.list) > 0 {
+			command = session.Split{Prompt: prompt, Steps: r.list, Template: r.f.shape, Go: true}
+		}
 		if s.Status == session.Parked {
 			// The new prompt is what the person wants now.
 			if err := r.h.Engine.Do(ctx, r.id, session.Stop{}); err != nil {
@@ -166,9 +171,18 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 		if a, ok := rec.Event.(session.Alerted); ok {
 			r.say("! %s", theme.Line(a.Text))
 		}
+		if part := r.parts[rec.Session]; part != nil {
+			part.Add(rec)
+			r.out.Part(rec, part)
+			if e, ok := rec.Event.(session.ReplyEnded); ok {
+				r.turn.Usage, r.turn.Cost = r.turn.Usage.Add(e.Usage), r.turn.Cost+e.Cost
+			}
+			continue
+		}
 		if rec.Session != r.id {
 			continue
 		}
+		r.follows(rec.Event)
 		if _, end := rec.Event.(session.TurnEnded); end && rec.Seq > 0 && rec.Seq <= r.before {
 			continue // of an earlier turn, settled when the session was opened
 		}
@@ -179,6 +193,23 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 		}
 	}
 	return end
+}
+
+// follows notes the sessions in which the steps of a plan are carried out.
+func (r *runner) follows(e session.Event) {
+	var id session.ID
+	switch e := e.(type) {
+	case session.StepsSet:
+		id = e.Steps.Planning
+	case session.StepMoved:
+		id = e.Step.Session
+	}
+	if id != "" && r.parts[id] == nil {
+		if r.parts == nil {
+			r.parts = map[session.ID]*plain.Turn{}
+		}
+		r.parts[id] = &plain.Turn{}
+	}
 }
 
 // ended decides what follows the end of a turn: the run's end, or a wait and

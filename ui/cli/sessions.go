@@ -25,7 +25,7 @@ func (d Deps) sessions(g *global) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return d.list(cmd.Context(), session.Filter{}) },
 	}
-	c.AddCommand(d.listCommand(g), d.show(), d.search(g), d.rename(), d.fork(), d.archive(), d.remove(), d.restore(), d.export(), d.repair(), d.curl(g))
+	c.AddCommand(d.listCommand(g), d.show(), d.search(g), d.rename(), d.fork(), d.archive(), d.remove(), d.restore(), d.export(), d.repair(), d.curl(g), d.checkpoints(), d.rewind(g))
 	return c
 }
 

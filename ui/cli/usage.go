@@ -136,8 +136,12 @@ func usage(cmd *cobra.Command) error {
 // helpCommand tells of a command what its --help does.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Say more about a command", Args: cobra.ArbitraryArgs,
+		Use: "help [COMMAND | TOPIC]", Short: "Say more about a command, or about steps", Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && topics[args[0]] != "" {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), topics[args[0]])
+				return err
+			}
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				return unknown(found, strings.Join(rest, " "))

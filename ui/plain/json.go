@@ -110,6 +110,40 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Unknown bool   `json:"unknown"`
 			TookMS  int64  `json:"took_ms"`
 		}{e.CallID, e.Tool, e.Title, e.Summary, e.Output, e.Diff, e.Error, e.Denied, e.Unknown, e.Took.Milliseconds()})
+	case session.StepsSet:
+		j.line(r, "steps", struct {
+			Task  string         `json:"task"`
+			Steps []session.Step `json:"steps"`
+		}{e.Steps.Task, e.Steps.List})
+	case session.StepMoved:
+		j.step(r, e)
+	case session.StepChecked:
+		j.line(r, "step.checked", struct {
+			Number  int    `json:"number"`
+			Command string `json:"command"`
+			OK      bool   `json:"ok"`
+			Summary string `json:"summary"`
+			Output  string `json:"output"`
+			TookMS  int64  `json:"took_ms"`
+		}{e.Number, e.Command, e.OK, e.Summary, e.Output, e.Took.Milliseconds()})
+	case session.Checkpointed:
+		j.line(r, "checkpoint", struct {
+			Step    int      `json:"step"` // before this step; 0: before a turn
+			Tree    string   `json:"tree"` // empty: the files were not kept
+			Files   int      `json:"files"`
+			Skipped []string `json:"skipped"`
+			Why     string   `json:"why,omitempty"`
+			TookMS  int64    `json:"took_ms"`
+		}{e.Step, e.Tree, e.Files, e.Skipped, e.Why, e.Took.Milliseconds()})
+	case session.Rewound:
+		j.line(r, "rewound", struct {
+			To      int64    `json:"to"`
+			Talk    bool     `json:"conversation"`
+			Files   bool     `json:"files"`
+			Written int      `json:"written"`
+			Removed int      `json:"removed"`
+			Failed  []string `json:"failed"`
+		}{e.To, e.Talk, e.Files, e.Written, e.Removed, e.Failed})
 	case session.Weighed:
 		j.line(r, "request", request{e.Weight, e.Weight.Target.String()})
 	case session.Noted:
@@ -127,6 +161,21 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 	default:
 		j.attempt(r)
 	}
+}
+
+// Part writes a record of a step's session: like any other, under its own id.
+func (j *JSON) Part(r session.Record, t *Turn) { j.Record(r, t) }
+
+func (j *JSON) step(r session.Record, e session.StepMoved) {
+	kind := "step.ended"
+	if e.Step.State == session.StepRunning {
+		kind = "step.started"
+	}
+	j.line(r, kind, struct {
+		Number int `json:"number"`
+		session.Step
+		Fault *fault `json:"fault"`
+	}{e.Number, e.Step, faultOf(e.Step.Fault)})
 }
 
 func (j *JSON) item(r session.Record, it models.Item) {

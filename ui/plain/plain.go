@@ -17,6 +17,8 @@ import (
 type Writer interface {
 	Record(r session.Record, t *Turn)
 	Tick()
+	// Part writes a record of the session that carries out a step.
+	Part(r session.Record, t *Turn)
 	// Err is why the answer, or a line of JSON, could not be written.
 	Err() error
 }
@@ -45,6 +47,10 @@ func (t *Turn) Add(r session.Record) {
 				t.Text += "\n\n"
 			}
 			t.Text += e.Item.Text
+		}
+	case session.StepMoved:
+		if e.Step.State == session.StepDone { // a plan's answer is what its steps say of themselves
+			t.Text += fmt.Sprintf("## %d. %s\n\n%s\n\n", e.Number, e.Step.Title, e.Step.Note)
 		}
 	case session.ReplyOpened:
 		t.served = e.Served

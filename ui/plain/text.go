@@ -67,6 +67,30 @@ func (p *Text) Record(r session.Record, t *Turn) {
 			p.served = e.Served
 			p.event("· %s is served by %s", e.Target, theme.Line(e.Served))
 		}
+	case session.StepsSet:
+		if e.Steps.Planning != "" && len(e.Steps.List) == 0 {
+			p.event("▸ splitting the task into steps")
+		}
+		for i, s := range e.Steps.List {
+			p.event("  %s %d %s%s", stepMarks[s.State], i+1, theme.Line(s.Title), tierWords(s))
+		}
+	case session.StepMoved:
+		p.step(e)
+	case session.StepChecked:
+		mark := "✓"
+		if !e.OK {
+			mark = "✗"
+		}
+		p.event("  %s check  %s  %s  %.1fs", mark, theme.Line(e.Command), theme.Line(e.Summary), e.Took.Seconds())
+	case session.Checkpointed:
+		if e.Why != "" {
+			p.event("! the files are not kept: %s", theme.Line(e.Why))
+		}
+	case session.Rewound:
+		p.event("⟲ rewound: %d files written, %d removed", e.Written, e.Removed)
+		for _, f := range e.Failed {
+			p.event("! not put back: %s", theme.Line(f))
+		}
 	case session.Reduced:
 		p.event("… %s taken out: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After))
 	case session.Compacted:
@@ -78,6 +102,52 @@ func (p *Text) Record(r session.Record, t *Turn) {
 	default:
 		p.attempt(r)
 	}
+}
+
+// Part writes what a record of a step's session says to people: all but how its
+// turn ends, which the plan tells.
+func (p *Text) Part(r session.Record, t *Turn) {
+	switch r.Event.(type) {
+	case session.TurnEnded, session.StepMoved:
+		return
+	}
+	p.Record(r, t)
+}
+
+// stepMarks are the signs of steps.
+var stepMarks = map[session.StepState]string{session.StepDone: "✓", session.StepRunning: "▶", session.StepParked: "⏸", session.StepPerson: "!", session.StepFailed: "✗", session.StepSkipped: "–", session.StepPending: "○"}
+
+func tierWords(s session.Step) string {
+	words := ""
+	if s.Tier != "" {
+		words = " · " + string(s.Tier)
+	}
+	if s.Pin {
+		words += " only"
+	}
+	if s.Check != "" {
+		words += " · check: " + theme.Line(s.Check)
+	}
+	return words
+}
+
+func (p *Text) step(e session.StepMoved) {
+	s := e.Step
+	line := fmt.Sprintf("%s step %d, %s", stepMarks[s.State], e.Number, theme.Line(s.Title))
+	switch s.State {
+	case session.StepRunning:
+		if s.Failed > 0 {
+			return // the check has said it
+		}
+		line += tierWords(session.Step{Tier: s.Tier, Pin: s.Pin})
+	case session.StepDone:
+		line += fmt.Sprintf(": done · %d calls · %s", s.Calls, theme.Money(s.Cost))
+	case session.StepParked:
+		line += ": parked"
+	case session.StepFailed, session.StepPerson:
+		line += ": " + theme.Line(s.Reason)
+	}
+	p.event("%s", line)
 }
 
 // marks are the signs of the tasks of a plan.
