@@ -59,6 +59,9 @@ func (a *active) review(ctx context.Context) error {
 // by its hash whether it was written; a command can tell nothing.
 func (a *active) judge(ctx context.Context, e session.Effect) error {
 	if e.Class == session.Write {
+		if err := tools.Sweep(e.Path); err != nil {
+			a.show(session.Noted{Text: err.Error()})
+		}
 		now, err := tools.FileHash(e.Path)
 		if err != nil || (now != e.Before && now != e.After) {
 			// Somebody else changed it, or it cannot be read: the tool itself

@@ -119,7 +119,7 @@ func (s *Set) replace(root *os.Root, name string, content []byte) error {
 			return fmt.Errorf("%s is write-protected", filepath.Base(name))
 		}
 	}
-	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+s.o.NewID()+".tmp")
+	temp := filepath.Join(filepath.Dir(name), tempName(filepath.Base(name), s.o.NewID()))
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -136,6 +136,32 @@ func (s *Set) replace(root *os.Root, name string, content []byte) error {
 		root.Remove(temp)
 	}
 	return err
+}
+
+// tempName names what a file's new content is written to, before it takes the
+// place of the old.
+func tempName(name, id string) string { return "." + name + ".belay-" + id + ".tmp" }
+
+// Sweep removes what a belay that was killed while it wrote a file has left
+// beside it.
+func Sweep(path string) error {
+	left, err := filepath.Glob(filepath.Join(quoted(filepath.Dir(path)), tempName(quoted(filepath.Base(path)), "*")))
+	if err != nil {
+		return fmt.Errorf("sweep beside %s: %w", path, err)
+	}
+	var errs []error
+	for _, name := range left {
+		errs = append(errs, os.Remove(name))
+	}
+	return errors.Join(errs...)
+}
+
+// quoted is a path that filepath.Glob takes as it stands.
+func quoted(path string) string {
+	if filepath.Separator == '\\' { // there it cannot be quoted, and brackets are all that could matter
+		return strings.ReplaceAll(path, "[", "?")
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // seen remembers the content of files as the model knows it.
