@@ -109,6 +109,13 @@ func (s *Session) applyTurn(r Record) {
 		s.run()
 	case ToolStarted:
 		s.Effects = append(slices.Clone(s.Effects), e.Effect)
+	case EffectLeft:
+		s.Effects = slices.Clone(s.Effects)
+		for i := range s.Effects {
+			if x := &s.Effects[i]; x.CallID == e.CallID {
+				x.Output, x.PID = e.Output, e.PID
+			}
+		}
 	case ToolEnded:
 		s.Effects = without(s.Effects, func(x Effect) bool { return x.CallID == e.CallID })
 		if e.Diff != "" && !e.Error {

@@ -175,4 +175,8 @@ type Draft struct {
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 	Call      string `json:"call,omitempty"` // the tool whose arguments were being written
+
+	CallID string `json:"call_id,omitempty"` // the command that runs
+	Output string `json:"output,omitempty"`  // the end of what it has said so far
+	PID    int    `json:"pid,omitempty"`     // its process group
 }

@@ -82,6 +82,22 @@ type TurnStarted struct {
 	Steps  bool   `json:"steps,omitempty"` // the turn carries out a plan of steps
 }
 
+// Briefed is the system text of the requests that follow. It is kept, so that a
+// request which is made again after a crash, or a week, is the same.
+type Briefed struct {
+	Instructions string  `json:"instructions"`
+	Where        string  `json:"where"` // of it, what tells where the model is
+	Rules        string  `json:"rules"` // and what the AGENTS.md files say
+	Files        []Brief `json:"files,omitempty"`
+}
+
+// Brief is a file whose text is in a briefing.
+type Brief struct {
+	Path  string `json:"path"`
+	Bytes int    `json:"bytes"`
+	Cut   bool   `json:"cut,omitempty"` // it was longer
+}
+
 // TurnResumed goes on with the last turn after it was parked, failed, stopped
 // or interrupted. No message is added to the conversation.
 type TurnResumed struct {
@@ -105,6 +121,13 @@ type CutOff struct {
 // ToolStarted is written and synced before the tool does anything.
 type ToolStarted struct {
 	Effect Effect `json:"effect"`
+}
+
+// EffectLeft keeps what is known of a command that was running when belay ended.
+type EffectLeft struct {
+	CallID string `json:"call_id"`
+	Output string `json:"output,omitempty"` // the end of what it had said
+	PID    int    `json:"pid,omitempty"`    // its process group
 }
 
 // ToolEnded is written and synced before the model hears of the result.
@@ -336,10 +359,12 @@ func (ModeChosen) event()       {}
 func (PromptQueued) event()     {}
 func (PromptUnqueued) event()   {}
 func (TurnStarted) event()      {}
+func (Briefed) event()          {}
 func (TurnResumed) event()      {}
 func (ItemAdded) event()        {}
 func (CutOff) event()           {}
 func (ToolStarted) event()      {}
+func (EffectLeft) event()       {}
 func (ToolEnded) event()        {}
 func (ApprovalAsked) event()    {}
 func (ApprovalAnswered) event() {}

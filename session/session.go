@@ -143,7 +143,8 @@ type Effect struct {
 	Path   string `json:"path,omitempty"`   // of the file that a Write changes
 	Before string `json:"before,omitempty"` // SHA-256 of that file, "none" if it did not exist
 	After  string `json:"after,omitempty"`
-	PID    int    `json:"pid,omitempty"` // process group of a command
+	PID    int    `json:"pid,omitempty"`    // process group of a command that was cut off
+	Output string `json:"output,omitempty"` // the end of what it had said until then
 }
 
 // Approval is a tool call that asks before it runs.
@@ -156,6 +157,9 @@ type Approval struct {
 	Args   string `json:"args"`             // JSON
 	Reason string `json:"reason,omitempty"` // why it asks
 	Always string `json:"always,omitempty"` // what "always" would allow here from now on; empty: cannot be allowed for good
+
+	Unknown bool   `json:"unknown,omitempty"` // it was running when belay ended: nobody knows whether it was carried out
+	Output  string `json:"output,omitempty"`  // the end of what it had said until then
 }
 
 // Answer is a person's word on an approval.
@@ -165,6 +169,8 @@ type Answer struct {
 	Always bool   `json:"always,omitempty"` // also from now on, in this project
 	Args   string `json:"args,omitempty"`   // edited arguments, JSON
 	Words  string `json:"words,omitempty"`  // told to the model when the call is denied
+
+	Happened bool `json:"happened,omitempty"` // of an unknown outcome: it was carried out
 }
 
 // Live reports whether a turn has begun and not ended.

@@ -47,6 +47,9 @@ type Source struct {
 type Briefing struct {
 	Instructions string
 	Sources      []Source
+
+	Where string // of Instructions, what tells where the model is: it may change with time
+	Rules string // and what the AGENTS.md files say
 }
 
 // Gather reads what a briefing is made of. A file that cannot be read is
@@ -55,11 +58,13 @@ func Gather(ctx context.Context, o Options) Briefing {
 	var b strings.Builder
 	var br Briefing
 	b.WriteString(text)
+	begin := b.Len()
 	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", o.Root, runtime.GOOS, runtime.GOARCH, o.Now.Format("Monday, 2 January 2006"))
 	repo, branch := repository(ctx, o.Root)
 	if repo != "" {
 		fmt.Fprintf(&b, "- git: on %s\n", branch)
 	}
+	rules := b.Len()
 	var dirs []string
 	if o.User != "" {
 		dirs = append(dirs, o.User)
@@ -74,6 +79,7 @@ func Gather(ctx context.Context, o Options) Briefing {
 		nested(ctx, &b, o.Root)
 	}
 	br.Instructions = b.String()
+	br.Where, br.Rules = br.Instructions[begin:rules], br.Instructions[rules:]
 	return br
 }
 

@@ -118,7 +118,7 @@ func (t *turn) admit(ctx context.Context, call models.Item, before func() *sessi
 	job, err := t.Tools.Prepare(call.Name, call.Arguments)
 	switch {
 	case err != nil && begun:
-		return nil, t.settleUnknown(ctx, call, effect.Title)
+		return nil, t.settleUnknown(ctx, call, effect)
 	case err != nil:
 		return nil, t.refuse(ctx, call, call.Name, err.Error(), false)
 	}
@@ -144,24 +144,32 @@ func (t *turn) describe(p *prepared) permit.Call {
 // been carried out, so it never runs again by itself.
 func (t *turn) unknown(ctx context.Context, p *prepared, e session.Effect) (*prepared, *session.TurnEnded) {
 	if !t.Alone {
-		return t.approve(ctx, p, permit.Decision{}, session.Approval{
-			Reason: "belay ended while this ran: it may have been carried out. y runs it again, n lets the model look first"})
+		return t.approve(ctx, p, permit.Decision{}, session.Approval{Unknown: true, Output: e.Output,
+			Reason: "belay ended while this ran: it may have been carried out"})
 	}
-	return nil, t.settleUnknown(ctx, p.call, e.Title)
+	return nil, t.settleUnknown(ctx, p.call, e)
 }
 
 // drop answers a call that a stopped turn left and that is no longer wanted.
 func (t *turn) drop(ctx context.Context, call models.Item) *session.TurnEnded {
 	if effect, begun := t.Unknown[call.CallID]; begun {
-		return t.settleUnknown(ctx, call, effect.Title)
+		return t.settleUnknown(ctx, call, effect)
 	}
 	return t.end(ctx, session.ToolEnded{CallID: call.CallID, Tool: call.Name, Title: call.Name, Denied: true, Summary: "not run",
 		Output: "Not run: that turn was ended before this call began."})
 }
 
-func (t *turn) settleUnknown(ctx context.Context, call models.Item, title string) *session.TurnEnded {
-	return t.end(ctx, session.ToolEnded{CallID: call.CallID, Tool: call.Name, Title: title, Unknown: true, Summary: "outcome unknown",
-		Output: "Interrupted, outcome unknown: belay ended while this ran, and it was not run again. Verify what it did before you go on."})
+func (t *turn) settleUnknown(ctx context.Context, call models.Item, e session.Effect) *session.TurnEnded {
+	return t.end(ctx, session.ToolEnded{CallID: call.CallID, Tool: call.Name, Title: e.Title, Unknown: true, Summary: "outcome unknown",
+		Output: "Interrupted, outcome unknown: belay ended while this ran, and it was not run again. Verify what it did before you go on." + untilThen(e.Output)})
+}
+
+// untilThen is what a command had said before it was cut off.
+func untilThen(output string) string {
+	if output == "" {
+		return ""
+	}
+	return "\nIt had said until then:\n" + output
 }
 
 // approve asks the person about a call.
@@ -183,8 +191,12 @@ func (t *turn) approve(ctx context.Context, p *prepared, d permit.Decision, a se
 		return nil, t.broken(ctx, err)
 	}
 	if !answer.Allow {
-		if interrupted && answer.Words == "" {
-			return nil, t.settleUnknown(ctx, p.call, p.job.Title)
+		switch {
+		case interrupted && answer.Happened:
+			return nil, t.end(ctx, session.ToolEnded{CallID: p.call.CallID, Tool: p.call.Name, Title: p.job.Title, Summary: "done, as you say",
+				Output: "The user says that this was carried out before belay ended." + untilThen(a.Output)})
+		case interrupted && answer.Words == "":
+			return nil, t.settleUnknown(ctx, p.call, session.Effect{Title: p.job.Title, Output: a.Output})
 		}
 		words := "The user denied this call."
 		if answer.Words != "" {
@@ -253,9 +265,13 @@ func (t *turn) carryOut(ctx context.Context, list []prepared) *session.TurnEnded
 // perform runs one call and records its result, also when it was stopped.
 func (t *turn) perform(ctx context.Context, p prepared) *session.TurnEnded {
 	began := t.Now()
+	said := &said{t: t, p: p}
+	said.begin()
 	result := p.job.Run(ctx, func(text string) {
 		t.Log.Publish(session.ToolOutput{CallID: p.call.CallID, Text: text})
+		said.add(text)
 	})
+	said.stop()
 	t.learned(p, result)
 	ended := session.ToolEnded{CallID: p.call.CallID, Tool: p.call.Name, Title: p.job.Title, Output: p.note + result.Output, Images: result.Images,
 		Summary: result.Summary, Diff: result.Diff, Error: result.Error, Took: t.Now().Sub(began), File: result.File}

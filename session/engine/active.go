@@ -23,13 +23,16 @@ import (
 
 // active is a session that this engine may write to.
 type active struct {
-	e     *Engine
-	id    session.ID
-	lease *store.Lease
-	root  string // the workspace, links resolved
-	tools *tools.Set
-	lever *route.Lever
-	brief func() briefing.Briefing
+	e      *Engine
+	id     session.ID
+	lease  *store.Lease
+	root   string // the workspace, links resolved
+	tools  *tools.Set
+	lever  *route.Lever
+	gather func() briefing.Briefing // what a briefing would be made of now
+
+	briefed *session.Briefed // of this session; nil: it has none yet
+	stale   bool             // it is of an earlier run of belay: what it tells may have changed
 
 	mu         sync.Mutex // also orders the log: whoever appends holds it
 	head       session.Session
@@ -388,7 +391,9 @@ func (a *active) launch() {
 	a.e.work.Go(func() {
 		defer close(done)
 		var end session.TurnEnded
-		if stepping {
+		if err := a.settleBriefing(ctx); err != nil {
+			end = session.TurnEnded{Outcome: session.OutcomeFailed, Reason: err.Error()}
+		} else if stepping {
 			end = a.steps(ctx, o.Ready)
 		} else {
 			end = agent.Run(ctx, o)
@@ -443,7 +448,7 @@ func (a *active) pump(ctx context.Context) {
 	if len(a.head.Queue) == 0 || a.cancel != nil || a.closed {
 		return
 	}
-	if err := a.begin(ctx, a.begun(ctx, a.head.Queue[0])); err != nil {
+	if err := a.start(ctx, a.head.Queue[0]); err != nil {
 		a.show(session.Noted{Text: "the next message could not be sent: " + err.Error()})
 	}
 }

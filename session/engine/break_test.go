@@ -428,3 +428,87 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
+	const script = "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo halfway; echo x >> ran; sleep 3600\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
+	for name, tt := range map[string]struct {
+		answer  session.Answer
+		want    string
+		unknown bool
+	}{
+		"it happened":    {session.Answer{Happened: true}, "The user says that this was carried out before belay ended.\nIt had said until then:\nhalfway", false},
+		"tell the model": {session.Answer{}, "outcome unknown: belay ended while this ran, and it was not run again. Verify what it did before you go on.\nIt had said until then:\nhalfway", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// A real command and a real clock: what it says must be on the disk.
+			r := newRig(t, script)
+			r.mode = session.All
+			r.start()
+			s, err := r.Start(t.Context(), r.project)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.send(s.ID, "go")
+			for {
+				d, found, err := r.store.Draft(t.Context(), s.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found && d.Output == "halfway\n" && d.PID > 1 {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			// As if killed: the log as it is now, in another belay.
+			records, err := r.store.Records(t.Context(), s.ID, 0, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			draft, _, _ := r.store.Draft(t.Context(), s.ID)
+			r.stop()
+			again := newRig(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n")
+			again.project, again.mode = r.project, session.All
+			again.start()
+			defer again.stop()
+			s2, err := again.store.Create(t.Context(), session.Created{Project: r.project, Tier: models.Heavy, Mode: session.All})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rec := range records[1:] {
+				if _, _, err := again.store.Append(t.Context(), s2.ID, rec.Turn, rec.Event); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := again.store.SaveDraft(t.Context(), s2.ID, draft); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := again.Open(t.Context(), s2.ID, false); err != nil {
+				t.Fatal(err)
+			}
+			again.do(s2.ID, session.Resume{})
+			var asked session.Approval
+			for asked.CallID == "" {
+				if now, _ := again.Session(s2.ID); len(now.Asked) > 0 {
+					asked = now.Asked[0]
+				}
+				time.Sleep(time.Millisecond)
+			}
+			if !asked.Unknown || asked.Output != "halfway\n" || !strings.Contains(asked.Reason, "may have been carried out") {
+				t.Errorf("asked %+v", asked)
+			}
+			tt.answer.CallID = asked.CallID
+			again.do(s2.ID, session.AnswerCall{Answer: tt.answer})
+			again.wait(s2.ID)
+			ended, err := again.store.OfType(t.Context(), s2.ID, "tool.ended")
+			if err != nil || len(ended) != 1 {
+				t.Fatalf("%d results, %v", len(ended), err)
+			}
+			if e := ended[0].Event.(session.ToolEnded); !strings.Contains(e.Output, tt.want) || e.Unknown != tt.unknown {
+				t.Errorf("the model was told %q", e.Output)
+			}
+			if b, _ := os.ReadFile(filepath.Join(r.project, "ran")); string(b) != "x\n" {
+				t.Errorf("the command ran %q", b)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"belay/models"
@@ -166,7 +167,18 @@ func (a *active) send(ctx context.Context, p session.Prompt) error {
 	if a.cancel != nil || a.head.Status == session.Parked {
 		return a.append(ctx, session.PromptQueued{Prompt: p})
 	}
-	return a.begin(ctx, a.begun(ctx, p))
+	return a.start(ctx, p)
+}
+
+// start begins a turn with a prompt. a.mu is held.
+func (a *active) start(ctx context.Context, p session.Prompt) error {
+	where, err := a.refresh(ctx)
+	if err != nil {
+		return err
+	}
+	e := a.begun(ctx, p)
+	e.Note = strings.TrimSpace(where + "\n\n" + e.Note)
+	return a.begin(ctx, e)
 }
 
 func (a *active) sent(id string) bool {

@@ -198,7 +198,11 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	for _, r := range records {
 		a.wrote = wrote(a.wrote, r.Event)
 	}
-	a.brief = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
+	a.gather = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
+	if a.briefed, err = e.briefed(ctx, id); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	a.stale = a.briefed != nil
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}

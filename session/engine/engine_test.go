@@ -215,7 +215,7 @@ func (r *rig) log(id session.ID) string {
 			words = append(words, "→"+e.To.Model)
 		case session.TurnEnded:
 			words = append(words, "end:"+string(e.Outcome))
-		case session.ReplyEnded:
+		case session.ReplyEnded, session.Briefed:
 		default:
 			name, _, _ := session.Encode(e)
 			words = append(words, name)

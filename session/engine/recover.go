@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"belay/models"
@@ -39,6 +40,12 @@ func (a *active) recover(ctx context.Context) error {
 	}
 	if found && draft.Turn == a.head.Turn && (draft.Text != "" || draft.Reasoning != "" || draft.Call != "") {
 		events = append(events, session.CutOff{Text: draft.Text, Reasoning: draft.Reasoning, Call: draft.Call})
+	}
+	if found && slices.ContainsFunc(a.head.Effects, func(e session.Effect) bool { return e.CallID == draft.CallID }) {
+		events = append(events, session.EffectLeft{CallID: draft.CallID, Output: draft.Output, PID: draft.PID})
+		if tools.Running(draft.PID) {
+			events = append(events, session.Noted{Text: fmt.Sprintf("a command of the turn that was cut off still runs: process group %d; to end it: kill -- -%d", draft.PID, draft.PID)})
+		}
 	}
 	events = append(events, session.TurnEnded{Outcome: session.OutcomeStopped, Interrupted: true, Reason: "belay ended in the middle of this turn"})
 	return a.append(ctx, events...)

@@ -37,7 +37,15 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}
 	talk := conversation(head, records, whole)
-	req, _, err := e.request(e.o.Model(target), order{id: id, brief: e.o.Briefing(ctx, head.Project), set: set, talk: fitted(&talk), effort: head.Effort})
+	stored, err := e.briefed(ctx, id)
+	if err != nil {
+		return target, models.Request{}, errors.Join(fmt.Errorf(step, id, err), set.Close())
+	}
+	brief := briefingOf(stored)
+	if stored == nil {
+		brief = e.o.Briefing(ctx, head.Project)
+	}
+	req, _, err := e.request(e.o.Model(target), order{id: id, brief: brief, set: set, talk: fitted(&talk), effort: head.Effort})
 	if err = errors.Join(err, set.Close()); err != nil {
 		return target, models.Request{}, fmt.Errorf(step, id, err)
 	}

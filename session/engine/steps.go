@@ -244,7 +244,7 @@ func (a *active) goAhead(ctx context.Context, key, words string, pin bool) error
 	case a.cancel != nil:
 		return nil // it runs already: a person was quicker
 	case !begun:
-		return a.begin(ctx, a.begun(ctx, session.Prompt{ID: key, Text: words}))
+		return a.start(ctx, session.Prompt{ID: key, Text: words})
 	case a.head.Status == session.Asking:
 		a.launch() // it asks again
 		return nil

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,11 +29,12 @@ type reaper struct {
 
 // run starts a command, waits for it, and leaves nothing of it behind. A
 // command that was ended from outside by ctx gives no error.
-func (r *reaper) run(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
+func (r *reaper) run(ctx context.Context, cmd *exec.Cmd, group *atomic.Int64) (code int, err error) {
 	ownGroup(cmd)
 	if err := r.start(cmd); err != nil {
 		return 0, err
 	}
+	group.Store(int64(cmd.Process.Pid))
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {

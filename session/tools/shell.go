@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"belay/session"
@@ -52,16 +53,17 @@ func (shellTool) prepare(s *Set, raw []byte) (Job, error) {
 	if args.Timeout > 0 {
 		limit = time.Duration(args.Timeout) * time.Second
 	}
-	return Job{Class: session.Run, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
+	var group atomic.Int64
+	return Job{Class: session.Run, Group: func() int { return int(group.Load()) }, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, out func(string)) Result {
-			return s.shell(ctx, p.abs, args.Command, limit, out)
+			return s.shell(ctx, p.abs, args.Command, limit, out, &group)
 		}}, nil
 }
 
 // errTimeout ends a command that takes too long.
 var errTimeout = errors.New("timeout")
 
-func (s *Set) shell(ctx context.Context, dir, command string, limit time.Duration, out func(string)) Result {
+func (s *Set) shell(ctx context.Context, dir, command string, limit time.Duration, out func(string), group *atomic.Int64) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	kept := newOutput(s.o.Outputs, s.o.NewID, out)
@@ -71,7 +73,7 @@ func (s *Set) shell(ctx context.Context, dir, command string, limit time.Duratio
 	cmd.Env = s.environment()
 	cmd.Stdout, cmd.Stderr = kept, kept
 	cmd.WaitDelay = shellDrain
-	code, err := s.reaper.run(ctx, cmd)
+	code, err := s.reaper.run(ctx, cmd, group)
 	text, file := kept.close()
 	r := Result{Output: text, File: file}
 	switch {

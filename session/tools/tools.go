@@ -39,6 +39,7 @@ type Job struct {
 	Command string // the shell line, for a Run
 	Shell   string // the name of the program that line is for
 	Tasks   []session.Task
+	Group   func() int // the process group of the command that runs; 0: none. nil: it is no command
 
 	Run func(ctx context.Context, out func(string)) Result
 }

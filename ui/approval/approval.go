@@ -107,7 +107,14 @@ func (p *Pane) Key(name, text string) Verdict {
 		}
 		p.always = true
 		return Handled
+	case "d":
+		if p.asked.Unknown {
+			return p.answer(session.Answer{Happened: true})
+		}
 	case "n":
+		if p.asked.Unknown {
+			return p.answer(session.Answer{})
+		}
 		p.words = true
 		return Handled
 	case "e":
@@ -213,13 +220,20 @@ func (p *Pane) View(width, height int) []string {
 	}
 	lines := append([]string(nil), body...)
 	if a.Reason != "" {
-		lines = append(lines, th.Dim.Paint(theme.Cut("asks because "+theme.Line(a.Reason), inner)))
+		words := "asks because " + theme.Line(a.Reason)
+		if a.Unknown {
+			words = theme.Line(a.Reason)
+		}
+		lines = append(lines, th.Dim.Paint(theme.Cut(words, inner)))
 	}
 	if airy {
 		lines = append(lines, "")
 	}
 	lines = append(lines, p.keys(inner, hidden))
 	title := th.Warn.Paint("allow "+theme.Line(a.Tool)+"?") + " " + theme.Line(a.Title)
+	if a.Unknown {
+		title = th.Warn.Paint("unknown outcome: "+theme.Line(a.Tool)) + " " + theme.Line(a.Title)
+	}
 	if p.count > 1 {
 		title = th.Warn.Paint(fmt.Sprintf("1 of %d  allow %s?", p.count, theme.Line(a.Tool))) + " " + theme.Line(a.Title)
 	}
@@ -237,6 +251,9 @@ func (p *Pane) body(width int, besides bool) []string {
 	}
 	if detail == "" {
 		detail = p.asked.Args
+	}
+	if p.asked.Output != "" {
+		detail += "\n\nit had said until then:\n" + p.asked.Output
 	}
 	var out []string
 	for _, l := range strings.Split(strings.TrimRight(theme.Visible(detail), "\n"), "\n") {
@@ -256,6 +273,9 @@ func (p *Pane) keys(width, hidden int) string {
 	pairs := []string{"y", "yes", "a", "always", "n", "no", "e", "edit"}
 	if p.asked.Always == "" {
 		pairs = []string{"y", "yes", "n", "no", "e", "edit"}
+	}
+	if p.asked.Unknown {
+		pairs = []string{"y", "run it again", "d", "it happened", "n", "tell the model"}
 	}
 	if hidden > 0 {
 		pairs = append(pairs, "↓", theme.Plural(hidden, "line")+" more")

@@ -76,3 +76,20 @@ func TestEdited(t *testing.T) {
 		t.Error("broken JSON was accepted")
 	}
 }
+
+func TestAnUnknownOutcomeHasThreeWaysOn(t *testing.T) {
+	for key, want := range map[string]session.Answer{"y": {CallID: "c", Allow: true}, "d": {CallID: "c", Happened: true}, "n": {CallID: "c"}} {
+		p, now := pane()
+		p.Ask([]session.Approval{{CallID: "c", Tool: "shell", Title: "make deploy", Args: `{"command":"make deploy"}`, Reason: "it may have been carried out", Unknown: true, Output: "uploading 3 of 9\n"}})
+		text := ansi.Strip(strings.Join(p.View(80, 14), "\n"))
+		for _, w := range []string{"unknown outcome: shell make deploy", "it had said until then:", "uploading 3 of 9", "y run it again", "d it happened", "n tell the model"} {
+			if !strings.Contains(text, w) {
+				t.Errorf("%q is missing:\n%s", w, text)
+			}
+		}
+		*now = now.Add(Guard)
+		if v := p.Key(key, key); v != Answer || p.Reply() != want {
+			t.Errorf("%s: verdict %v, %+v; want %+v", key, v, p.Reply(), want)
+		}
+	}
+}

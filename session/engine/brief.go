@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+
+	"belay/context/briefing"
+	"belay/session"
+)
+
+// briefed is the briefing that a session's log holds; nil: none.
+func (e *Engine) briefed(ctx context.Context, id session.ID) (*session.Briefed, error) {
+	records, err := e.o.Store.OfType(ctx, id, "briefed")
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	if b, ok := records[len(records)-1].Event.(session.Briefed); ok {
+		return &b, nil
+	}
+	return nil, nil // it cannot be read: it is gathered anew
+}
+
+func briefingOf(b *session.Briefed) briefing.Briefing {
+	if b == nil {
+		return briefing.Briefing{}
+	}
+	out := briefing.Briefing{Instructions: b.Instructions, Where: b.Where, Rules: b.Rules}
+	for _, f := range b.Files {
+		out.Sources = append(out.Sources, briefing.Source(f))
+	}
+	return out
+}
+
+// brief is the briefing of the requests: the one that is stored, so that what is
+// made again is the same, or else what there is to say now.
+func (a *active) brief() briefing.Briefing {
+	a.mu.Lock()
+	stored := a.briefed
+	a.mu.Unlock()
+	if stored != nil {
+		return briefingOf(stored)
+	}
+	return a.gather()
+}
+
+// settleBriefing stores the briefing before the first request goes out.
+func (a *active) settleBriefing(ctx context.Context) error {
+	now := a.gather // reads files: not under the lock
+	a.mu.Lock()
+	settled := a.briefed != nil
+	a.mu.Unlock()
+	if settled {
+		return nil
+	}
+	b := now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.setBriefing(ctx, b)
+}
+
+// setBriefing stores a briefing. a.mu is held.
+func (a *active) setBriefing(ctx context.Context, b briefing.Briefing) error {
+	e := session.Briefed{Instructions: b.Instructions, Where: b.Where, Rules: b.Rules}
+	for _, f := range b.Sources {
+		e.Files = append(e.Files, session.Brief(f))
+	}
+	if err := a.append(context.WithoutCancel(ctx), e); err != nil {
+		return err
+	}
+	a.briefed, a.stale = &e, false
+	return nil
+}
+
+// refresh brings a briefing of an earlier run up to date before a new prompt:
+// other rules take the place of the old, and where the model is now goes with
+// the prompt. The prompt cache of a long session is worth more than a date.
+// a.mu is held.
+func (a *active) refresh(ctx context.Context) (note string, err error) {
+	if !a.stale {
+		return "", nil
+	}
+	a.stale = false
+	now := a.gather()
+	switch {
+	case now.Rules != a.briefed.Rules:
+		return "", a.setBriefing(ctx, now)
+	case now.Where != a.briefed.Where:
+		return now.Where, nil
+	}
+	return "", nil
+}
