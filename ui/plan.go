@@ -128,17 +128,20 @@ func (m *Model) stepsView(width, height int) []string {
 
 // liveWords say what the session of the running step is doing.
 func (m *Model) liveWords(whole, c *room) steps.Live {
-	now := m.o.Now()
+	now, left := m.o.Now(), ""
+	if c != nil && c.wait != nil {
+		left = theme.Clock(c.wait.Until.Sub(now) + time.Second - 1)
+	}
 	switch {
 	case c == nil || !c.s.Live() && c.s.Status != session.Parked:
-		if s := whole.s.Steps; s != nil && s.At() > 0 && s.List[s.At()-1].Check != "" && whole.s.Live() {
+		if s := whole.s.Steps; s != nil && s.At() > 0 && s.List[s.At()-1].State == session.StepRunning && s.List[s.At()-1].Check != "" && c != nil {
 			return steps.Live{Words: "its check runs"}
 		}
 		return steps.Live{}
 	case c.s.Status == session.Asking:
 		return steps.Live{Words: "asks you", Asks: true}
 	case c.wait != nil && c.wait.Until.After(now):
-		return steps.Live{Words: "◐ " + shortage(c) + ", again in " + theme.Clock(c.wait.Until.Sub(now)+time.Second-1), Waits: true}
+		return steps.Live{Words: "◐ " + shortage(c) + ", again in " + left, Short: "◐ again in " + left, Waits: true}
 	case c.wait != nil:
 		return steps.Live{Words: "◐ " + shortage(c) + ", asking again", Waits: true}
 	}

@@ -259,7 +259,7 @@ func (m *Model) queue(r *room) []string {
 		lines = append(lines, "   "+st.Paint(word)+"  "+theme.Cut(theme.Line(q.Text), m.width-14))
 	}
 	switch {
-	case r.s.PartOf != "":
+	case r.s.PartOf != "" || m.stepsHaveKeys() && r.s.Status != session.Parked:
 	case r.stuck() && r.s.Status != session.Parked && r.s.Steps != nil && r.s.Steps.At() > 0:
 		lines = append(lines, "   "+th.Keys(planKeys(r)...))
 	case r.s.Status == session.Parked || r.stuck() && len(r.s.Queue) > 0:

@@ -42,6 +42,9 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 	if columns := p.columns(width); theme.Width(theme.Line(s.Title)) > columns.title {
 		add("step", theme.Line(s.Title), theme.Style{})
 	}
+	if s.State == session.StepRunning && p.v.Live.Waits {
+		add("now", p.v.Live.Words, th.Warn)
+	}
 	switch s.State {
 	case session.StepFailed:
 		add("why", reason, th.Bad)
@@ -53,6 +56,7 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 	add("do", s.Do, th.Dim)
 	add("proof", s.Proof, th.Dim)
 	add("check", s.Check, th.Dim)
+	add("took", lasted(s), th.Dim)
 	add("tier", tierWords(s.Tier, s.Pin), th.Dim)
 	if len(lines) > room {
 		lines = lines[:room]

@@ -26,6 +26,7 @@ type View struct {
 // Live is what the session of the running step is doing.
 type Live struct {
 	Words string // "writing", "◐ no capacity, again in 12s"
+	Short string // the same where there is little room; may be empty
 	Waits bool   // for a model
 	Asks  bool   // a person
 }
@@ -225,6 +226,9 @@ func (p *Pane) row(th *theme.Theme, i int, c columns, width int) string {
 	}
 	if left := width - theme.Width(line) - 2; left >= 6 {
 		words, st := p.words(th, s)
+		if l := p.v.Live; s.State == session.StepRunning && l.Short != "" && theme.Width(words) > left {
+			words = l.Short
+		}
 		line += "  " + st.Paint(theme.Cut(words, left))
 	}
 	return theme.Cut(line, width)
@@ -293,12 +297,17 @@ func took(s session.Step) string {
 		words = "no calls"
 	}
 	if s.Cost > 0 {
-		words += "  " + theme.Money(s.Cost)
-	}
-	if d := s.Ended.Sub(s.Began); !s.Began.IsZero() && !s.Ended.IsZero() && d >= time.Second {
-		words += "  " + theme.Clock(d)
+		words = theme.Fit(words, 8) + " " + theme.Money(s.Cost)
 	}
 	return words
+}
+
+// lasted says when a step that is over was carried out.
+func lasted(s session.Step) string {
+	if s.Began.IsZero() || s.Ended.Before(s.Began) {
+		return ""
+	}
+	return theme.Clock(s.Ended.Sub(s.Began)) + ", from " + theme.At(s.Began) + " to " + theme.At(s.Ended)
 }
 
 // asks is what a step asks for before it begins and before it counts as done.
