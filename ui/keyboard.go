@@ -302,6 +302,8 @@ func (m *Model) paste(text string) tea.Cmd {
 		return m.layerKey("", text)
 	case m.covered():
 		if m.layer == stepping {
+			m.letGo()
+			m.composer.Paste(text)
 			return nil
 		}
 		return m.layerKey("", text)

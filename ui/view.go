@@ -119,6 +119,8 @@ func (m *Model) hintWords() string {
 	switch {
 	case m.focus == asked:
 		return "tab to write a message instead"
+	case r != nil && r.s.PartOf != "" && !r.s.Live():
+		return "this step is not at work; esc goes back to the plan"
 	case r != nil && r.s.Live():
 		return "write ahead: it is sent when this turn is done"
 	case r != nil && r.s.Status == session.Parked:

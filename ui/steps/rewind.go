@@ -180,7 +180,7 @@ func (p *Rewind) list(width, rows int) []string {
 }
 
 func (p *Rewind) previewKeys(width int) []string {
-	scroll := []string{"↑ ↓", "scroll", "esc", "back"}
+	scroll := []string{"esc", "back", "↑ ↓", "scroll"}
 	if p.preview == nil {
 		return []string{fitted(p.theme, width, []string{"esc", "back"})}
 	}
@@ -326,7 +326,7 @@ func files(patch string) []file {
 			case strings.HasPrefix(l, "+++ b/") || strings.HasPrefix(l, "--- a/"):
 				list[len(list)-1].name = theme.Line(l[6:])
 				continue
-			case strings.HasPrefix(l, "+++ ") || strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "index "):
+			case strings.HasPrefix(l, "+++ ") || strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "index ") || strings.HasPrefix(l, "new file mode ") || strings.HasPrefix(l, "deleted file mode "):
 				continue
 			case strings.HasPrefix(l, "@@"):
 				head = false

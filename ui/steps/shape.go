@@ -182,6 +182,8 @@ func Merge(list, written []session.Step) (out []session.Step, why string) {
 			return nil, fmt.Sprintf("step %d, “%s”, has begun and keeps its place; nothing was changed", i+1, theme.Line(s.Title))
 		case s.Begun():
 			out[i] = s
+		case same && s.State == session.StepSkipped && out[i].State == session.StepPending:
+			out[i].State = s.State
 		}
 	}
 	return out, ""
