@@ -89,17 +89,21 @@ func (m *Model) send() tea.Cmd {
 			return shellMsg{command, out, err}
 		}
 	}
-	prompt := session.Prompt{ID: m.o.NewID(), Text: words, Attached: attached}
-	pictures := composer.Pictures(words)
+	return tea.Batch(said, m.deliver(session.Prompt{ID: m.o.NewID(), Text: words, Attached: attached}, asSend))
+}
+
+// deliver reads the pictures of a prompt and gives it to the engine.
+func (m *Model) deliver(prompt session.Prompt, as func(session.Prompt) session.Command) tea.Cmd {
+	pictures := composer.Pictures(prompt.Text)
 	if m.o.ReadImage == nil || len(pictures) == 0 {
 		if m.room() == nil {
-			return m.do(session.Send{Prompt: prompt})
+			return m.do(as(prompt))
 		}
-		return tea.Batch(said, m.inOrder(m.current, session.Send{Prompt: prompt}))
+		return m.inOrder(m.current, as(prompt))
 	}
 	id, read, engine := m.current, m.o.ReadImage, m.engine
 	if id == "" || engine == nil {
-		m.after = append(m.after, session.Send{Prompt: prompt})
+		m.after = append(m.after, as(prompt))
 		return m.start()
 	}
 	m.serial = append(m.serial, func(ctx context.Context) tea.Msg {
@@ -110,7 +114,7 @@ func (m *Model) send() tea.Cmd {
 			}
 			prompt.Images = append(prompt.Images, img)
 		}
-		return didMsg{err: engine.Do(ctx, id, session.Send{Prompt: prompt}), serial: true}
+		return didMsg{err: engine.Do(ctx, id, as(prompt)), serial: true}
 	})
 	return m.pump()
 }
@@ -162,14 +166,21 @@ func (m *Model) tryNow() tea.Cmd {
 	case r == nil:
 		return nil
 	case r.s.Live():
+		if c := m.working(r); c != nil && c.wait != nil {
+			return m.doAt(c.s.ID, session.TryNow{})
+		}
 		return m.do(session.TryNow{})
+	case r.s.PartOf != "" && r.stuck(): // its plan goes on, and with it the step
+		if whole := m.whole(); whole != nil && whole.stuck() {
+			return m.doAt(whole.s.ID, session.Resume{})
+		}
 	case r.stuck():
 		return m.do(session.Resume{})
 	}
 	return nil
 }
 
-func (m *Model) runEditor(path string) tea.Cmd {
+func (m *Model) runEditor(path string, plan bool) tea.Cmd {
 	editor := strings.Fields(m.o.Editor)
 	if len(editor) == 0 {
 		editor = []string{"vi"}
@@ -183,7 +194,7 @@ func (m *Model) runEditor(path string) tea.Cmd {
 			return editedMsg{err: err}
 		}
 		text, err := read(path)
-		return editedMsg{text, err}
+		return editedMsg{text, err, plan}
 	})
 }
 
@@ -194,7 +205,7 @@ func (m *Model) edit() tea.Cmd {
 	write, ctx, text := m.o.EditText, m.ctx, m.composer.Text()
 	return func() tea.Msg {
 		path, err := write(ctx, text)
-		return draftMsg{path, err}
+		return draftMsg{path, err, false}
 	}
 }
 

@@ -85,7 +85,13 @@ func (m *Model) show(a keys.Action) (tea.Cmd, bool) {
 		return m.toggleGauge(), true
 	case keys.Context:
 		return m.toggleScales(), true
-	case keys.Compact, keys.Trim, keys.Slim, keys.Effort, keys.Restore, keys.Keep, keys.Unkeep, keys.FocusOn, keys.HandOver:
+	case keys.StepsPanel:
+		return m.toggleSteps(), true
+	case keys.Rewind:
+		return m.rewind(), true
+	case keys.Unrewind:
+		return m.unrewind(), true
+	case keys.Steps, keys.Compact, keys.Trim, keys.Slim, keys.Effort, keys.Restore, keys.Keep, keys.Unkeep, keys.FocusOn, keys.HandOver:
 		return m.call(a, ""), true
 	case keys.Help:
 		m.layer, m.help = help, palette.Help{}
@@ -148,6 +154,8 @@ func (m *Model) stop() tea.Cmd {
 		return nil
 	case r.s.Live() || r.doing == summarising:
 		return m.do(session.Stop{})
+	case r.s.PartOf != "":
+		return m.goBack()
 	case r.s.Status == session.Parked && !r.s.Retry.IsZero():
 		return m.do(session.Stop{})
 	case !r.pane.Following():
@@ -192,6 +200,9 @@ func (m *Model) copyCurl() tea.Cmd {
 
 // step goes to the next running session.
 func (m *Model) step(by int) tea.Cmd {
+	if r := m.room(); r != nil && r.s.PartOf != "" && by < 0 {
+		return m.goBack()
+	}
 	ids := m.live()
 	if len(ids) == 0 {
 		return m.say("no session runs")
@@ -241,6 +252,10 @@ func (m *Model) layerKey(name, text string) tea.Cmd {
 		return m.gaugeKey(name)
 	case weighing:
 		return m.scalesKey(name)
+	case stepping:
+		return m.stepsKey(name, text)
+	case rewinding:
+		return m.rewindKey(name)
 	case setup:
 		return m.setupKey(name, text)
 	case broken:

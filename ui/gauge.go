@@ -129,7 +129,7 @@ func (m *Model) runTool(name string) tea.Cmd {
 
 // side is how many columns a panel takes beside the transcript.
 func (m *Model) side() int {
-	if m.layer != gauging && m.layer != weighing || m.width < besideFrom {
+	if m.layer != gauging && m.layer != weighing && m.layer != stepping || m.width < besideFrom {
 		return 0
 	}
 	return min(max(m.width/2, 60), 110)
@@ -142,9 +142,12 @@ func (m *Model) beside(lines []string) []string {
 		return lines
 	}
 	var box []string
-	if m.layer == weighing {
+	switch m.layer {
+	case weighing:
 		box = m.scales.pane.View(m.theme, side, len(lines))
-	} else {
+	case stepping:
+		box = m.stepsView(side, len(lines))
+	default:
 		box = m.gauge.pane.View(m.theme, side, len(lines), m.o.Now())
 	}
 	for i := range lines {

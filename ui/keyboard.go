@@ -22,7 +22,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if keys.Is(name, keys.Leave) {
 		return m.interrupt()
 	}
-	if m.layer != none {
+	if m.covered() {
 		return m.layerKey(name, msg.Text)
 	}
 	if cmd, took := m.focusKey(msg, name); took {
@@ -63,7 +63,7 @@ func (m *Model) focusKey(msg tea.KeyPressMsg, name string) (tea.Cmd, bool) {
 		return m.chooseKey(name)
 	case finding:
 		return m.findKey(name, msg.Text)
-	case editing, naming, noting, aiming, handing:
+	case editing, naming, noting, aiming, handing, splitting, shaping, adding:
 		switch name {
 		case "enter":
 			return m.borrowed(), true
@@ -73,6 +73,10 @@ func (m *Model) focusKey(msg tea.KeyPressMsg, name string) (tea.Cmd, bool) {
 			if m.scales.back {
 				m.scales.back = false
 				return m.toggleScales(), true
+			}
+			if m.plan.back {
+				m.openSteps()
+				return nil, true
 			}
 			if m.question.Active() {
 				m.question.Again()
@@ -138,6 +142,14 @@ func (m *Model) borrowed() tea.Cmd {
 			return nil
 		}
 		return m.handOver(r.s, text)
+	case splitting:
+		m.release()
+		if text == "" {
+			return nil
+		}
+		return m.split(text)
+	case shaping, adding:
+		return m.wroteStep(text)
 	}
 	answer, err := m.question.Edited(text)
 	if err != nil {
@@ -254,6 +266,8 @@ func (m *Model) tab() tea.Cmd {
 	case r != nil && r.wait != nil:
 		m.focus = boxed
 		m.composer.Focus(false)
+	case m.layer == stepping:
+		m.plan.away, m.plan.since = false, time.Time{}
 	}
 	return nil
 }
@@ -286,7 +300,12 @@ func (m *Model) paste(text string) tea.Cmd {
 		m.first.paste(text)
 	case m.layer == picking:
 		return m.layerKey("", text)
-	case m.layer != none:
+	case m.covered():
+		if m.layer == stepping {
+			m.letGo()
+			m.composer.Paste(text)
+			return nil
+		}
 		return m.layerKey("", text)
 	case m.focus == finding:
 		cmd, _ := m.findKey("", strings.TrimSpace(text))
@@ -306,9 +325,13 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 		by = -3
 	}
 	switch m.layer {
-	case none:
+	case none, stepping:
 		m.transcript().Scroll(by)
 		return m.older()
+	case rewinding:
+		for range max(by, -by) {
+			m.back.pane.Key(map[bool]string{true: "up", false: "down"}[by < 0])
+		}
 	case help:
 		m.help.Key(map[bool]string{true: "up", false: "down"}[by < 0])
 	}

@@ -183,7 +183,7 @@ func TestThePaletteRunsACommand(t *testing.T) {
 	w.reply = obey
 	s.wait("done")
 	s.press("/")
-	golden(t, "palette-80x24", s.wait("commands", "next tier"))
+	golden(t, "palette-80x24", s.wait("commands", "heavy tier"))
 	s.press("rename", "enter")
 	s.wait("a new title")
 	s.press("\x15", "pricing", "enter")

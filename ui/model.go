@@ -34,22 +34,27 @@ const (
 	broken   // nothing works: say why and leave
 	gauging  // the capacity panel
 	weighing // the context panel
+	stepping // the steps panel
+	rewinding
 )
 
 // focus is which part of the main screen takes the keys.
 type focus int
 
 const (
-	writing  focus = iota // the composer
-	asked                 // the question about a call
-	boxed                 // the box of a wait
-	choosing              // tool calls in the transcript
-	finding               // words in the transcript
-	editing               // the composer holds an edited call; from here on it is borrowed
-	naming                // the composer holds a new title
-	noting                // the composer holds a note to keep
-	aiming                // the composer holds paths to focus on
-	handing               // the composer holds the task of a new session
+	writing   focus = iota // the composer
+	asked                  // the question about a call
+	boxed                  // the box of a wait
+	choosing               // tool calls in the transcript
+	finding                // words in the transcript
+	editing                // the composer holds an edited call; from here on it is borrowed
+	naming                 // the composer holds a new title
+	noting                 // the composer holds a note to keep
+	aiming                 // the composer holds paths to focus on
+	handing                // the composer holds the task of a new session
+	splitting              // the composer holds a task to be cut into steps
+	shaping                // the composer holds a step of the plan
+	adding                 // the composer holds a new step
 )
 
 // Model is the whole screen. It routes messages to its panes and to the
@@ -89,6 +94,9 @@ type Model struct {
 	first    firstStart
 	gauge    gauge
 	scales   scales
+	plan     plan
+	back     wayBack
+	going    going
 
 	layer  layer
 	focus  focus
@@ -207,7 +215,11 @@ func (m *Model) adopt(s session.Session, records []session.Record) *room {
 		r.pane.SetNames(r.tiers)
 	}
 	more := len(records) > 0 && records[0].Seq > 1
-	r.pane.Load(records, more)
+	if s.Steps != nil {
+		r.pane.SetSteps(len(s.Steps.List))
+	}
+	r.pane.Load(records, more, s.Gone...)
+	r.checkpoints(records)
 	switch s.Status {
 	case session.Running:
 		r.doing = "working"
@@ -279,6 +291,9 @@ func (m *Model) setTheme() {
 	m.blank.SetTheme(m.theme)
 	if m.picker != nil {
 		m.picker.SetTheme(m.theme)
+	}
+	if m.back.pane != nil {
+		m.back.pane.SetTheme(m.theme)
 	}
 	for _, r := range m.rooms {
 		r.pane.SetTheme(m.theme)

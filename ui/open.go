@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/session"
+	"belay/ui/keys"
 )
 
 func (m *Model) connect() tea.Cmd {
@@ -154,6 +155,9 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	if msg.id == "" {
 		m.starting = false
 	}
+	if said, ok := m.lost(msg.id, msg.err); ok {
+		return said
+	}
 	if msg.err != nil {
 		var o interface{ Owner() session.Owner }
 		if errors.As(msg.err, &o) {
@@ -178,6 +182,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		m.early = nil
 	}
 	if again || msg.behind {
+		m.arrived(msg.s.ID)
 		m.ask()
 		return nil
 	}
@@ -205,8 +210,14 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 // giveBack returns prompts that found no session to the composer.
 func (m *Model) giveBack() {
 	for _, c := range m.after {
-		if s, ok := c.(session.Send); ok && m.composer.Empty() {
-			m.composer.Restore(s.Prompt.Text, s.Prompt.Attached)
+		if !m.composer.Empty() {
+			continue
+		}
+		switch c := c.(type) {
+		case session.Send:
+			m.composer.Restore(c.Prompt.Text, c.Prompt.Attached)
+		case session.Split:
+			m.composer.Restore("/"+keys.Name(keys.Steps)+" "+c.Prompt.Text, c.Prompt.Attached)
 		}
 	}
 	m.after = nil

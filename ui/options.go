@@ -78,8 +78,16 @@ type Options struct {
 	RunTool   func(ctx context.Context, name string) (string, error)           // a command of belay's own: doctor, stats
 	RunShell  func(ctx context.Context, command string) (string, error)        // for !
 	Prompts   func(ctx context.Context) []string                               // earlier ones, oldest first
-	EditText  func(ctx context.Context, text string) (path string, e error)    // writes a draft to a file for the editor
-	ReadText  func(path string) (string, error)                                // reads it back and removes it
+
+	// The plan of a large task as text for the editor, and read again.
+	PlanText  func(steps []session.Step) string
+	ParsePlan func(text string) ([]session.Step, error)
+
+	Checkpoints func(ctx context.Context, id session.ID) ([]session.Checkpoint, error)      // where a session can return to
+	Preview     func(ctx context.Context, id session.ID, to int64) (session.Preview, error) // what that would do
+
+	EditText func(ctx context.Context, text string) (path string, e error) // writes a draft to a file for the editor
+	ReadText func(path string) (string, error)                             // reads it back and removes it
 }
 
 // Setup is what must be asked before the first session.

@@ -37,6 +37,13 @@ func (m *Model) over(lines []string) ([]string, *tea.Cursor) {
 			row = 2
 			box = m.scales.pane.View(m.theme, w, h-5)
 		}
+	case stepping:
+		if m.side() == 0 {
+			row = 2
+			box = m.stepsView(w, h-5)
+		}
+	case rewinding:
+		box = m.back.pane.View(w, h-2)
 	case setup:
 		return m.page(m.first.view(m.theme, w)), nil
 	case broken:
@@ -115,7 +122,7 @@ func (m *Model) dialog(width int) []string {
 	var lines []string
 	for _, id := range m.order {
 		s := &m.rooms[id].s
-		if s.Live() {
+		if s.Live() && s.PartOf == "" {
 			symbol, words, st := th.Status(s)
 			lines = append(lines, st.Paint(symbol+" "+theme.Fit(words, 10))+" "+theme.Cut(theme.Line(s.Title), width-14))
 		}

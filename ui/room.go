@@ -21,6 +21,7 @@ type room struct {
 	weight  session.Weight            // of the next request, as it was weighed last
 	hinted  map[session.HintKind]bool // what was said once
 	wait    *status.Wait
+	kept    time.Time // the last checkpoint
 	paging  bool
 	torn    bool // records are missing: load again
 	loading bool
@@ -39,8 +40,18 @@ func (r *room) apply(records []session.Record) {
 			r.s.Apply(rec)
 		}
 		r.pane.Apply(rec)
+		r.checkpoints([]session.Record{rec})
 		r.heard = rec.Time
 		r.progress(rec)
+	}
+}
+
+// checkpoints notes when the last one was made.
+func (r *room) checkpoints(records []session.Record) {
+	for _, rec := range records {
+		if _, ok := rec.Event.(session.Checkpointed); ok {
+			r.kept = rec.Time
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 // behind it.
 func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 	switch a {
+	case keys.Steps:
+		return m.split(rest)
 	case keys.Compact, keys.Trim, keys.Slim, keys.Effort, keys.Restore, keys.Keep, keys.Unkeep, keys.FocusOn, keys.HandOver:
 	default:
 		cmd, _ := m.act(a)

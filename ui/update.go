@@ -52,10 +52,12 @@ type (
 	draftMsg   struct {
 		path string
 		err  error
+		plan bool // it is the plan of a large task
 	}
 	editedMsg struct {
 		text string
 		err  error
+		plan bool
 	}
 	shellMsg struct {
 		command, output string
@@ -82,7 +84,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		return m, m.then(m.wheel(msg))
 	case tea.MouseClickMsg:
-		if m.layer == none && msg.Button == tea.MouseLeft {
+		if !m.covered() && msg.Button == tea.MouseLeft {
 			m.transcript().Click(msg.Y - 2)
 		}
 	case tea.FocusMsg:
@@ -117,7 +119,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			if msg.err != nil {
 				return m.say("older messages: " + msg.err.Error())
 			}
-			r.pane.Prepend(msg.records, len(msg.records) > 0 && msg.records[0].Seq > 1)
+			r.pane.Prepend(msg.records, len(msg.records) > 0 && msg.records[0].Seq > 1, r.s.Gone...)
 		}
 	case didMsg:
 		return m.did(msg)
@@ -142,10 +144,13 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			return m.say("editor: " + msg.err.Error())
 		}
-		return m.runEditor(msg.path)
+		return m.runEditor(msg.path, msg.plan)
 	case editedMsg:
 		if msg.err != nil {
 			return m.say("editor: " + msg.err.Error())
+		}
+		if msg.plan {
+			return m.wrotePlan(msg.text)
 		}
 		m.composer.Set(msg.text)
 	case shellMsg:
@@ -158,6 +163,14 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		return m.gauged(msg)
 	case weightMsg:
 		return m.weighed(msg)
+	case plannedMsg:
+		return m.took(msg)
+	case checkpointsMsg:
+		return m.checkpoints(msg)
+	case previewMsg:
+		return m.previewed(msg)
+	case rewoundMsg:
+		return m.rewound(msg)
 	case setupMsg:
 		return m.setupStep(msg)
 	case localMsg:
@@ -200,7 +213,7 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 			}
 			continue
 		}
-		needed := r.s.NeedsYou()
+		needed, was := r.s.NeedsYou(), r.s.Steps
 		r.apply(part)
 		if r.torn {
 			r.loading = true
@@ -214,7 +227,7 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 		if words := callsFor(part, &r.s, needed); words != "" {
 			cmds = append(cmds, m.notify(&r.s, words))
 		}
-		cmds = append(cmds, m.reweigh(id, part))
+		cmds = append(cmds, m.reweigh(id, part), m.stepped(r, was, part))
 		if m.picker != nil {
 			m.picker.Live(r.s)
 		}
@@ -233,7 +246,7 @@ func callsFor(part []session.Record, s *session.Session, needed bool) string {
 	}
 	for _, r := range part {
 		e, ok := r.Event.(session.TurnEnded)
-		if !ok || e.Outcome != session.OutcomeFailed {
+		if !ok || e.Outcome != session.OutcomeFailed || s.PartOf != "" { // its plan says so
 			continue
 		}
 		switch why := theme.Kind(e.Fault); {
@@ -252,7 +265,7 @@ func (m *Model) notify(s *session.Session, what string) tea.Cmd {
 	if !m.blurred || m.o.Quiet {
 		return nil
 	}
-	words := theme.Cut(theme.Line(s.Title), 60)
+	words := theme.Cut(m.stepName(s), 60)
 	if words == "" {
 		words = "a session"
 	}
@@ -298,7 +311,15 @@ func (m *Model) pace() time.Duration {
 		return time.Second
 	}
 	if r := m.room(); r != nil {
-		return r.ticks(m.o.Now())
+		d := r.ticks(m.o.Now())
+		if whole := m.whole(); whole != nil {
+			for _, x := range []*room{whole, m.working(whole)} { // the panel, or the line at the bottom, shows them
+				if x != nil && x != r {
+					d = sooner(d, x.ticks(m.o.Now()))
+				}
+			}
+		}
+		return d
 	}
 	for _, c := range m.tiers {
 		if c.Until.After(m.o.Now()) {
@@ -306,6 +327,14 @@ func (m *Model) pace() time.Duration {
 		}
 	}
 	return 0
+}
+
+// sooner is the shorter of two paces; 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 func (m *Model) tick() tea.Cmd {

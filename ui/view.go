@@ -71,7 +71,10 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 	}
 	cursor := m.cursor(at)
 	if m.layer != none {
-		lines, cursor = m.over(lines)
+		write := cursor
+		if lines, cursor = m.over(lines); !m.covered() {
+			cursor = write
+		}
 	}
 	for i, l := range lines {
 		if theme.Width(l) > w {
@@ -116,6 +119,8 @@ func (m *Model) hintWords() string {
 	switch {
 	case m.focus == asked:
 		return "tab to write a message instead"
+	case r != nil && r.s.PartOf != "" && !r.s.Live():
+		return "this step is not at work; esc goes back to the plan"
 	case r != nil && r.s.Live():
 		return "write ahead: it is sent when this turn is done"
 	case r != nil && r.s.Status == session.Parked:
@@ -127,6 +132,12 @@ func (m *Model) hintWords() string {
 // newWords stands in the rule over the composer.
 func (m *Model) newWords() string {
 	switch n := m.transcript().Unseen(); {
+	case m.focus == splitting:
+		return m.theme.Warn.Paint("the task to cut into steps") + m.theme.Dim.Paint(": enter begins, esc goes back")
+	case m.focus == shaping:
+		return m.theme.Warn.Paint("step "+theme.Count(int64(m.plan.at))) + m.theme.Dim.Paint(": enter takes it, alt+enter new line, esc goes back")
+	case m.focus == adding:
+		return m.theme.Warn.Paint("a new step") + m.theme.Dim.Paint(": enter takes it, alt+enter new line, esc goes back")
 	case m.focus == editing:
 		return m.theme.Warn.Paint("editing the call") + m.theme.Dim.Paint(": enter runs it, esc goes back")
 	case m.focus == naming:
@@ -139,7 +150,7 @@ func (m *Model) newWords() string {
 		return m.theme.Warn.Paint("what the new session is to do") + m.theme.Dim.Paint(": enter begins it, esc goes back")
 	case n > 0:
 		return m.theme.Accent.Paint("↓ "+theme.Count(int64(n))+" new") + m.theme.Dim.Paint("  end")
-	case !m.transcript().Following() && m.layer == none:
+	case !m.transcript().Following() && !m.covered():
 		return m.theme.Dim.Paint("↓ end")
 	}
 	return ""
@@ -227,7 +238,11 @@ func (m *Model) fatWords(lines []string) []string {
 			lines = append(lines, mark+l)
 		}
 	}
-	return append(lines, "     "+m.theme.Keys("F6", "what fills it", "/trim", "", "/compact", "", "enter", "send it as it is"))
+	pairs := []string{"F6", "what fills it", "F7", "/steps splits it", "/trim", "", "/compact", "", "enter", "send it as it is"}
+	if keys := "     " + m.theme.Keys(pairs...); theme.Width(keys) <= m.width {
+		return append(lines, keys)
+	}
+	return append(lines, "     "+m.theme.Keys(pairs[:4]...), "     "+m.theme.Keys(pairs[4:]...))
 }
 
 // queue lists what waits behind the turn, at most three lines of it.
@@ -246,6 +261,9 @@ func (m *Model) queue(r *room) []string {
 		lines = append(lines, "   "+st.Paint(word)+"  "+theme.Cut(theme.Line(q.Text), m.width-14))
 	}
 	switch {
+	case r.s.PartOf != "" || m.stepsHaveKeys() && r.s.Status != session.Parked:
+	case r.stuck() && r.s.Status != session.Parked && r.s.Steps != nil && r.s.Steps.At() > 0:
+		lines = append(lines, "   "+th.Keys(planKeys(r)...))
 	case r.s.Status == session.Parked || r.stuck() && len(r.s.Queue) > 0:
 		pairs := []string{"F8", "go on now", "F2 F3 F4", "on another tier"}
 		if len(r.s.Queue) > 0 {
@@ -262,7 +280,7 @@ func (m *Model) queue(r *room) []string {
 func (m *Model) top() string {
 	t := status.Top{Project: m.project(), Branch: m.branch, Tiers: m.conditions(), Now: m.o.Now(), Active: models.Heavy}
 	if r := m.room(); r != nil {
-		t.Title, t.Active = r.s.Title, r.s.Tier
+		t.Title, t.Active = m.stepName(&r.s), r.s.Tier
 		if r.s.Project != m.o.Project {
 			t.Branch = ""
 		}
@@ -274,7 +292,7 @@ func (m *Model) top() string {
 		}
 		if s.NeedsYou() {
 			t.Need++
-		} else if s.Live() {
+		} else if s.Live() && s.PartOf == "" && !m.wholeIs(id) { // a plan and its step are one
 			t.Running++
 		}
 	}
@@ -299,10 +317,17 @@ func (m *Model) bottom() string {
 		}
 		if r.s.Live() {
 			b.Keys = []string{"esc", "stop", "?", "keys", "ctrl+p", "commands"}
-			if r.wait == nil && r.s.Status == session.Running && !strings.HasPrefix(r.doing, "running") && !r.heard.IsZero() {
+			if c := m.working(r); c != nil || r.s.Stepping {
+				m.planLine(&b, r, c)
+			} else if r.wait == nil && r.s.Status == session.Running && !strings.HasPrefix(r.doing, "running") && !r.heard.IsZero() {
 				b.Quiet = max(m.o.Now().Sub(r.heard), 0).Truncate(time.Second)
 			}
 		}
+	}
+	if r := m.room(); r != nil && r.s.PartOf != "" {
+		b.Keys = append(backKeys(r), b.Keys...)
+	} else if r != nil && r.s.Steps != nil && m.layer != stepping {
+		b.Keys = append([]string{"F7", "steps"}, b.Keys...)
 	}
 	if m.focus == choosing {
 		b.Keys = []string{"↑ ↓", "choose", "enter", "open", "esc", "back"}
@@ -319,7 +344,7 @@ func (m *Model) title() string {
 	}
 	s := "belay · " + theme.Line(m.project())
 	if r := m.room(); r != nil && r.s.Title != "" {
-		s += " · " + theme.Cut(theme.Line(r.s.Title), 50)
+		s += " · " + theme.Cut(m.stepName(&r.s), 50)
 	}
 	if needs > 0 {
 		s = "(" + theme.Count(int64(needs)) + ") " + s
@@ -333,7 +358,11 @@ func (m *Model) programStatus() *tea.ProgramStatus {
 	if r == nil || m.ending {
 		return ps
 	}
-	switch r.s.Status {
+	state := r.s.Status
+	if c := m.working(r); c != nil && c.s.Status == session.Asking {
+		state = session.Asking
+	}
+	switch state {
 	case session.Running:
 		ps.State = tea.ProgramStateWorking
 	case session.Asking:

@@ -63,6 +63,10 @@ const (
 	Unkeep     Action = "drop note"
 	HandOver   Action = "hand over"
 	FocusOn    Action = "focus on"
+	StepsPanel Action = "steps panel"
+	Steps      Action = "steps"
+	Rewind     Action = "rewind"
+	Unrewind   Action = "undo rewind"
 	Quit       Action = "quit"
 )
 
@@ -109,6 +113,7 @@ var Table = []Binding{
 	{Next, []string{"alt+right"}, "alt+→", "next running session", Anywhere, true},
 	{Capacity, []string{"f5"}, "F5, /model", "capacity: how all models are doing", Anywhere, true},
 	{Context, []string{"f6"}, "F6", "context: what fills the next request, and what to leave out", Anywhere, true},
+	{StepsPanel, []string{"f7"}, "F7", "steps: the plan of a large task; tab goes into it and out of it", Anywhere, true},
 	{OpenCall, []string{"ctrl+o"}, "ctrl+o", "open a tool call; then ↑ ↓ choose another", Anywhere, true},
 	{Editor, []string{"ctrl+e"}, "ctrl+e", "edit the draft in $EDITOR", Anywhere, true},
 	{Prompts, []string{"ctrl+r"}, "ctrl+r", "search earlier prompts", Anywhere, true},
@@ -139,6 +144,9 @@ var Table = []Binding{
 	{Unkeep, nil, "/drop NOTE", "drop a note that was pinned", Typed, true},
 	{Effort, nil, "/effort [LEVEL]", "reasoning effort, such as low or high; without one, as the settings say", Typed, true},
 	{FocusOn, nil, "/focus [PATHS]", "keep searches to some folders or patterns; without paths, no longer", Typed, true},
+	{Steps, nil, "/steps TASK", "cut a large task into steps, each with a session of its own", Typed, true},
+	{Rewind, nil, "/rewind", "return to a checkpoint: the conversation, the files, or both", Typed, true},
+	{Unrewind, nil, "/undo rewind", "bring back what the last rewind took", Typed, true},
 	{HandOver, nil, "/hand over TASK", "a new session with what this one carries over", Typed, true},
 	{Resume, nil, "", "go on with the stopped, failed or parked turn", Listed, true},
 	{Rename, nil, "", "rename this session", Listed, true},

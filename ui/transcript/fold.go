@@ -25,6 +25,7 @@ type fold struct {
 	edge     edge
 	target   models.Target // who is asked
 	answer   string        // the last whole answer
+	large    large
 }
 
 func (f *fold) reset() {
@@ -46,13 +47,16 @@ func (f *fold) tally(turn int) *tally {
 }
 
 // Load replaces everything by the end of a log. More says whether older
-// records exist.
-func (p *Pane) Load(records []session.Record, more bool) {
+// records exist, and gone which parts were taken back.
+func (p *Pane) Load(records []session.Record, more bool, gone ...session.Span) {
+	of := p.large.of
 	p.fold.reset()
+	p.large.of, p.large.reading = of, true
 	p.follow, p.top, p.off, p.cursor, p.found = true, 0, 0, -1, -1
-	for _, r := range records {
+	for _, r := range p.lives(records, gone) {
 		p.Apply(r)
 	}
+	p.large.reading = false
 	p.more, p.oldest = more, 0
 	if len(records) > 0 {
 		p.oldest = records[0].Seq
@@ -60,15 +64,15 @@ func (p *Pane) Load(records []session.Record, more bool) {
 }
 
 // Prepend puts older records before what is loaded; the view does not move.
-func (p *Pane) Prepend(records []session.Record, more bool) {
+func (p *Pane) Prepend(records []session.Record, more bool, gone ...session.Span) {
 	p.more = more
 	if len(records) == 0 {
 		return
 	}
 	p.oldest = records[0].Seq
 	old := New(p.theme, p.now)
-	old.names = p.names
-	for _, r := range records {
+	old.names, old.large.of, old.large.reading = p.names, p.large.of, true
+	for _, r := range old.lives(records, gone) {
 		old.Apply(r)
 	}
 	old.finish(time.Time{})
@@ -97,6 +101,9 @@ func (p *Pane) Prepend(records []session.Record, more bool) {
 		}
 	}
 	kept = p.join(old, kept)
+	if e := p.large.skipped; e != nil && old.large.skipped != nil { // it was told before
+		p.remove(e)
+	}
 	n := len(kept)
 	p.entries = append(kept, p.entries...)
 	p.top, p.seen = p.top+n, p.seen+n
@@ -147,7 +154,9 @@ func (p *Pane) applyTurn(r session.Record) {
 		p.finish(r.Time)
 		p.begin()
 		p.tally(r.Turn).began = r.Time
-		p.push(&entry{kind: user, seq: r.Seq, turn: r.Turn, at: r.Time, text: e.Prompt.Text})
+		if e.Prompt.Text != "" || !e.Steps {
+			p.push(&entry{kind: user, seq: r.Seq, turn: r.Turn, at: r.Time, text: e.Prompt.Text})
+		}
 		if n := len(e.Prompt.Images); n > 0 {
 			p.line(r, "+", theme.Plural(n, "picture"), calm)
 		}
@@ -210,6 +219,8 @@ func (p *Pane) applyTurn(r session.Record) {
 		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "·", text: theme.Sanitize(e.Text)})
 	case session.Unknown:
 		p.line(r, "·", "written by a newer belay: "+theme.Line(e.Type), calm)
+	default:
+		p.applyLarge(r)
 	}
 }
 

@@ -67,6 +67,10 @@ func (p *Pane) SetNames(conditions []models.Condition) {
 	}
 }
 
+// SetSteps tells how many steps the plan has, which the end of a log may not
+// say.
+func (p *Pane) SetSteps(n int) { p.large.of = n }
+
 func (p *Pane) short(t models.Target) string {
 	if s := p.names[t]; s != "" {
 		return s
@@ -85,7 +89,7 @@ func (p *Pane) gap(i int) int {
 	e, before := p.entries[i], p.entries[i-1]
 	switch e.kind {
 	case call, local:
-		if before.kind == call || before.kind == reasoning || before.kind == prose && before.head {
+		if before.kind == call || before.kind == reasoning || before.kind == prose && before.head || before.kind == quiet && e.tool == check {
 			return 0
 		}
 	case quiet:

@@ -183,8 +183,8 @@ func (p *Pane) dropLive() {
 }
 
 // confirm takes the first words, or the first reasoning, that arrived and were
-// not finished yet as finished. It gives its entries and its whole text.
-func (p *Pane) confirm(k kind) (list []*entry, source string) {
+// not finished yet as finished in a record. It gives its entries and its whole text.
+func (p *Pane) confirm(k kind, seq int64) (list []*entry, source string) {
 	i := len(p.entries)
 	for at := len(p.entries) - 1; at >= 0 && p.entries[at].turn == p.entries[len(p.entries)-1].turn; at-- {
 		if e := p.entries[at]; e.loose && e.kind == k && (e.head || k == reasoning) {
@@ -199,7 +199,7 @@ func (p *Pane) confirm(k kind) (list []*entry, source string) {
 		if e.head {
 			source = e.source
 		}
-		e.loose, e.source = false, ""
+		e.loose, e.source, e.seq = false, "", seq
 		list = append(list, e)
 	}
 	return list, source
@@ -227,7 +227,7 @@ func (p *Pane) item(r session.Record, it models.Item) {
 		p.answer = text
 		p.giveWay()
 		p.finish(r.Time)
-		list, source := p.confirm(prose)
+		list, source := p.confirm(prose, r.Seq)
 		if len(list) > 0 && source == text {
 			return
 		}
@@ -236,11 +236,11 @@ func (p *Pane) item(r session.Record, it models.Item) {
 		}
 		p.say(r, text)
 		p.closeWords()
-		p.confirm(prose)
+		p.confirm(prose, r.Seq)
 	case models.Reasoning:
 		p.giveWay()
 		p.closeThought(r.Time)
-		list, _ := p.confirm(reasoning)
+		list, _ := p.confirm(reasoning, r.Seq)
 		switch {
 		case it.Text == "":
 		case len(list) > 0:
@@ -249,7 +249,7 @@ func (p *Pane) item(r session.Record, it models.Item) {
 		default:
 			p.ponder(r, it.Text)
 			p.closeThought(r.Time)
-			p.confirm(reasoning)
+			p.confirm(reasoning, r.Seq)
 		}
 	case models.Call:
 		p.giveWay()
@@ -265,6 +265,9 @@ func (p *Pane) call(r session.Record, id, tool string) *entry {
 	if c := p.calls[id]; c != nil {
 		if tool != "" {
 			c.tool = tool
+		}
+		if c.seq == 0 { // until now it was only arriving
+			c.seq = r.Seq
 		}
 		return c
 	}

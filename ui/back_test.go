@@ -1,0 +1,195 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"belay/session"
+)
+
+const goPatch = `diff --git a/orders/pricing.go b/orders/pricing.go
+deleted file mode 100644
+index 1f..00
+--- a/orders/pricing.go
++++ /dev/null
+@@ -1,2 +0,0 @@
+-package orders
+-
+diff --git a/orders/service.go b/orders/service.go
+index 1f..2e 100644
+--- a/orders/service.go
++++ b/orders/service.go
+@@ -114,5 +114,5 @@ func (s *Service) Total(o Order) (int64, error) {
+ 	if err := o.Validate(); err != nil {
+ 		return 0, err
+ 	}
+-	sum, err := PriceOf(o)
+-	return sum, err
++	sum := round(l.Price)
++	return sum, nil
+`
+
+func points() []session.Checkpoint {
+	return []session.Checkpoint{
+		{Seq: 2, Turn: 1, Time: noon.Add(-2 * time.Hour), Words: "refactor the orders module\nand more", Tree: "t0"},
+		{Seq: 5, Turn: 1, Time: noon.Add(-time.Hour), Step: 3, Words: "core logic", Tree: "t1"},
+		{Seq: 7, Turn: 2, Time: noon.Add(-30 * time.Minute), Words: "gone", Tree: "t2", Gone: true},
+		{Seq: 9, Turn: 2, Time: noon.Add(-5 * time.Minute), Words: "端数を直す"},
+	}
+}
+
+// returning is a screen on a session with checkpoints.
+func returning(t *testing.T, w, h int) (*realm, *screen, chan session.Command, chan error) {
+	t.Helper()
+	world := newWorld()
+	world.add("s1", "", begun("refactor"), session.StepsSet{Steps: plannedSteps()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "look"})
+	got, answers := make(chan session.Command, 8), make(chan error, 8)
+	world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
+	o := world.options()
+	o.Open, o.Engine = "s1", refusing{world, answers}
+	o.Checkpoints = func(context.Context, session.ID) ([]session.Checkpoint, error) { return points(), nil }
+	o.Preview = func(_ context.Context, _ session.ID, to int64) (session.Preview, error) {
+		for _, c := range points() {
+			if c.Seq == to {
+				return session.Preview{Checkpoint: c, Now: "now" + fmt.Sprint(to), Turns: 2, Patch: goPatch, Commands: []string{"git push origin main", "go install ./..."}, Skipped: []string{"data/dump.bin (too large)"},
+					Changes: []session.Change{{Path: "orders/pricing.go", Kind: "removed", Removed: 2}, {Path: "orders/service.go", Kind: "changed", Added: 2, Removed: 2}, {Path: "logo.png", Kind: "added", Binary: true}}}, nil
+			}
+		}
+		return session.Preview{}, errors.New("there is no such checkpoint")
+	}
+	s := show(t, w, h, o)
+	s.wait("needs you")
+	return world, s, got, answers
+}
+
+// refusing is an engine that may say no.
+type refusing struct {
+	*realm
+	answers chan error
+}
+
+func (r refusing) Do(ctx context.Context, id session.ID, c session.Command) error {
+	_ = r.realm.Do(ctx, id, c)
+	select {
+	case err := <-r.answers:
+		return err
+	default:
+		return nil
+	}
+}
+
+func TestTheRewindLayer(t *testing.T) {
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			_, s, _, _ := returning(t, size.w, size.h)
+			s.press("/", "rewind", "enter")
+			list := s.wait("before “端数を直す”", "conversation only", "before step 3: core logic")
+			if strings.Contains(list, "gone") {
+				t.Errorf("what was taken back is listed:\n%s", list)
+			}
+			if size.w == 80 {
+				golden(t, "checkpoints-80x24", list)
+			}
+			s.press("down", "enter")
+			golden(t, fmt.Sprintf("rewind-%dx%d", size.w, size.h), s.wait("2 turns are taken back; 3 files change", "git", "b both"))
+			s.press("end")
+			s.wait("return sum, nil")
+		})
+	}
+}
+
+func TestKeysOfARewind(t *testing.T) {
+	for key, want := range map[string]session.Rewind{
+		"b": {To: 5, Talk: true, Files: true, Expect: "now5"}, "f": {To: 5, Files: true, Expect: "now5"}, "c": {To: 5, Talk: true, Expect: "now5"},
+	} {
+		t.Run(key, func(t *testing.T) {
+			_, s, got, _ := returning(t, 100, 30)
+			s.press("F7")
+			s.wait("❯ ▶ 3 core logic")
+			s.press("z")
+			s.wait("before step 3: core logic", "b both")
+			s.press(key)
+			if c := <-got; c != want {
+				t.Errorf("%s did %#v, want %#v", key, c, want)
+			}
+			s.wait("taken back; /undo rewind", "3 core logic")
+		})
+	}
+	t.Run("files that were not kept stay", func(t *testing.T) {
+		_, s, got, _ := returning(t, 100, 30)
+		s.press("/", "rewind", "enter")
+		s.wait("conversation only")
+		s.press("enter")
+		text := s.wait("the files were not kept here", "c conversation only")
+		if strings.Contains(text, "b both") {
+			t.Errorf("both is offered:\n%s", text)
+		}
+		s.press("b")
+		s.wait("c goes back in the conversation")
+		s.press("esc")
+		s.wait("before step 3")
+		s.press("esc")
+		s.gone("before step 3")
+		if len(got) > 0 {
+			t.Errorf("did %#v", <-got)
+		}
+	})
+	t.Run("a refusal is shown and compared anew", func(t *testing.T) {
+		_, s, got, answers := returning(t, 100, 30)
+		s.press("/", "rewind", "enter")
+		s.wait("before step 3")
+		s.press("down", "enter")
+		s.wait("b both")
+		answers <- errors.New("orders/service.go has changed meanwhile")
+		s.press("b")
+		<-got
+		s.wait("✗ orders/service.go has changed meanwhile", "2 turns are taken back")
+		s.press("b")
+		<-got
+		s.gone("has changed meanwhile")
+	})
+	t.Run("no checkpoint before a step", func(t *testing.T) {
+		_, s, _, _ := returning(t, 100, 30)
+		s.press("F7", "k", "z")
+		s.wait("there is no checkpoint before this step", "❯ ✓ 2 three options")
+	})
+	t.Run("undo rewind", func(t *testing.T) {
+		_, s, got, _ := returning(t, 100, 30)
+		s.press("/", "undo rewind", "enter")
+		if c := <-got; c != (session.Unrewind{}) {
+			t.Errorf("did %#v", c)
+		}
+	})
+}
+
+func TestWhatWasTakenBackVanishesAndReturns(t *testing.T) {
+	events := []session.Event{turn("the first"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone}, session.Checkpointed{Tree: "t1", Words: "the second"}, // 1 is Created
+		turn("the second"), said("answer two"), session.TurnEnded{Outcome: session.OutcomeDone}, turn("the third"), said("answer three"), session.TurnEnded{Outcome: session.OutcomeDone}}
+	world, s := opened(t, 100, 40, events...)
+	s.wait("answer three")
+	world.emit("s1", turn("streamed"), session.TextDelta{Text: "Words that came."}, session.CallDelta{CallID: "k", Name: "read", Bytes: 3}, said("Words that came."), calls("k", "read", `{"path":"q.go"}`), session.TurnEnded{Outcome: session.OutcomeDone})
+	s.wait("Words that came.", "q.go")
+	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Talk: true, Files: true}, Written: 2})
+	text := s.wait("⟲ taken back: 3 turns (files too)", "/undo rewind brings them back", "answer one")
+	for _, gone := range []string{"the second", "answer two", "answer three", "Words that came", "q.go"} {
+		if strings.Contains(text, gone) {
+			t.Errorf("%q is still there:\n%s", gone, text)
+		}
+	}
+	t.Run("also when the log is read again", func(t *testing.T) {
+		o := world.options()
+		o.Open = "s1"
+		again := show(t, 100, 40, o)
+		text := again.wait("⟲ taken back: 3 turns", "answer one")
+		if strings.Contains(text, "answer two") {
+			t.Errorf("it is there:\n%s", text)
+		}
+	})
+	at := world.logs["s1"][len(world.logs["s1"])-1].Seq
+	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Talk: true, Files: true, Undo: at}})
+	s.wait("answer one", "answer two", "answer three", "Words that came.", "brought back")
+}

@@ -1,0 +1,105 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"belay/session"
+)
+
+func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
+	plan := plannedSteps()
+	plan.List[2].State, plan.List[2].Session = session.StepPending, ""
+	stand := func(t *testing.T, w, h int) (*realm, *screen) {
+		t.Helper()
+		world := newWorld()
+		world.add("s1", "", begun("refactor the orders"), session.StepsSet{Steps: plan}, session.StepsBegun{Through: true})
+		o := world.options()
+		o.Open = "s1"
+		s := show(t, w, h, o)
+		s.wait("› refactor the orders")
+		return world, s
+	}
+	begin := func(world *realm) {
+		stepOf(world, "st3", 3, turn("do the core logic"))
+		world.emit("s1", moved(plan, 3, session.StepRunning, "st3"))
+	}
+	done := func(world *realm) {
+		x := plan.List[2]
+		x.State, x.Session, x.Note, x.Calls, x.Cost = session.StepDone, "st3", "PriceOf holds the rules.\nMore.", 3, 0.02
+		world.emit("st3", session.TurnEnded{Outcome: session.OutcomeDone})
+		world.emit("s1", session.StepChecked{Number: 3, Command: "go test ./orders/...", OK: true, Summary: "exit 0", Output: "ok", Took: 2100 * time.Millisecond}, session.StepMoved{Number: 3, Step: x})
+	}
+	t.Run("there and back", func(t *testing.T) {
+		world, s := stand(t, 120, 36)
+		s.press("F7")
+		s.wait("3 of 6")
+		s.press("tab")
+		begin(world)
+		s.wait("› do the core logic", "step 3/6 core logic", "3 of 6")
+		world.emit("st3", asks("go test"))
+		s.wait("allow shell?", "asks you")
+		world.pass(time.Second)
+		s.press("y")
+		if got := <-world.commands; got != "AnswerCall" {
+			t.Errorf("command = %s, want AnswerCall", got)
+		}
+		world.emit("st3", session.ApprovalAnswered{Answer: session.Answer{CallID: "c9", Allow: true}})
+		s.gone("allow shell?")
+		golden(t, "following-120x36", s.wait("▶ 3 core logic"))
+		done(world)
+		text := s.wait("› refactor the orders", "✓ step 3 done: PriceOf holds the rules. · 3 calls", "4 of 6")
+		for _, want := range []string{"▶ step 3 of 6: core logic (heavy)", "✓ check", "exit 0  2.1s"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing:\n%s", want, text)
+			}
+		}
+	})
+	t.Run("not from what is being written", func(t *testing.T) {
+		world, s := stand(t, 80, 24)
+		s.press("and then")
+		s.wait("› and then")
+		begin(world)
+		s.wait("› refactor the orders", "▶ step 3 of 6", "› and then")
+	})
+	t.Run("not back from somewhere else", func(t *testing.T) {
+		world, s := stand(t, 80, 24)
+		begin(world)
+		s.wait("› do the core logic")
+		s.press("ctrl+n")
+		s.wait("What was done is kept")
+		done(world)
+		world.emit("s1", session.TurnEnded{Outcome: session.OutcomeDone})
+		s.gone("at work")
+		s.wait("What was done is kept")
+	})
+	t.Run("not when the step cannot be read", func(t *testing.T) {
+		world, s := stand(t, 80, 24)
+		world.emit("s1", moved(plan, 3, session.StepRunning, "lost"))
+		s.wait("the step cannot be shown", "› refactor the orders")
+	})
+	t.Run("esc leads back from a step that is over", func(t *testing.T) {
+		world, s := stand(t, 80, 24)
+		stepOf(world, "st1", 1, turn("map it"), said("It is a mess."), session.TurnEnded{Outcome: session.OutcomeDone})
+		s.press("F7", "k", "k", "k", "enter")
+		s.wait("It is a mess.", "step 1/6 map the module", "esc back to the plan")
+		s.press("esc")
+		s.wait("3 of 6")
+		s.press("esc")
+		s.wait("› refactor the orders")
+	})
+	t.Run("F7 leads back from one that runs", func(t *testing.T) {
+		world, s := stand(t, 80, 24)
+		begin(world)
+		s.wait("› do the core logic", "F7 back to the plan")
+		s.press("alt+left")
+		s.wait("› refactor the orders", "F7 steps")
+		s.press("\x1b[1;3C") // alt+right: the step is at work as well
+		s.wait("› do the core logic")
+		s.press("F7")
+		s.wait("❯ ▶ 3 core logic")
+		s.press("down", "enter")
+		s.wait("step 4 has not begun")
+	})
+}

@@ -1,0 +1,339 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// Rewind is the list of the places that can be returned to, and what returning
+// to one of them would do.
+type Rewind struct {
+	theme  *theme.Theme
+	diff   func(th *theme.Theme, diff string, width int, besides bool) []string
+	points []session.Checkpoint // newest first
+	loaded bool
+	at     int
+	top    int
+
+	open    bool // a preview is shown, or on its way
+	preview *session.Preview
+	offset  int
+	problem string
+
+	width int // that the lines below were laid out for
+	lines []string
+}
+
+// NewRewind makes the pane; diff lays out what becomes of a file.
+func NewRewind(th *theme.Theme, diff func(*theme.Theme, string, int, bool) []string) *Rewind {
+	return &Rewind{theme: th, diff: diff}
+}
+
+// SetTheme changes the colours.
+func (p *Rewind) SetTheme(th *theme.Theme) { p.theme, p.lines = th, nil }
+
+// Set gives the checkpoints. Those that were taken back themselves are left out.
+func (p *Rewind) Set(points []session.Checkpoint) {
+	p.points, p.loaded = nil, true
+	for _, c := range points {
+		if !c.Gone {
+			p.points = append(p.points, c)
+		}
+	}
+	slices.SortStableFunc(p.points, func(a, b session.Checkpoint) int { return int(b.Seq - a.Seq) })
+	p.at = max(0, min(p.at, len(p.points)-1))
+}
+
+// Before chooses the last checkpoint before a step.
+func (p *Rewind) Before(step int) bool {
+	for i, c := range p.points {
+		if c.Step == step {
+			p.at = i
+			return true
+		}
+	}
+	return false
+}
+
+// Chosen is the checkpoint under the cursor.
+func (p *Rewind) Chosen() (session.Checkpoint, bool) {
+	if p.at >= len(p.points) {
+		return session.Checkpoint{}, false
+	}
+	return p.points[p.at], true
+}
+
+// Open waits for the preview of the chosen checkpoint; what it showed before
+// goes.
+func (p *Rewind) Open() { p.open, p.preview, p.lines, p.offset = true, nil, nil, 0 }
+
+// Close goes back to the list.
+func (p *Rewind) Close() { p.open, p.preview, p.lines, p.problem = false, nil, nil, "" }
+
+// Show gives the preview that was asked for.
+func (p *Rewind) Show(v session.Preview) {
+	if c, ok := p.Chosen(); p.open && ok && c.Seq == v.Checkpoint.Seq {
+		p.preview, p.lines = &v, nil
+	}
+}
+
+// Shown is the preview in view.
+func (p *Rewind) Shown() (session.Preview, bool) {
+	if p.preview == nil {
+		return session.Preview{}, false
+	}
+	return *p.preview, true
+}
+
+// Opened reports whether a preview is shown, or on its way.
+func (p *Rewind) Opened() bool { return p.open }
+
+// Problem shows why something did not happen.
+func (p *Rewind) Problem(words string) { p.problem = words }
+
+// Key moves. It reports whether the key was one of movement.
+func (p *Rewind) Key(name string) bool {
+	by, ok := map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -10, "pgdown": 10, "space": 10, "home": -1 << 20, "end": 1 << 20}[name]
+	if !ok {
+		return false
+	}
+	if p.open {
+		p.offset = max(p.offset+by, 0)
+		return true
+	}
+	p.at = max(0, min(p.at+by, len(p.points)-1))
+	return true
+}
+
+// View gives a box of width cells, at most height rows of it.
+func (p *Rewind) View(width, height int) []string {
+	inner, room := max(width-4, 1), max(height-2, 0)
+	title := p.theme.Strong.Paint("rewind")
+	var body, keys []string
+	if p.open {
+		c, _ := p.Chosen()
+		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", before " + before(c))
+		body, keys = p.inView(inner, max(room-2, 1)), p.previewKeys(inner)
+	} else {
+		body, keys = p.list(inner, max(room-2, 1)), []string{fitted(p.theme, inner, []string{"enter", "what it would do", "↑ ↓", "choose", "esc", "close"})}
+	}
+	lines := append(body, "")
+	lines = append(lines[:min(len(lines), max(room-1, 0))], keys...)
+	return bounded(p.theme.Box(title, lines[:min(len(lines), room)], width, p.theme.Accent), height)
+}
+
+// before names what came after a checkpoint.
+func before(c session.Checkpoint) string {
+	words, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(c.Words)), "\n")
+	switch {
+	case c.Step > 0 && words != "":
+		return fmt.Sprintf("step %d: %s", c.Step, words)
+	case c.Step > 0:
+		return fmt.Sprintf("step %d", c.Step)
+	case words == "":
+		return fmt.Sprintf("turn %d", c.Turn)
+	}
+	return "“" + words + "”"
+}
+
+func (p *Rewind) list(width, rows int) []string {
+	th := p.theme
+	switch {
+	case !p.loaded:
+		return []string{th.Dim.Paint("looking …")}
+	case len(p.points) == 0:
+		return theme.Wrap("There is no checkpoint yet. One is made before each turn and each step.", width)
+	}
+	if p.at < p.top {
+		p.top = p.at
+	}
+	if p.at >= p.top+rows {
+		p.top = p.at - rows + 1
+	}
+	var lines []string
+	day := ""
+	for i := p.top; i < min(p.top+rows, len(p.points)); i++ {
+		c := p.points[i]
+		lead := "  "
+		if i == p.at {
+			lead = th.Accent.Paint("❯ ")
+		}
+		at := theme.At(c.Time)
+		if d := c.Time.Local().Format("Jan 2"); d != p.points[0].Time.Local().Format("Jan 2") {
+			day = d + " "
+		}
+		right := ""
+		if c.Tree == "" {
+			right = th.Warn.Paint("conversation only")
+		}
+		line := theme.Sides(lead+th.Dim.Paint(day+at)+"  before "+theme.Cut(before(c), max(width-30, 12)), right, width)
+		if i == p.at {
+			line = th.Selected.Over(line)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (p *Rewind) previewKeys(width int) []string {
+	scroll := []string{"esc", "back", "↑ ↓", "scroll"}
+	if p.preview == nil {
+		return []string{fitted(p.theme, width, []string{"esc", "back"})}
+	}
+	pairs := []string{"b", "both", "f", "files only", "c", "conversation only"}
+	if p.preview.Checkpoint.Tree == "" {
+		pairs = []string{"c", "conversation only"}
+	}
+	return []string{fitted(p.theme, width, append(pairs, scroll...))}
+}
+
+// inView is the part of the preview that is in view.
+func (p *Rewind) inView(width, rows int) []string {
+	var head []string
+	if p.problem != "" {
+		for _, l := range theme.Wrap("✗ "+theme.Plain(p.problem), width) {
+			head = append(head, p.theme.Bad.Paint(theme.Cut(l, width)))
+		}
+		head = append(head[:min(len(head), max(rows/2, 1))], "")
+	}
+	if p.preview == nil {
+		return append(head, p.theme.Dim.Paint("comparing …"))
+	}
+	if p.lines == nil || p.width != width {
+		p.lines, p.width = p.layout(width), width
+	}
+	rows = max(rows-len(head), 1)
+	p.offset = max(0, min(p.offset, len(p.lines)-rows))
+	part := p.lines[p.offset:min(p.offset+rows, len(p.lines))]
+	if left := len(p.lines) - p.offset - rows; left > 0 && rows > 1 {
+		part = append(slices.Clone(part[:rows-1]), p.theme.Dim.Paint(theme.Cut("↓ "+theme.Plural(left+1, "line")+" more", width)))
+	}
+	return append(head, part...)
+}
+
+// layout is the whole preview: what goes, what stays, then file by file.
+func (p *Rewind) layout(width int) []string {
+	th, v := p.theme, p.preview
+	var lines []string
+	add := func(st theme.Style, text string) {
+		for _, l := range theme.Wrap(text, width) {
+			lines = append(lines, st.Paint(theme.Cut(l, width)))
+		}
+	}
+	turns := "no turn is taken back"
+	if v.Turns == 1 {
+		turns = "1 turn is taken back"
+	} else if v.Turns > 1 {
+		turns = fmt.Sprintf("%d turns are taken back", v.Turns)
+	}
+	switch {
+	case v.Checkpoint.Tree == "":
+		add(theme.Style{}, turns+"; the files were not kept here and stay as they are")
+	case len(v.Changes) == 0:
+		add(theme.Style{}, turns+"; no file differs")
+	case len(v.Changes) == 1:
+		add(theme.Style{}, turns+"; 1 file changes")
+	default:
+		add(theme.Style{}, fmt.Sprintf("%s; %d files change", turns, len(v.Changes)))
+	}
+	if len(v.Commands) > 0 {
+		add(th.Warn, "▲ what these commands did outside the folder stays: "+joined(v.Commands))
+	}
+	if len(v.Skipped) > 0 {
+		add(th.Warn, "▲ not covered: "+joined(v.Skipped))
+	}
+	if len(v.Changes) > 0 {
+		lines = append(lines, "")
+	}
+	for _, c := range v.Changes {
+		lines = append(lines, p.change(c, width))
+	}
+	for _, file := range files(v.Patch) {
+		lines = append(lines, "", th.Strong.Paint(theme.Cut(file.name, width)))
+		lines = append(lines, p.diff(th, file.text, width, width >= 140)...)
+	}
+	return lines
+}
+
+// mostJoined is how many commands or files are named in one line.
+const mostJoined = 6
+
+func joined(list []string) string {
+	words := make([]string, 0, mostJoined)
+	for i, s := range list {
+		if i == mostJoined {
+			words = append(words, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		words = append(words, theme.Cut(theme.Line(s), 80))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (p *Rewind) change(c session.Change, width int) string {
+	th := p.theme
+	symbol, st := "~", th.Warn
+	switch c.Kind {
+	case "added":
+		symbol, st = "+", th.Good
+	case "removed":
+		symbol, st = "−", th.Bad
+	}
+	right := ""
+	switch {
+	case c.Binary:
+		right = th.Dim.Paint("binary")
+	case c.Added+c.Removed > 0:
+		right = th.Good.Paint(fmt.Sprintf("+%d", c.Added)) + " " + th.Bad.Paint(fmt.Sprintf("−%d", c.Removed))
+	}
+	words := map[string]string{"added": "comes back", "changed": "changes", "removed": "goes", "mode": "may be run or not"}[c.Kind]
+	name := theme.CutLeft(theme.Line(c.Path), max(width-theme.Width(right)-theme.Width(words)-10, 8))
+	return theme.Sides(st.Paint(symbol)+" "+name+th.Dim.Paint("  "+words), right, min(width, 100))
+}
+
+type file struct{ name, text string }
+
+// files cuts a patch of many files into one for each, without what git writes
+// before the lines.
+func files(patch string) []file {
+	var list []file
+	head, body := false, strings.Builder{}
+	flush := func() {
+		if n := len(list); n > 0 {
+			list[n-1].text = body.String()
+		}
+		body.Reset()
+	}
+	for _, l := range strings.Split(strings.TrimRight(patch, "\n"), "\n") {
+		switch {
+		case strings.HasPrefix(l, "diff --git "):
+			flush()
+			_, name, _ := strings.Cut(l, " b/")
+			list, head = append(list, file{name: theme.Line(name)}), true
+			continue
+		case len(list) == 0:
+			if strings.TrimSpace(l) == "" {
+				continue
+			}
+			list, head = append(list, file{}), true
+		}
+		if head {
+			switch {
+			case strings.HasPrefix(l, "+++ b/") || strings.HasPrefix(l, "--- a/"):
+				list[len(list)-1].name = theme.Line(l[6:])
+				continue
+			case strings.HasPrefix(l, "+++ ") || strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "index ") || strings.HasPrefix(l, "new file mode ") || strings.HasPrefix(l, "deleted file mode "):
+				continue
+			case strings.HasPrefix(l, "@@"):
+				head = false
+			}
+		}
+		body.WriteString(l + "\n")
+	}
+	flush()
+	return list
+}

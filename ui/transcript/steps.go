@@ -1,0 +1,243 @@
+package transcript
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"belay/session"
+	"belay/ui/theme"
+)
+
+// large is what the transcript remembers of a plan while it is carried out.
+type large struct {
+	of      int                       // steps in the plan; 0: not known
+	shown   string                    // the proposal that was told of last
+	states  map[int]session.StepState // as they were told
+	skipped *entry                    // says what the checkpoints do not cover
+	turns   map[int64]int             // taken back by the rewind with that record
+	reading bool                      // a log, without what was taken back
+}
+
+// applyLarge shows what happens to a plan, and to the way back.
+func (p *Pane) applyLarge(r session.Record) {
+	switch e := r.Event.(type) {
+	case session.StepsSet:
+		p.large.of = len(e.Steps.List)
+		if name := e.Steps.Task + "\x00" + string(e.Steps.Planning); p.large.shown != name {
+			p.large.shown, p.large.states = name, nil
+			words := theme.Plural(len(e.Steps.List), "step")
+			if e.Steps.By.Model != "" {
+				words += " proposed by " + p.short(e.Steps.By)
+			}
+			p.line(r, "≡", words+": F7 shows them", calm)
+		}
+	case session.StepMoved:
+		p.moved(r, e)
+	case session.StepChecked:
+		p.checked(r, e)
+	case session.Checkpointed:
+		p.checkpointed(r, e)
+	case session.Rewound:
+		p.rewound(r, e)
+	}
+}
+
+// moved says that a step began, or what came of it, once.
+func (p *Pane) moved(r session.Record, e session.StepMoved) {
+	if p.large.states[e.Number] == e.Step.State {
+		return
+	}
+	if p.large.states == nil {
+		p.large.states = map[int]session.StepState{}
+	}
+	p.large.states[e.Number] = e.Step.State
+	s := e.Step
+	step := fmt.Sprintf("step %d", e.Number)
+	switch s.State {
+	case session.StepRunning:
+		if p.large.of > 0 {
+			step += fmt.Sprintf(" of %d", p.large.of)
+		}
+		if s.Title != "" {
+			step += ": " + theme.Line(s.Title)
+		}
+		if s.Tier != "" {
+			step += " (" + theme.Line(string(s.Tier)) + ")"
+		}
+		p.line(r, "▶", step, calm)
+	case session.StepDone:
+		words := step + " done"
+		if note := theme.Line(firstLine(strings.TrimSpace(s.Note))); note != "" {
+			words += ": " + theme.Cut(note, 200)
+		}
+		if s.Calls > 0 {
+			words += " · " + theme.Plural(s.Calls, "call")
+		}
+		if s.Cost > 0 {
+			words += " · " + theme.Money(s.Cost)
+		}
+		p.line(r, "✓", words, good)
+	case session.StepFailed:
+		p.line(r, "✗", step+" failed"+because(s.Fault, theme.Line(s.Reason)), bad)
+	case session.StepParked:
+		words := step + " parked"
+		if !s.Retry.IsZero() {
+			words += " until " + theme.At(s.Retry)
+		}
+		p.line(r, "⏸", words+because(s.Fault, theme.Line(s.Reason)), warn)
+	case session.StepPerson:
+		p.line(r, "!", step+" needs you"+because(s.Fault, theme.Line(s.Reason)), warn)
+	case session.StepSkipped:
+		p.line(r, "–", step+" skipped"+because(nil, theme.Line(s.Reason)), calm)
+	}
+}
+
+// check is the name of what decides whether a step is done, among the tools.
+const check = "check"
+
+// checked shows a check as a call: one line, and what it printed behind it.
+func (p *Pane) checked(r session.Record, e session.StepChecked) {
+	c := &entry{kind: call, seq: r.Seq, turn: r.Turn, id: fmt.Sprintf("check %d", r.Seq), tool: check, title: e.Command, output: e.Output, summary: e.Summary, phase: done, took: e.Took}
+	if !e.OK {
+		c.phase = failed
+	}
+	p.push(c)
+}
+
+// checkpointed says what a checkpoint does not hold; the rest goes without
+// saying.
+func (p *Pane) checkpointed(r session.Record, e session.Checkpointed) {
+	if e.Tree == "" && e.Why != "" {
+		p.line(r, "·", "the files are not kept at this checkpoint: "+theme.Line(e.Why), warn)
+	}
+	if len(e.Skipped) == 0 || p.large.skipped != nil {
+		return
+	}
+	list := e.Skipped
+	words := "checkpoints do not cover "
+	if len(list) > 3 {
+		words, list = words+fmt.Sprintf("%d paths, such as ", len(list)), list[:2]
+	}
+	p.large.skipped = p.line(r, "·", words+theme.Line(strings.Join(list, ", ")), calm)
+}
+
+// rewound says what was taken back, or brought back, and takes it away. What
+// is brought back is read from the log again.
+func (p *Pane) rewound(r session.Record, e session.Rewound) {
+	n := p.large.turns[r.Seq]
+	if e.Talk && e.Undo == 0 && !p.large.reading {
+		n = p.takeBack(session.Span{From: e.To, Until: r.Seq})
+	}
+	var words string
+	switch {
+	case e.Undo > 0:
+		words = "brought back, as it was before the rewind"
+	case e.Talk && n > 0:
+		words = "taken back: " + theme.Plural(n, "turn")
+	case e.Talk:
+		words = "taken back: the conversation since a checkpoint"
+	default:
+		words = "taken back: the files"
+	}
+	if e.Talk && e.Files && e.Undo == 0 {
+		words += " (files too)"
+	}
+	if e.Files {
+		var files []string
+		if e.Written > 0 {
+			files = append(files, fmt.Sprintf("%d written", e.Written))
+		}
+		if e.Removed > 0 {
+			files = append(files, fmt.Sprintf("%d removed", e.Removed))
+		}
+		if len(files) > 0 {
+			words += " · files: " + strings.Join(files, ", ")
+		}
+	}
+	if e.Undo == 0 {
+		words += " · /undo rewind brings them back"
+		if e.Talk && n <= 1 && !e.Files {
+			words = strings.TrimSuffix(words, "them back") + "it back"
+		}
+	}
+	line := p.line(r, "⟲", words, calm)
+	if len(e.Failed) > 0 {
+		line.mood = warn
+		line.detail = "not as they were: " + theme.Line(strings.Join(e.Failed, ", "))
+	}
+	p.large.states = nil // a step that begins again is told again
+}
+
+// takeBack removes what stands for the records of a span, and counts its turns.
+func (p *Pane) takeBack(s session.Span) (turns int) {
+	p.finish(time.Time{})
+	for _, e := range slices.Clone(p.entries) {
+		if !s.Takes(e.seq) && !e.loose {
+			continue
+		}
+		if e.kind == user {
+			turns++
+		}
+		delete(p.calls, e.id)
+		p.remove(e)
+		switch e {
+		case p.plan:
+			p.plan = nil
+		case p.cutoff:
+			p.cutoff = nil
+		case p.large.skipped:
+			p.large.skipped = nil
+		}
+	}
+	p.answer = p.lastAnswer()
+	return turns
+}
+
+// lastAnswer puts the pieces of the last answer that is left together.
+func (p *Pane) lastAnswer() string {
+	for i := len(p.entries) - 1; i >= 0; i-- {
+		if p.entries[i].kind != prose || !p.entries[i].head {
+			continue
+		}
+		var pieces []string
+		for _, e := range p.entries[i:] {
+			if e.kind != prose {
+				break
+			}
+			pieces = append(pieces, e.text)
+		}
+		return strings.Join(pieces, "\n\n")
+	}
+	return ""
+}
+
+// lives leaves out the records that were taken back. How many turns each rewind
+// took is noted first, as far as the records reach.
+func (p *Pane) lives(records []session.Record, gone []session.Span) []session.Record {
+	if len(gone) == 0 {
+		return records
+	}
+	if p.large.turns == nil {
+		p.large.turns = map[int64]int{}
+	}
+	for _, g := range gone {
+		n := 0
+		for _, r := range records {
+			if _, ok := r.Event.(session.TurnStarted); !ok || !g.Takes(r.Seq) {
+				continue
+			}
+			if !slices.ContainsFunc(gone, func(before session.Span) bool { return before.Until < g.Until && before.Takes(r.Seq) }) {
+				n++
+			}
+		}
+		if len(records) > 0 && records[0].Seq > g.From+1 {
+			n = 0 // some are on an older page
+		}
+		p.large.turns[g.Until] = n
+	}
+	return slices.DeleteFunc(slices.Clone(records), func(r session.Record) bool {
+		return slices.ContainsFunc(gone, func(g session.Span) bool { return g.Takes(r.Seq) })
+	})
+}
