@@ -25,6 +25,7 @@ import (
 	"belay/models"
 	"belay/models/openai"
 	"belay/session"
+	"belay/session/steps"
 	"belay/session/tools"
 	"belay/ui"
 	"belay/ui/capacity"
@@ -81,6 +82,9 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
 		Capacity:  b.capacity, Weight: b.weight, Warn: b.warn, RunTool: b.tool, Curl: b.curl,
 		RunShell: b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
+		PlanText:    func(list []session.Step) string { return steps.Write("", list) },
+		ParsePlan:   func(text string) ([]session.Step, error) { _, list, err := steps.Read(text); return list, err },
+		Checkpoints: b.checkpoints, Preview: b.preview,
 	})
 	return errors.Join(err, b.close())
 }
@@ -205,6 +209,16 @@ func (b *backstage) warn() int64 {
 		return 0
 	}
 	return b.house.Settings.Context.Warn
+}
+
+// checkpoints are the places that a session can return to.
+func (b *backstage) checkpoints(ctx context.Context, id session.ID) ([]session.Checkpoint, error) {
+	return b.house.Engine.Checkpoints(ctx, id)
+}
+
+// preview is what returning to one of them would do.
+func (b *backstage) preview(ctx context.Context, id session.ID, to int64) (session.Preview, error) {
+	return b.house.Engine.Preview(ctx, id, to)
 }
 
 // weight is what the next request of a session would be made of, for the panel.

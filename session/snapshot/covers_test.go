@@ -231,3 +231,21 @@ func TestPermissionsBesideTheRightToRunStay(t *testing.T) {
 	p.rewind(before.ID, p.take().ID)
 	same(t, look(t, p.root), want)
 }
+
+func TestBelaysOwnDataStaysApart(t *testing.T) {
+	root := t.TempDir()
+	data := filepath.Join(root, "data")
+	for _, name := range []string{"a.txt", "data/belay.db"} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := New(Options{Dir: filepath.Join(data, "snapshots"), Root: root, Apart: data}).Take(t.Context())
+	if err != nil || tree.Files != 1 || len(tree.Skipped) != 0 {
+		t.Errorf("Take = %+v, %v; want a.txt alone", tree, err)
+	}
+}

@@ -104,6 +104,9 @@ func (g *gathering) add(path string, tracked bool) {
 		g.skip(path, Nested)
 		return
 	}
+	if g.w.apart(path) {
+		return
+	}
 	if strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], tempPrefix) {
 		return
 	}
@@ -158,6 +161,17 @@ func (g *gathering) below(dir string) bool {
 		g.dirs[dir] = ok
 	}
 	return ok
+}
+
+// apart reports whether a path is in the folder that stays apart. Not even
+// opening a file there is safe: the locks of a database that this program has
+// open are lost when it closes any other handle of it.
+func (w *work) apart(path string) bool {
+	if w.s.o.Apart == "" {
+		return false
+	}
+	rel, err := filepath.Rel(w.s.o.Apart, filepath.Join(w.root, filepath.FromSlash(path)))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func canRead(name string) bool {

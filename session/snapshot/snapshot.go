@@ -31,6 +31,7 @@ type Options struct {
 	Dir     string           // where stores are kept, one folder a workspace; absolute
 	Root    string           // the workspace; absolute
 	MaxFile int64            // bytes; 0: MaxFile
+	Apart   string           // a folder that is never looked into: belay's own data; absolute, may be empty
 	Now     func() time.Time // nil: time.Now
 }
 

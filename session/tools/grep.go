@@ -212,6 +212,9 @@ func (s *Set) ownGrep(ctx context.Context, p place, glob string, re *regexp.Rege
 			}
 		}
 		file := filepath.FromSlash(f)
+		if s.ours(filepath.Join(p.abs, file)) {
+			continue
+		}
 		info, err := root.Lstat(file)
 		if err != nil || !info.Mode().IsRegular() || info.Size() > mostGrepFile {
 			continue

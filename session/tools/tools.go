@@ -68,6 +68,7 @@ type tool interface {
 type Options struct {
 	Root    string   // the workspace, absolute
 	Outputs string   // a folder for output that is too long for the model
+	Data    string   // belay's own data, which no tool opens; links resolved; may be empty
 	Hide    []string // environment variables that commands must not see
 	Reaper  []string // the command line of the process that ends orphans; empty: none
 	NewID   func() string

@@ -355,3 +355,41 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+func TestNoToolOpensBelaysOwnData(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(root, "data")
+	for name, content := range map[string]string{"data/belay.db": "SECRET words", "data/outputs/a.txt": "SECRET output", "b.txt": "SECRET here"} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", "") // without ripgrep, which is a program of its own
+	s, err := New(Options{Root: root, Data: data, Outputs: filepath.Join(data, "outputs"), NewID: func() string { return "id" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call, args := range map[string]string{"read": `{"path":"data/belay.db"}`, "write": `{"path":"data/x","content":""}`, "grep": `{"pattern":"x","path":"data"}`} {
+		if _, err := s.Prepare(call, args); err == nil || !strings.Contains(err.Error(), "belay's own data") {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	job, err := s.Prepare("read", `{"path":"data/outputs/a.txt"}`)
+	if err != nil {
+		t.Fatalf("an output that was kept for the model: %v", err)
+	}
+	job, err = s.Prepare("grep", `{"pattern":"SECRET"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := job.Run(t.Context(), func(string) {}); !strings.Contains(r.Output, "b.txt") || strings.Contains(r.Output, "belay.db") {
+		t.Errorf("grep found %q", r.Output)
+	}
+}

@@ -40,6 +40,9 @@ func (s *Set) resolve(path string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
+	if s.ours(abs) {
+		return place{}, fmt.Errorf("%s holds belay's own data, which is no part of the workspace", path)
+	}
 	root, err := follow(s.o.Root)
 	if err != nil {
 		return place{}, err
@@ -49,6 +52,17 @@ func (s *Set) resolve(path string) (place, error) {
 		return place{abs: abs, rel: abs, outside: true}, nil
 	}
 	return place{abs: abs, rel: filepath.ToSlash(rel)}, nil
+}
+
+// ours reports whether a path is belay's own: its database loses its locks when
+// this program opens and closes it a second time, and other sessions' words are
+// nobody's business. The outputs that it keeps for the model are not meant.
+func (s *Set) ours(abs string) bool {
+	within := func(dir string) bool {
+		rel, err := filepath.Rel(dir, abs)
+		return dir != "" && err == nil && filepath.IsLocal(rel)
+	}
+	return within(s.o.Data) && !within(s.o.Outputs)
 }
 
 // follow resolves the links of the part of a path that exists.

@@ -160,6 +160,9 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil { // it is there now
+		dir = real
+	}
 	trusted := c.Trust
 	if !trusted {
 		if trusted, _, err = st.Trusted(ctx, c.Project); err != nil {
@@ -179,7 +182,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	o.Record = keep.record
 	router := route.New(o)
 	newTools := func(root string) (*tools.Set, error) {
-		return tools.New(tools.Options{Root: root, Outputs: filepath.Join(dir, "outputs"), Hide: w.hide, Reaper: reaper(), NewID: d.NewID})
+		return tools.New(tools.Options{Root: root, Data: dir, Outputs: filepath.Join(dir, "outputs"), Hide: w.hide, Reaper: reaper(), NewID: d.NewID})
 	}
 	eng := engine.New(engine.Options{
 		Store: st, Router: router, Model: known.Model, Scales: counter, Failing: failing(st, d.Now),
@@ -193,7 +196,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		Trigger: settings.Context.Trigger, Window: budgets(settings), Reply: replies(settings), Slim: engine.Slimness(settings.Request.Slim),
 		Tools: newTools,
 		Snapshots: func(root string) engine.Snapshots {
-			return snapshot.New(snapshot.Options{Dir: filepath.Join(dir, "snapshots"), Root: root, Now: d.Now})
+			return snapshot.New(snapshot.Options{Dir: filepath.Join(dir, "snapshots"), Root: root, Apart: dir, Now: d.Now})
 		},
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
 			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
