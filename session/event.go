@@ -217,6 +217,7 @@ type Early struct {
 // that was killed between the two goes on with it.
 type Rewinding struct {
 	To    int64   `json:"to"`              // the record after which everything is taken back
+	Step  int     `json:"step,omitempty"`  // that place is before this step of the plan; 0: before a turn
 	Talk  bool    `json:"talk"`            // the conversation
 	Files bool    `json:"files"`           //
 	Tree  string  `json:"tree,omitempty"`  // what the files become

@@ -140,6 +140,7 @@ type Preview struct {
 	Changes    []Change   `json:"changes"`
 	Patch      string     `json:"patch,omitempty"` // unified, bounded
 	Turns      int        `json:"turns"`           // that are taken back
+	Steps      int        `json:"steps"`           // of the plan that are taken back
 	Commands   []string   `json:"commands"`        // that ran since: what they did outside the workspace stays
 	Skipped    []string   `json:"skipped"`         // in the workspace and not covered
 }

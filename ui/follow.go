@@ -119,7 +119,7 @@ func (m *Model) stepped(r *room, was *session.Steps, part []session.Record) tea.
 		switch e := rec.Event.(type) {
 		case session.StepsSet:
 			list = slices.Clone(e.Steps.List)
-			if !e.Steps.Reviewed && m.current == r.s.ID {
+			if !e.Steps.Reviewed && len(list) > 0 && m.current == r.s.ID {
 				cmds = append(cmds, m.propose())
 			}
 		case session.StepMoved:

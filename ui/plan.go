@@ -114,7 +114,7 @@ func (m *Model) showSteps() {
 		v.Checkpoint = r.kept
 		c := m.working(r)
 		v.Live = m.liveWords(r, c)
-		if v.Steps == nil && c != nil {
+		if (v.Steps == nil || len(v.Steps.List) == 0) && c != nil {
 			v.Planning = v.Live.Words
 		}
 	}

@@ -45,6 +45,7 @@ func (a *active) preview(ctx context.Context, to int64) (session.Preview, error)
 		return session.Preview{}, err
 	}
 	p := session.Preview{Checkpoint: at.Checkpoint, Skipped: at.skipped}
+	begun := map[int]bool{}
 	for _, r := range head.Lives(records) {
 		if r.Seq <= to {
 			continue
@@ -55,7 +56,9 @@ func (a *active) preview(ctx context.Context, to int64) (session.Preview, error)
 		case session.ToolStarted:
 			p.Commands = command(p.Commands, e)
 		case session.StepMoved:
-			if e.Step.State == session.StepRunning && e.Step.Session != "" {
+			if e.Step.State == session.StepRunning && !begun[e.Number] {
+				begun[e.Number] = true
+				p.Steps++
 				part, err := a.e.o.Store.OfType(ctx, e.Step.Session, "tool.started")
 				if err != nil {
 					continue // the step's session may be gone
@@ -151,7 +154,7 @@ func (a *active) rewind(ctx context.Context, c session.Rewind) error {
 	if err != nil {
 		return err
 	}
-	e := session.Rewinding{To: c.To, Talk: c.Talk, Files: c.Files}
+	e := session.Rewinding{To: c.To, Step: at.Step, Talk: c.Talk, Files: c.Files}
 	if c.Files {
 		if e.Tree, e.Early = at.Tree, at.early; e.Tree == "" || a.shots == nil {
 			return ErrNotKept

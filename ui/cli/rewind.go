@@ -135,7 +135,7 @@ func (d Deps) turnBack(ctx context.Context, h *House, id session.ID, at session.
 		return err
 	}
 	if c.Talk {
-		fmt.Fprintf(d.Out, "taken back of the conversation: %s\n", theme.Plural(p.Turns, "turn"))
+		fmt.Fprintf(d.Out, "taken back of the conversation: %s, %s of the plan\n", theme.Plural(p.Turns, "turn"), theme.Plural(p.Steps, "step"))
 	}
 	if c.Files {
 		fmt.Fprintf(d.Out, "files that change: %d\n", len(p.Changes))

@@ -225,7 +225,9 @@ func (p *Rewind) layout(width int) []string {
 		}
 	}
 	turns := "no turn is taken back"
-	if v.Turns == 1 {
+	if v.Turns == 0 && v.Steps > 0 {
+		turns = theme.Plural(v.Steps, "step") + map[bool]string{true: " is taken back", false: " are taken back"}[v.Steps == 1]
+	} else if v.Turns == 1 {
 		turns = "1 turn is taken back"
 	} else if v.Turns > 1 {
 		turns = fmt.Sprintf("%d turns are taken back", v.Turns)

@@ -82,7 +82,7 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	if p.v.Keys {
 		border = th.Accent
 	}
-	if p.v.Steps == nil {
+	if p.v.Steps == nil || len(p.v.Steps.List) == 0 {
 		return bounded(th.Box(th.Strong.Paint("steps"), p.without(th, inner), width, border), height)
 	}
 	keys := p.keys(th, inner)

@@ -105,8 +105,11 @@ type tally struct {
 func (e *entry) touch() { e.version++ }
 
 func (e *entry) foldable() bool {
-	return e.kind == call || e.kind == reasoning || e.kind == local || e.folds
+	return e.kind == call || e.kind == reasoning || e.kind == local || e.folds || e.kind == user && strings.Count(e.text, "\n") >= userLines
 }
+
+// userLines is how many lines of a prompt are shown until it is opened.
+const userLines = 14
 
 // layout gives the entry's lines for the pane's width.
 func (p *Pane) layout(e *entry) []string {
@@ -163,9 +166,8 @@ func (p *Pane) inner() int { return max(p.width-len(margin)-1, 8) }
 
 func (p *Pane) drawUser(e *entry) []string {
 	lines := theme.Wrap(theme.Plain(strings.TrimSpace(e.text)), p.inner())
-	const most = 40
-	if len(lines) > most && !e.open {
-		lines = append(lines[:most:most], p.theme.Dim.Paint("… "+theme.Plural(len(lines)-most, "line")+" more"))
+	if len(lines) > userLines && !e.open {
+		lines = append(lines[:userLines:userLines], p.theme.Dim.Paint("… "+theme.Plural(len(lines)-userLines, "line")+" more"))
 	}
 	for i, l := range lines {
 		lead := margin

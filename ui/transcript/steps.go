@@ -25,7 +25,14 @@ func (p *Pane) applyLarge(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.StepsSet:
 		p.large.of = len(e.Steps.List)
-		if name := e.Steps.Task + "\x00" + string(e.Steps.Planning); p.large.shown != name {
+		name := e.Steps.Task + "\x00" + string(e.Steps.Planning)
+		if len(e.Steps.List) == 0 {
+			if e.Steps.Planning != "" {
+				p.line(r, "≡", "a model looks around and proposes steps", calm)
+			}
+			return
+		}
+		if p.large.shown != name {
 			p.large.shown, p.large.states = name, nil
 			words := theme.Plural(len(e.Steps.List), "step")
 			if e.Steps.By.Model != "" {
@@ -134,6 +141,8 @@ func (p *Pane) rewound(r session.Record, e session.Rewound) {
 	switch {
 	case e.Undo > 0:
 		words = "brought back, as it was before the rewind"
+	case e.Talk && e.Step > 0:
+		words = fmt.Sprintf("taken back: all since before step %d", e.Step)
 	case e.Talk && n > 0:
 		words = "taken back: " + theme.Plural(n, "turn")
 	case e.Talk:
