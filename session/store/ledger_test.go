@@ -172,7 +172,7 @@ func first(t *testing.T) string {
 	dir := t.TempDir()
 	s := open(t, dir)
 	create(t, s, "/p")
-	if _, err := s.w.Exec("DROP TABLE capacity; DROP TABLE attempts; DROP TABLE parts; PRAGMA user_version = 1"); err != nil {
+	if _, err := s.w.Exec("DROP TABLE capacity; DROP TABLE attempts; DROP TABLE parts; DROP INDEX events_trees; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 )
 
 // Grants returns what "always" has allowed in a project, oldest first.
@@ -55,6 +56,38 @@ func (s *Store) SetTrusted(ctx context.Context, project string, trusted bool) er
 			project, trusted, nanos(s.now()))
 		return err
 	})
+}
+
+// Trees lists the working trees that a project's sessions may return to, those
+// of sessions that were touched since a time.
+func (s *Store) Trees(ctx context.Context, project string, since time.Time) ([]string, error) {
+	const step = "list working trees"
+	rows, err := s.r.QueryContext(ctx, `SELECT e.type, e.data FROM sessions s JOIN events e ON e.session = s.id
+		WHERE s.project = ? AND s.updated >= ? AND e.type IN ('checkpoint', 'rewinding')`, project, nanos(since))
+	if err != nil {
+		return nil, s.fail(step, err)
+	}
+	defer rows.Close()
+	var trees []string
+	for rows.Next() {
+		var name string
+		var data []byte
+		if err := rows.Scan(&name, &data); err != nil {
+			return nil, s.fail(step, err)
+		}
+		e, err := session.Decode(name, data)
+		if err != nil {
+			return nil, s.fail(step, err) // rather none is given up
+		}
+		switch e := e.(type) {
+		case session.Checkpointed:
+			trees = append(trees, e.Tree)
+		case session.Rewinding:
+			trees = append(trees, e.Tree, e.From)
+		}
+	}
+	slices.Sort(trees)
+	return slices.Compact(trees), s.fail(step, rows.Err())
 }
 
 // mostPrompts bounds what a person can page back through.

@@ -116,7 +116,8 @@ var steps = []string{`
 		whole   TEXT NOT NULL,     -- the session whose step it is
 		step    INTEGER NOT NULL
 	);
-	CREATE INDEX parts_whole ON parts (whole);`,
+	CREATE INDEX parts_whole ON parts (whole);
+	CREATE INDEX events_trees ON events (session) WHERE type IN ('checkpoint', 'rewinding');`,
 }
 
 // schema reads the version of a database of ours; 0 is an empty one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -351,5 +352,22 @@ func TestChangedNoticesOnlyOthers(t *testing.T) {
 	}
 	if changed(a) {
 		t.Error("Changed() a second time = true")
+	}
+}
+
+func TestTheTreesOfAProjectsSessionsAreListed(t *testing.T) {
+	s := open(t, t.TempDir())
+	a, other := create(t, s, "/p"), create(t, s, "/q")
+	for id, tree := range map[session.ID]string{a.ID: "t1", other.ID: "t9"} {
+		if _, _, err := s.Append(ctx, id, 1, session.Checkpointed{Tree: tree}, session.Rewinding{Tree: "t1", From: "t2"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Trees(ctx, "/p", time.Time{})
+	if err != nil || !slices.Equal(got, []string{"t1", "t2"}) {
+		t.Errorf("Trees = %v, %v; want t1, t2", got, err)
+	}
+	if got, err := s.Trees(ctx, "/p", time.Now().Add(time.Hour)); err != nil || len(got) != 0 {
+		t.Errorf("of sessions touched later: %v, %v", got, err)
 	}
 }

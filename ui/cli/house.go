@@ -178,7 +178,13 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		}})
 	o := routeOptions(settings, known, w.client)
 	o.Board, o.Allowance = board, board
-	keep := &keeper{st: st, s: settings, what: c.What, now: d.Now}
+	shots := func(root string) *snapshot.Store {
+		if home, err := os.UserHomeDir(); root == home || err != nil || filepath.Dir(root) == root {
+			return nil // far too much
+		}
+		return snapshot.New(snapshot.Options{Dir: filepath.Join(dir, "snapshots"), Root: root, Apart: dir, Now: d.Now})
+	}
+	keep := &keeper{st: st, s: settings, what: c.What, now: d.Now, project: c.Project, shots: shots(c.Project)}
 	o.Record = keep.record
 	router := route.New(o)
 	newTools := func(root string) (*tools.Set, error) {
@@ -196,7 +202,10 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		Trigger: settings.Context.Trigger, Window: budgets(settings), Reply: replies(settings), Slim: engine.Slimness(settings.Request.Slim),
 		Tools: newTools,
 		Snapshots: func(root string) engine.Snapshots {
-			return snapshot.New(snapshot.Options{Dir: filepath.Join(dir, "snapshots"), Root: root, Apart: dir, Now: d.Now})
+			if s := shots(root); s != nil {
+				return s
+			}
+			return nil
 		},
 		Briefing: func(ctx context.Context, root string) briefing.Briefing {
 			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})

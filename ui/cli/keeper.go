@@ -15,6 +15,7 @@ import (
 	"belay/models"
 	"belay/models/ledger"
 	"belay/session"
+	"belay/session/snapshot"
 	"belay/session/store"
 	"belay/ui/theme"
 )
@@ -28,13 +29,16 @@ const (
 )
 
 // keeper looks after the record in the background: it forgets what is too old,
-// and tells a person of what stands out.
+// the working trees of old checkpoints with it, and tells a person of what stands out.
 type keeper struct {
 	st   *store.Store
 	s    config.Settings
 	what string // the kind of program
-	now  func() time.Time
-	tell func(session.Alerted)
+
+	project string          // whose snapshots are looked after
+	shots   *snapshot.Store // nil: there are none
+	now     func() time.Time
+	tell    func(session.Alerted)
 
 	due  chan struct{} // something was recorded
 	end  context.CancelFunc
@@ -84,6 +88,16 @@ func (k *keeper) forget(ctx context.Context) {
 		_, _ = k.st.ForgetAttempts(ctx, k.now().Add(-keep))
 	}
 	_, _ = k.st.Purge(ctx, k.now().Add(-KeepDeleted))
+	if k.shots == nil {
+		return
+	}
+	since := time.Time{}
+	if keep := k.s.Record.Retention; keep > 0 {
+		since = k.now().Add(-keep)
+	}
+	if trees, err := k.st.Trees(ctx, k.project, since); err == nil {
+		_ = k.shots.Prune(ctx, trees)
+	}
 }
 
 // watch looks through the record after attempts, at most once a minute.
