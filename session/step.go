@@ -20,6 +20,9 @@ type Step struct {
 	Needs []int       `json:"needs"`           // numbers of the steps it builds on, from 1; nil: all before it
 	Pause bool        `json:"pause,omitempty"` // a person looks before it begins
 
+	MostRequests int     `json:"most_requests,omitempty"` // that each of its turns may make; 0: as the settings say
+	MostCost     float64 `json:"most_cost,omitempty"`     // US dollars, of each of its turns
+
 	State       StepState     `json:"state"`
 	Session     ID            `json:"session,omitempty"` // where it is carried out
 	Note        string        `json:"note,omitempty"`    // of what came of it, for the steps after it
@@ -103,7 +106,7 @@ func (s *Steps) begin(e StepsBegun) *Steps {
 	if e.From > 0 {
 		for i := range next.List {
 			if x := &next.List[i]; i+1 >= e.From && x.State != StepSkipped {
-				*x = Step{Title: x.Title, Do: x.Do, Proof: x.Proof, Tier: x.Tier, Pin: x.Pin, Check: x.Check, Needs: x.Needs, Pause: x.Pause,
+				*x = Step{Title: x.Title, Do: x.Do, Proof: x.Proof, Tier: x.Tier, Pin: x.Pin, Check: x.Check, Needs: x.Needs, Pause: x.Pause, MostRequests: x.MostRequests, MostCost: x.MostCost,
 					State: StepPending, Usage: x.Usage, Cost: x.Cost, Earlier: x.Usage, EarlierCost: x.Cost}
 			}
 		}

@@ -59,6 +59,7 @@ type active struct {
 	insist     bool                    // it is a person's word
 	byHand     bool                    // the turn that runs was begun, or gone on with, by a person
 	wrote      bool                    // the last turn has changed something
+	limits     agent.Limits            // of its turns
 	spent      *agent.Spent            // by the last turn, over its tries
 	parked     time.Duration           // how long it has been parked, its next rest included
 }
@@ -374,7 +375,7 @@ func (a *active) launch() {
 	o := agent.Options{
 		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Measured: a.measured, Model: a.e.o.Model, Root: a.root,
 		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn, Step: stepName(a.head)},
-		Rung: a.rung, Insist: a.insist, Limits: a.e.o.Limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
+		Rung: a.rung, Insist: a.insist, Limits: a.limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
 	a.rung, a.insist = false, false
 	if a.head.Marked < a.head.Turn && !a.wrote {

@@ -173,7 +173,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if err != nil {
 		return nil, err
 	}
-	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier),
+	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier), limits: e.o.Limits,
 		answers: map[string]chan session.Answer{}}
 	a.life, a.end = context.WithCancel(context.Background())
 	if e.o.Snapshots != nil && head.PartOf == "" {

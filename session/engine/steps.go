@@ -33,6 +33,9 @@ func (a *active) split(ctx context.Context, c session.Split) error {
 	for _, s := range c.Steps {
 		list = append(list, edited(session.Step{}, s))
 	}
+	if c.Template == "" && len(list) == 0 {
+		c.Template = steps.Shape(p.Text)
+	}
 	plan := session.Steps{Task: p.Text, List: list, Begun: c.Go, Through: c.Go, Reviewed: len(c.Steps) > 0, Template: c.Template}
 	if c.Template != "" {
 		if _, err := steps.Named(c.Template); err != nil {
@@ -79,7 +82,7 @@ func (a *active) setSteps(ctx context.Context, list []session.Step) error {
 // edited is a step as a person wants it: one that has begun keeps what it is.
 func edited(old, want session.Step) session.Step {
 	if !old.Begun() {
-		s := session.Step{Title: want.Title, Do: want.Do, Proof: want.Proof, Tier: want.Tier, Pin: want.Pin, Check: want.Check, Needs: want.Needs, Pause: want.Pause,
+		s := session.Step{Title: want.Title, Do: want.Do, Proof: want.Proof, Tier: want.Tier, Pin: want.Pin, Check: want.Check, Needs: want.Needs, Pause: want.Pause, MostRequests: want.MostRequests, MostCost: want.MostCost,
 			State: session.StepPending, Usage: old.Usage, Cost: old.Cost, Earlier: old.Earlier, EarlierCost: old.EarlierCost}
 		if want.State == session.StepSkipped {
 			s.State = session.StepSkipped
@@ -198,7 +201,7 @@ func (a *active) carry(ctx context.Context, id session.ID, key, words string) (s
 	if child == nil {
 		return steps.Carried{}, agent.ErrClosing
 	}
-	if err := child.goAhead(ctx, key, words, a.pinned(id)); err != nil {
+	if err := child.goAhead(ctx, key, words, a.stepOf(id)); err != nil {
 		return steps.Carried{}, err
 	}
 	select {
@@ -219,14 +222,20 @@ func (a *active) carry(ctx context.Context, id session.ID, key, words string) (s
 	return child.carried(context.WithoutCancel(ctx))
 }
 
-// pinned reports whether the step of a session keeps to its tier.
-func (a *active) pinned(id session.ID) bool {
-	plan := a.session().Steps
-	return plan != nil && slices.ContainsFunc(plan.List, func(s session.Step) bool { return s.Session == id && s.Pin })
+// stepOf is the step that a session carries out.
+func (a *active) stepOf(id session.ID) session.Step {
+	if plan := a.session().Steps; plan != nil {
+		for _, s := range plan.List {
+			if s.Session == id {
+				return s
+			}
+		}
+	}
+	return session.Step{}
 }
 
 // goAhead begins or resumes the turn that a key names, unless it is over.
-func (a *active) goAhead(ctx context.Context, key, words string, pin bool) error {
+func (a *active) goAhead(ctx context.Context, key, words string, s session.Step) error {
 	known, err := a.e.o.Store.OfType(ctx, a.id, "turn.started")
 	if err != nil {
 		return err
@@ -237,7 +246,14 @@ func (a *active) goAhead(ctx context.Context, key, words string, pin bool) error
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.lever.Stay(pin)
+	a.lever.Stay(s.Pin)
+	a.limits = a.e.o.Limits
+	if s.MostRequests > 0 {
+		a.limits.Steps = s.MostRequests
+	}
+	if s.MostCost > 0 {
+		a.limits.Cost = s.MostCost
+	}
 	switch {
 	case a.closed:
 		return agent.ErrClosing

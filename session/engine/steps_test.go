@@ -274,3 +274,22 @@ func TestAPlanIsReadAndWritten(t *testing.T) {
 		t.Errorf("Read = %q, %+v, %v", task, got, err)
 	}
 }
+
+func TestAStepHasLimitsOfItsOwn(t *testing.T) {
+	in(t, "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x", MostRequests: 2}}})
+		s := r.wait(id)
+		if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 || !strings.Contains(r.said(), "the limit of steps is reached (2 of 2 requests)") {
+			t.Errorf("%s, %s after %d requests: %s", s.Status, plan(s), len(r.requests()), r.said())
+		}
+	})
+}
+
+func TestATaskThatNamesItsShapeBeginsWithIt(t *testing.T) {
+	in(t, "[[reply]]\ntimes = -1\ntext = \"[{\\\"title\\\":\\\"a\\\"}]\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.split(id, "fix: the till is wrong", false)
+		if s := r.wait(id); plan(s) != "pending" || !strings.Contains(r.last(), "Begin with this shape") || !strings.Contains(r.last(), "1. reproduce (medium)") {
+			t.Errorf("%s: %s", plan(s), r.last())
+		}
+	})
+}

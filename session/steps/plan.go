@@ -39,6 +39,9 @@ type written struct {
 	Check string `toml:"check,omitempty" json:"check"`
 	Needs *[]int `toml:"needs,omitempty" json:"needs"`
 	Pause bool   `toml:"pause,omitempty" json:"pause"`
+
+	MostRequests int     `toml:"most_requests,omitempty" json:"-"`
+	MostCost     float64 `toml:"most_cost,omitempty" json:"-"`
 }
 
 // file is a plan as it stands in a file.
@@ -51,7 +54,8 @@ type file struct {
 const header = `# One [[step]] a step, in order. Each is carried out in a session of its own.
 # title, do; and if you like: proof (what shows that it is done), check (a command
 # that decides it), tier (heavy, medium, light), pin (no other tier), needs (numbers
-# of the steps it builds on; [] for none, all before it by default), pause.
+# of the steps it builds on; [] for none, all before it by default), pause,
+# most_requests, most_cost (US dollars).
 
 `
 
@@ -59,7 +63,7 @@ const header = `# One [[step]] a step, in order. Each is carried out in a sessio
 func Write(task string, list []session.Step) string {
 	f := file{Task: task}
 	for _, s := range list {
-		w := written{Title: s.Title, Do: s.Do, Proof: s.Proof, Tier: string(s.Tier), Pin: s.Pin, Check: s.Check, Pause: s.Pause}
+		w := written{Title: s.Title, Do: s.Do, Proof: s.Proof, Tier: string(s.Tier), Pin: s.Pin, Check: s.Check, Pause: s.Pause, MostRequests: s.MostRequests, MostCost: s.MostCost}
 		if s.Needs != nil {
 			w.Needs = &s.Needs
 		}
@@ -117,7 +121,7 @@ func steps(list []written) ([]session.Step, error) {
 	}
 	out := make([]session.Step, len(list))
 	for i, w := range list {
-		s := session.Step{Title: line(w.Title), Do: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pin: w.Pin, Check: line(w.Check), Pause: w.Pause, State: session.StepPending}
+		s := session.Step{Title: line(w.Title), Do: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pin: w.Pin, Check: line(w.Check), Pause: w.Pause, MostRequests: w.MostRequests, MostCost: w.MostCost, State: session.StepPending}
 		fault := func(format string, args ...any) error {
 			return &PlanError{fmt.Errorf("step %d: %s", i+1, fmt.Sprintf(format, args...))}
 		}
@@ -126,6 +130,8 @@ func steps(list []written) ([]session.Step, error) {
 			return nil, fault("it has neither a title nor anything to do")
 		case len(w.Title)+len(w.Do)+len(w.Proof)+len(w.Check) > mostText:
 			return nil, fault("it is longer than %d bytes", mostText)
+		case w.MostRequests < 0 || w.MostCost < 0:
+			return nil, fault("a limit cannot be less than nothing")
 		case strings.ContainsAny(strings.TrimSpace(w.Check), "\n\r"):
 			return nil, fault("its check must be one line")
 		}
@@ -205,6 +211,20 @@ func Named(name string) (Template, error) {
 	return Template{}, fmt.Errorf("there is no template %q: use %s", name, strings.Join(names, ", "))
 }
 
+// Shape is the template that a task names before a colon, as in "fix: the till";
+// empty: none.
+func Shape(task string) string {
+	name, _, ok := strings.Cut(task, ":")
+	if !ok {
+		return ""
+	}
+	t, err := Named(strings.TrimSpace(name))
+	if err != nil {
+		return ""
+	}
+	return t.Name
+}
+
 // propose is what a model is asked for a plan.
 func propose(task string, like []session.Step) string {
 	var b strings.Builder
@@ -253,7 +273,11 @@ func candidates(answer string) []string {
 		list, rest = append(list, body), next
 	}
 	slices.Reverse(list) // what comes last is meant
-	for _, pair := range []string{"{}", "[]"} {
+	pairs := []string{"{}", "[]"}
+	if at := strings.IndexByte(answer, '['); at >= 0 && at < strings.IndexByte(answer, '{') {
+		slices.Reverse(pairs)
+	}
+	for _, pair := range pairs {
 		from, to := strings.IndexByte(answer, pair[0]), strings.LastIndexByte(answer, pair[1])
 		if from >= 0 && to > from {
 			list = append(list, answer[from:to+1])

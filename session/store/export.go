@@ -104,6 +104,15 @@ func writeRecord(w io.Writer, r session.Record) {
 		} else if e.Output != "" {
 			fence(w, "", e.Output)
 		}
+	case session.StepMoved:
+		fmt.Fprintf(w, "\n*Step %d, %s: %s*\n", e.Number, plain(e.Step.Title), e.Step.State)
+		if e.Step.State == session.StepDone && e.Step.Note != "" {
+			fmt.Fprintf(w, "\n%s\n", plain(e.Step.Note))
+		}
+	case session.StepChecked:
+		fmt.Fprintf(w, "\n*Check of step %d: %s: %s*\n", e.Number, plain(e.Command), plain(e.Summary))
+	case session.Rewound:
+		fmt.Fprintf(w, "\n*Rewound: %d files written, %d removed*\n", e.Written, e.Removed)
 	case session.Switched:
 		fmt.Fprintf(w, "\n*%s → %s*\n", plain(e.From.String()), plain(e.To.String()))
 	case session.TurnEnded:
