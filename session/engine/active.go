@@ -47,7 +47,6 @@ type active struct {
 	shots      Snapshots
 	marking    *marking        // the checkpoint that is being made
 	lateTold   bool            // that it takes long
-	whyTold    bool            // that none can be made
 	life       context.Context // until the session is closed here
 	end        context.CancelFunc
 	unsaved    *session.TurnEnded      // an end that could not be stored; it goes before what is stored next

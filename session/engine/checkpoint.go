@@ -86,11 +86,7 @@ func (a *active) marked(m *marking, step int, words string, tree snapshot.Tree, 
 		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Why)+")")
 	}
 	if err != nil {
-		e.Why = err.Error()
-		if !a.whyTold {
-			a.whyTold = true
-			a.show(session.Noted{Text: "the files are not kept, so that a rewind covers the conversation alone: " + e.Why + hint(err)})
-		}
+		e.Why = err.Error() + hint(err)
 	}
 	if err := a.append(context.WithoutCancel(a.life), e); err != nil {
 		a.show(session.Noted{Text: "a checkpoint could not be saved: " + err.Error()})

@@ -67,7 +67,9 @@ func TestTheTemplatesArePlans(t *testing.T) {
 }
 
 func TestWhichStepIsNext(t *testing.T) {
-	step := func(state session.StepState, needs []int) session.Step { return session.Step{State: state, Needs: needs} }
+	step := func(state session.StepState, needs []int) session.Step {
+		return session.Step{State: state, Needs: needs}
+	}
 	const pending, done, skipped = session.StepPending, session.StepDone, session.StepSkipped
 	for name, tt := range map[string]struct {
 		list    []session.Step

@@ -25,6 +25,7 @@ type Text struct {
 	wait   *session.Waiting
 	cut    string // the half text shown last
 	served string // the surprising model shown last
+	why    string // files are not kept, as it was said last
 	err    error  // of the events; who does not read them still gets the answer
 	lost   error  // of the answer
 }
@@ -83,9 +84,10 @@ func (p *Text) Record(r session.Record, t *Turn) {
 		}
 		p.event("  %s check  %s  %s  %.1fs", mark, theme.Line(e.Command), theme.Line(e.Summary), e.Took.Seconds())
 	case session.Checkpointed:
-		if e.Why != "" {
-			p.event("! the files are not kept: %s", theme.Line(e.Why))
+		if e.Why != "" && e.Why != p.why {
+			p.event("! the files are not kept, so that a rewind covers the conversation alone: %s", theme.Line(e.Why))
 		}
+		p.why = e.Why
 	case session.Rewound:
 		p.event("⟲ rewound: %d files written, %d removed", e.Written, e.Removed)
 		for _, f := range e.Failed {

@@ -15,6 +15,7 @@ type large struct {
 	of      int                       // steps in the plan; 0: not known
 	shown   string                    // the proposal that was told of last
 	states  map[int]session.StepState // as they were told
+	why     string                    // the files are not kept, as it was said last
 	skipped *entry                    // says what the checkpoints do not cover
 	turns   map[int64]int             // taken back by the rewind with that record
 	reading bool                      // a log, without what was taken back
@@ -116,9 +117,10 @@ func (p *Pane) checked(r session.Record, e session.StepChecked) {
 // checkpointed says what a checkpoint does not hold; the rest goes without
 // saying.
 func (p *Pane) checkpointed(r session.Record, e session.Checkpointed) {
-	if e.Tree == "" && e.Why != "" {
-		p.line(r, "·", "the files are not kept at this checkpoint: "+theme.Line(e.Why), warn)
+	if e.Why != "" && e.Why != p.large.why { // once, however many turns it lasts
+		p.line(r, "·", "the files are not kept from here on, so that a rewind covers the conversation alone: "+theme.Line(e.Why), warn)
 	}
+	p.large.why = e.Why
 	if len(e.Skipped) == 0 || p.large.skipped != nil {
 		return
 	}
