@@ -32,7 +32,7 @@ type active struct {
 	gather func() briefing.Briefing // what a briefing would be made of now
 
 	briefed *session.Briefed // of this session; nil: it has none yet
-	stale   bool             // it is of an earlier run of belay: what it tells may have changed
+	where   string           // of the workspace, as the model was told last
 
 	mu         sync.Mutex // also orders the log: whoever appends holds it
 	head       session.Session

@@ -66,24 +66,24 @@ func (a *active) setBriefing(ctx context.Context, b briefing.Briefing) error {
 	if err := a.append(context.WithoutCancel(ctx), e); err != nil {
 		return err
 	}
-	a.briefed, a.stale = &e, false
+	a.briefed, a.where = &e, e.Where
 	return nil
 }
 
-// refresh brings a briefing of an earlier run up to date before a new prompt:
-// other rules take the place of the old, and where the model is now goes with
-// the prompt. The prompt cache of a long session is worth more than a date.
-// a.mu is held.
+// refresh looks around before a new prompt, as a week may have passed, or the
+// branch have changed. Other rules take the place of the old; where the model is
+// now goes with the prompt, for the prompt cache of a long session is worth more
+// than a date. a.mu is held.
 func (a *active) refresh(ctx context.Context) (note string, err error) {
-	if !a.stale {
-		return "", nil
+	if a.briefed == nil {
+		return "", nil // it is gathered before the first request
 	}
-	a.stale = false
-	now := a.gather()
+	now := a.e.o.Briefing(context.WithoutCancel(ctx), a.head.Project)
 	switch {
 	case now.Rules != a.briefed.Rules:
 		return "", a.setBriefing(ctx, now)
-	case now.Where != a.briefed.Where:
+	case now.Where != a.where:
+		a.where = now.Where
 		return now.Where, nil
 	}
 	return "", nil

@@ -202,7 +202,9 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if a.briefed, err = e.briefed(ctx, id); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	a.stale = a.briefed != nil
+	if a.briefed != nil {
+		a.where = a.briefed.Where
+	}
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"belay/context/briefing"
+	"belay/session"
+)
+
+func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
+	now := briefing.Briefing{Where: "on main", Rules: "rule one"}
+	change := func(r *rig) {
+		r.engine = func(o *Options) {
+			o.Briefing = func(context.Context, string) briefing.Briefing {
+				b := now
+				b.Instructions = "be good; " + b.Where + "; " + b.Rules
+				return b
+			}
+		}
+	}
+	in(t, "[[reply]]\nfault = { how = \"status\", status = 400, code = \"bad\", message = \"no\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", change, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "one")
+		r.wait(id)
+		failed := r.last()
+		now.Where, now.Rules = "on other", "rule two"
+		r.stop()
+		r.start()
+		if _, err := r.Open(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		r.do(id, session.Resume{})
+		r.wait(id)
+		if again := r.last(); again != failed {
+			t.Errorf("a request that was made again differs:\n%s\n%s", failed, again)
+		}
+		now.Rules = "rule one"
+		r.send(id, "two")
+		r.wait(id)
+		if got := r.last(); !strings.Contains(got, "be good; on main; rule one") || strings.Count(got, `"on other"`) != 1 {
+			t.Errorf("another branch goes with the prompt: %.600s", got)
+		}
+		r.send(id, "three")
+		r.wait(id)
+		if got := r.last(); strings.Count(got, `"on other"`) != 1 {
+			t.Error("it is told again and again")
+		}
+		now.Rules = "rule two"
+		r.send(id, "four")
+		r.wait(id)
+		if got := r.last(); !strings.Contains(got, "be good; on other; rule two") {
+			t.Errorf("other rules do not hold: %.600s", got)
+		}
+	})
+}
