@@ -289,10 +289,13 @@ func (m *Model) remove(s session.Session) tea.Cmd {
 	return m.doAt(s.ID, session.File{Archived: s.Archived, Deleted: m.o.Now()})
 }
 
-func (m *Model) fork(s session.Session) tea.Cmd {
+func (m *Model) fork(s session.Session) tea.Cmd { return m.forkAt(s, s.Events) }
+
+// forkAt begins a session with the beginning of another.
+func (m *Model) forkAt(s session.Session, at int64) tea.Cmd {
 	books, engine, ctx := m.books, m.engine, m.ctx
 	return func() tea.Msg {
-		made, err := books.Fork(ctx, s.ID, s.Events)
+		made, err := books.Fork(ctx, s.ID, at)
 		if err != nil {
 			return didMsg{err: err}
 		}

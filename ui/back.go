@@ -120,6 +120,8 @@ func (m *Model) rewindKey(name string) tea.Cmd {
 		if !p.Opened() {
 			return m.preview()
 		}
+	case "k":
+		return m.forkThere()
 	case "b":
 		return m.goThere(true, true)
 	case "f":
@@ -130,6 +132,18 @@ func (m *Model) rewindKey(name string) tea.Cmd {
 		p.Key(name)
 	}
 	return nil
+}
+
+// forkThere begins another session with what this one was at a checkpoint. The
+// files stay as they are.
+func (m *Model) forkThere() tea.Cmd {
+	c, ok := m.back.pane.Chosen()
+	r := m.rooms[m.back.of]
+	if !ok || r == nil {
+		return nil
+	}
+	m.layer = none
+	return m.forkAt(r.s, max(c.Seq, 1))
 }
 
 // goThere rewinds to what the preview shows, unless files have changed since.

@@ -119,6 +119,13 @@ func TestKeysOfARewind(t *testing.T) {
 			s.wait("taken back; /undo rewind", "3 core logic")
 		})
 	}
+	t.Run("k", func(t *testing.T) {
+		_, s, _, _ := returning(t, 100, 30)
+		s.press("/", "rewind", "enter")
+		s.wait("k fork from here")
+		s.press("k")
+		s.wait("a fork at ")
+	})
 	t.Run("files that were not kept stay", func(t *testing.T) {
 		_, s, got, _ := returning(t, 100, 30)
 		s.press("/", "rewind", "enter")

@@ -174,7 +174,7 @@ func (w *realm) Search(_ context.Context, q string, _ session.Filter) ([]session
 }
 
 func (w *realm) Fork(_ context.Context, id session.ID, at int64) (session.Session, error) {
-	w.add("fork", "a fork")
+	w.add("fork", fmt.Sprintf("a fork at %d", at))
 	return w.Load(context.Background(), "fork")
 }
 

@@ -119,7 +119,7 @@ func (p *Rewind) View(width, height int) []string {
 		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", before " + before(c))
 		body, keys = p.inView(inner, max(room-2, 1)), p.previewKeys(inner)
 	} else {
-		body, keys = p.list(inner, max(room-2, 1)), []string{fitted(p.theme, inner, []string{"enter", "what it would do", "↑ ↓", "choose", "esc", "close"})}
+		body, keys = p.list(inner, max(room-2, 1)), []string{fitted(p.theme, inner, []string{"enter", "what it would do", "k", "fork from here", "↑ ↓", "choose", "esc", "close"})}
 	}
 	lines := append(body, "")
 	lines = append(lines[:min(len(lines), max(room-1, 0))], keys...)
