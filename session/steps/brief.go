@@ -1,0 +1,56 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"belay/session"
+)
+
+// words are what a step's session is told next.
+func (o Options) words(n int, s session.Step) string {
+	if s.Failed > 0 {
+		return fmt.Sprintf("The check of this step has failed. Mend what is wrong, in the spirit of the step; do not weaken the check.\n\n%s", s.Reason)
+	}
+	state := o.State()
+	return brief(*state.Steps, n)
+}
+
+// brief is all that the session of a step knows at its beginning.
+func brief(plan session.Steps, n int) string {
+	s := plan.List[n-1]
+	var b strings.Builder
+	fmt.Fprintf(&b, "Step %d of %d: %s\n\n%s\n", n, len(plan.List), s.Title, s.Do)
+	if s.Proof != "" {
+		fmt.Fprintf(&b, "\nWhat shows that it is done: %s\n", s.Proof)
+	}
+	if s.Check != "" {
+		fmt.Fprintf(&b, "\nThis command decides whether it is done, and is run for you when you end: %s\n", s.Check)
+	}
+	fmt.Fprintf(&b, "\n# The task that this is a step of, in the user's words\n\n%s\n\n# The plan\n\n", plan.Task)
+	for i, x := range plan.List {
+		state := string(x.State)
+		if i == n-1 {
+			state = "this step"
+		}
+		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, x.Title, state)
+	}
+	for i, x := range plan.List {
+		if x.State == session.StepDone && x.Note != "" {
+			fmt.Fprintf(&b, "\n# What came of step %d, %s\n\n%s\n", i+1, x.Title, x.Note)
+		}
+	}
+	b.WriteString("\nDo this step and nothing of the others. End with a short note for whoever does the next one: what you did and decided, the files you changed, what is left.")
+	return b.String()
+}
+
+// note is what a step leaves for those after it.
+func note(answer string) string { return ends(strings.TrimSpace(answer), mostNote) }
+
+// ends keeps the beginning and the end of a text.
+func ends(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most/3], "") + "\n…\n" + strings.ToValidUTF8(s[len(s)-most*2/3:], "")
+}
