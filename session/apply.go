@@ -66,7 +66,9 @@ func (s *Session) Apply(r Record) {
 	case StepMoved:
 		s.move(e)
 	case Checkpointed:
-		s.Tree, s.Marked = e.Tree, r.Turn
+		if e.Turn >= s.Marked {
+			s.Tree, s.Marked = e.Tree, e.Turn
+		}
 	case Rewinding:
 		s.Rewind = &e
 	case Rewound:
@@ -97,7 +99,7 @@ func (s *Session) applyTurn(r Record) {
 		s.Turn, s.Began, s.Prompt, s.Stepping = r.Turn, r.Time, e.Prompt.ID, e.Steps
 		s.run()
 		s.Rung = 0
-		s.Plan = unfinished(s.Plan)
+		s.Plan, s.Asked = unfinished(s.Plan), nil // what was asked before is no longer wanted
 		s.LastLine = line(e.Prompt.Text)
 		if s.First == "" {
 			s.First = bounded(e.Prompt.Text, mostFirst)

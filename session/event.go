@@ -195,6 +195,7 @@ type StepChecked struct {
 // Checkpointed marks a place that can be returned to.
 type Checkpointed struct {
 	Tree    string        `json:"tree,omitempty"` // the working tree; empty: it was not kept
+	Turn    int           `json:"turn"`           // that it is before, or in which the step is
 	Step    int           `json:"step,omitempty"` // before this step; 0: before a turn
 	Words   string        `json:"words"`          // what comes after it
 	Files   int           `json:"files,omitempty"`

@@ -3,6 +3,8 @@ package session
 import (
 	"slices"
 	"time"
+
+	"belay/models"
 )
 
 // Span is a part of the log that was taken back: what came after From, up to
@@ -33,11 +35,24 @@ type State struct {
 	Kept    []string `json:"kept,omitempty"`
 	First   string   `json:"first,omitempty"`
 	Files   []string `json:"files,omitempty"`
+	Effects []Effect `json:"effects,omitempty"` // of unknown outcome, also at that time
+	Gone    []Span   `json:"gone,omitempty"`
+
+	// How the last turn ended. It is brought back with a rewind that is undone.
+	Status   Status        `json:"status,omitempty"`
+	Stepping bool          `json:"stepping,omitempty"`
+	Prompt   string        `json:"prompt,omitempty"`
+	Fault    *models.Fault `json:"fault,omitempty"`
+	Retry    time.Time     `json:"retry,omitzero"`
+	Rung     int           `json:"rung,omitempty"`
+	Asked    []Approval    `json:"asked,omitempty"`
+	LastLine string        `json:"last_line,omitempty"`
 }
 
 // State is what a rewind to now would bring back.
 func (s *Session) State() State {
-	return State{Summary: s.Summary, Through: s.Through, Task: s.Task, Left: s.Left, Plan: s.Plan, Steps: s.Steps, Focus: s.Focus, Kept: s.Kept, First: s.First, Files: s.Files}
+	return State{Summary: s.Summary, Through: s.Through, Task: s.Task, Left: s.Left, Plan: s.Plan, Steps: s.Steps, Focus: s.Focus, Kept: s.Kept, First: s.First, Files: s.Files,
+		Effects: s.Effects, Gone: s.Gone, Status: s.Status, Stepping: s.Stepping, Prompt: s.Prompt, Fault: s.Fault, Retry: s.Retry, Rung: s.Rung, Asked: s.Asked, LastLine: s.LastLine}
 }
 
 // Lives leaves out the records that were taken back.
@@ -50,29 +65,28 @@ func (s *Session) Lives(records []Record) []Record {
 	})
 }
 
-// rewound takes a part of the log back, or brings it back again.
+// rewound takes a part of the log back. Undoing that takes back what came after
+// it, and brings back what was there before; so it can be undone as well.
 func (s *Session) rewound(seq int64, e Rewound) {
-	s.Rewind, s.Back = nil, nil
-	if e.Undo == 0 && (e.Talk || e.Files) {
+	s.Rewind = nil
+	if e.Talk || e.Files {
 		s.Back = &WayBack{seq, e.Rewinding}
 	}
 	if e.Files {
 		s.Tree = e.Tree
 	}
-	if !e.Talk {
+	x := e.State
+	if !e.Talk || x == nil {
 		return
 	}
+	s.Summary, s.Through, s.Task, s.Left, s.Plan, s.Steps = x.Summary, x.Through, x.Task, x.Left, x.Plan, x.Steps
+	s.Focus, s.Kept, s.First, s.Files, s.Effects = x.Focus, x.Kept, x.First, x.Files, x.Effects
+	s.Context = 0
 	if e.Undo > 0 {
-		s.Gone = without(s.Gone, func(g Span) bool { return g.Until == e.Undo })
-	} else {
-		s.Gone = append(s.Gone[:len(s.Gone):len(s.Gone)], Span{From: e.To, Until: seq})
+		s.Gone = append(slices.Clone(x.Gone), Span{From: e.Undo, Until: seq})
+		s.Status, s.Stepping, s.Prompt, s.Fault, s.Retry, s.Rung, s.Asked, s.LastLine = x.Status, x.Stepping, x.Prompt, x.Fault, x.Retry, x.Rung, x.Asked, x.LastLine
+		return
 	}
-	if x := e.State; x != nil {
-		s.Summary, s.Through, s.Task, s.Left, s.Plan, s.Steps = x.Summary, x.Through, x.Task, x.Left, x.Plan, x.Steps
-		s.Focus, s.Kept, s.First, s.Files = x.Focus, x.Kept, x.First, x.Files
-	}
-	s.Context, s.Fault, s.Retry, s.Rung = 0, nil, time.Time{}, 0
-	s.Status, s.Stepping, s.Prompt = Idle, false, ""
-	s.Asked, s.Effects = nil, nil
-	s.LastLine = ""
+	s.Gone = append(slices.Clone(s.Gone), Span{From: e.To, Until: seq})
+	s.Status, s.Stepping, s.Prompt, s.Fault, s.Retry, s.Rung, s.Asked, s.LastLine = Idle, false, "", nil, time.Time{}, 0, nil, ""
 }

@@ -39,6 +39,12 @@ type Step struct {
 	Ended       time.Time     `json:"ended,omitzero"`
 }
 
+// Anew is the step before it began. What it took until then stays counted.
+func (s Step) Anew() Step {
+	return Step{Title: s.Title, Do: s.Do, Proof: s.Proof, Tier: s.Tier, Pin: s.Pin, Check: s.Check, Needs: s.Needs, Pause: s.Pause, MostRequests: s.MostRequests, MostCost: s.MostCost,
+		State: StepPending, Usage: s.Usage, Cost: s.Cost, Earlier: s.Usage, EarlierCost: s.Cost}
+}
+
 // StepState is how far a step is.
 type StepState string
 
@@ -105,9 +111,8 @@ func (s *Steps) begin(e StepsBegun) *Steps {
 	next.List = slices.Clone(s.List)
 	if e.From > 0 {
 		for i := range next.List {
-			if x := &next.List[i]; i+1 >= e.From && x.State != StepSkipped {
-				*x = Step{Title: x.Title, Do: x.Do, Proof: x.Proof, Tier: x.Tier, Pin: x.Pin, Check: x.Check, Needs: x.Needs, Pause: x.Pause, MostRequests: x.MostRequests, MostCost: x.MostCost,
-					State: StepPending, Usage: x.Usage, Cost: x.Cost, Earlier: x.Usage, EarlierCost: x.Cost}
+			if i+1 >= e.From && next.List[i].State != StepSkipped {
+				next.List[i] = next.List[i].Anew()
 			}
 		}
 	}

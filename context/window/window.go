@@ -106,7 +106,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 	// was left out needs room as well.
 	start, note := 0, int64(0)
 	for a.Total()+note > a.Budget {
-		next := nextTurn(items, start+1)
+		next := nextTurn(items, start)
 		if next == len(items) {
 			break
 		}
@@ -220,14 +220,21 @@ func leftOut(n int, gist string) models.Item {
 	return models.Say(models.Developer, strings.TrimSpace(fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)))
 }
 
-// nextTurn finds the next user's message at or after i.
+// nextTurn is where the turn after the one at i begins: at a user's message, or at
+// the words of belay's that go with it.
 func nextTurn(items []models.Item, i int) int {
-	for ; i < len(items); i++ {
-		if items[i].Kind == models.Message && items[i].Role == models.User {
-			return i
-		}
+	user := func(it models.Item) bool { return it.Kind == models.Message && it.Role == models.User }
+	for i < len(items) && !user(items[i]) { // what goes with the words of this turn
+		i++
 	}
-	return len(items)
+	begin := i
+	for i++; i < len(items) && !user(items[i]); i++ {
+		continue
+	}
+	for i < len(items) && i-1 > begin && items[i-1].Kind == models.Message && items[i-1].Role == models.Developer {
+		i--
+	}
+	return min(i, len(items))
 }
 
 func withoutImages(items []models.Item) []models.Item {

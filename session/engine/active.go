@@ -42,7 +42,7 @@ type active struct {
 	grants     []string
 	answers    map[string]chan session.Answer
 	shots      Snapshots
-	marking    *marking        // the checkpoint that is being made
+	marks      *markings       // checkpoints that are being made
 	lateTold   bool            // that it takes long
 	life       context.Context // until the session is closed here
 	end        context.CancelFunc
@@ -56,6 +56,7 @@ type active struct {
 	byHand     bool                    // the turn that runs was begun, or gone on with, by a person
 	wrote      bool                    // the last turn has changed something
 	limits     agent.Limits            // of its turns
+	before     float64                 // what the session had cost when a person last said go
 	spent      *agent.Spent            // by the last turn, over its tries
 	parked     time.Duration           // how long it has been parked, its next rest included
 }
@@ -111,7 +112,7 @@ func (a *active) store(ctx context.Context, events ...session.Event) ([]session.
 			turn++
 		}
 		a.wrote = wrote(a.wrote, e)
-		a.early(e)
+		a.marks.keep(a.root, e)
 		if _, answered := e.(session.ReplyEnded); answered {
 			a.slimNext, a.slimSaid = false, ""
 		}
@@ -255,7 +256,7 @@ func (a *active) launch() {
 		}
 	}
 	if !a.rung || a.spent == nil { // a person's word gives the task its limits anew
-		a.spent, a.parked = &agent.Spent{}, 0
+		a.spent, a.parked, a.before = &agent.Spent{}, 0, a.head.Cost
 	}
 	a.byHand = !a.rung
 	o := agent.Options{
@@ -264,7 +265,7 @@ func (a *active) launch() {
 		Rung: a.rung, Insist: a.insist, Limits: a.limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
 	a.rung, a.insist = false, false
-	if a.head.Marked < a.head.Turn && !a.wrote {
+	if a.head.Marked < a.head.Turn && !a.wrote && !underWay(a.head) {
 		o.Ready = a.mark(0, "")
 	}
 	done, stepping := a.done, a.head.Stepping
@@ -289,6 +290,12 @@ func (a *active) launch() {
 		a.lever.Release()
 		a.ended(end)
 	})
+}
+
+// underWay reports whether the turn is a plan of which a step has begun: the
+// files are no longer what they were before it.
+func underWay(s session.Session) bool {
+	return s.Stepping && s.Steps != nil && slices.ContainsFunc(s.Steps.List, session.Step.Begun)
 }
 
 // stepName is how the record names what a session's requests are for.

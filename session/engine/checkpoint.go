@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"belay/session"
@@ -35,8 +36,31 @@ const mostEarly = snapshot.MaxFile
 
 // marking is a checkpoint that is being made in the background.
 type marking struct {
-	done  chan struct{}
-	early []session.Early
+	turn, step int
+	words      string
+	done       chan struct{}
+	early      []session.Early
+}
+
+// markings are the checkpoints of a session that are being made. The sessions of
+// its steps share them: what they write belongs into them.
+type markings struct {
+	mu   sync.Mutex
+	list []*marking
+}
+
+func (m *markings) add(x *marking) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = append(m.list, x)
+}
+
+// take ends one, and gives the files that were kept for it.
+func (m *markings) take(x *marking) []session.Early {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = slices.DeleteFunc(m.list, func(y *marking) bool { return x == y })
+	return x.early
 }
 
 // mark keeps the working tree as it is before a turn or a step. What it returns
@@ -45,8 +69,8 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 	if a.shots == nil {
 		return nil
 	}
-	m := &marking{done: make(chan struct{})}
-	a.marking = m
+	m := &marking{turn: a.head.Turn, step: step, words: words, done: make(chan struct{})}
+	a.marks.add(m)
 	a.e.work.Go(func() {
 		defer close(m.done)
 		ctx, cancel := context.WithTimeout(a.life, mostTaking)
@@ -54,7 +78,7 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 		tree, err := a.shots.Take(ctx)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.marked(m, step, words, tree, err)
+		a.marked(m, tree, err)
 	})
 	return func(ctx context.Context) {
 		timer := time.NewTimer(patience)
@@ -74,14 +98,12 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 }
 
 // marked records a checkpoint. a.mu is held.
-func (a *active) marked(m *marking, step int, words string, tree snapshot.Tree, err error) {
-	if a.marking == m {
-		a.marking = nil
-	}
+func (a *active) marked(m *marking, tree snapshot.Tree, err error) {
+	early := a.marks.take(m)
 	if a.life.Err() != nil || a.lost() {
 		return
 	}
-	e := session.Checkpointed{Tree: tree.ID, Step: step, Words: words, Files: tree.Files, Took: tree.Took, Early: m.early}
+	e := session.Checkpointed{Tree: tree.ID, Turn: m.turn, Step: m.step, Words: m.words, Files: tree.Files, Took: tree.Took, Early: early}
 	for _, s := range tree.Skipped {
 		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Why)+")")
 	}
@@ -102,15 +124,17 @@ func hint(err error) string {
 	return ""
 }
 
-// early keeps what a file holds before belay changes it, while the snapshot
-// that should hold it is still being made. a.mu is held.
-func (a *active) early(e session.Event) {
+// keep keeps what a file holds before belay changes it, for the snapshots that
+// should hold it and are still being made.
+func (m *markings) keep(root string, e session.Event) {
 	started, ok := e.(session.ToolStarted)
-	if !ok || a.marking == nil || started.Effect.Class != session.Write {
+	if !ok || started.Effect.Class != session.Write {
 		return
 	}
-	rel, err := filepath.Rel(a.root, started.Effect.Path)
-	if err != nil || !filepath.IsLocal(rel) || slices.ContainsFunc(a.marking.early, func(f session.Early) bool { return f.Path == rel }) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rel, err := filepath.Rel(root, started.Effect.Path)
+	if len(m.list) == 0 || err != nil || !filepath.IsLocal(rel) {
 		return
 	}
 	f := session.Early{Path: rel}
@@ -126,7 +150,11 @@ func (a *active) early(e session.Event) {
 		}
 		f.Mode = info.Mode().Perm()
 	}
-	a.marking.early = append(a.marking.early, f)
+	for _, x := range m.list {
+		if !slices.ContainsFunc(x.early, func(old session.Early) bool { return old.Path == rel }) {
+			x.early = append(x.early, f)
+		}
+	}
 }
 
 // The events that tell where one can return to, and what was done since.
@@ -145,9 +173,9 @@ type point struct {
 func points(head session.Session, records []session.Record) []point {
 	var list []point
 	var early *session.Checkpointed // of a step that is about to begin
-	fill := func(turn, step int, e *session.Checkpointed) bool {
+	fill := func(e *session.Checkpointed) bool {
 		for i := range slices.Backward(list) {
-			if p := &list[i]; p.Turn == turn && p.Step == step && p.Tree == "" {
+			if p := &list[i]; p.Turn == e.Turn && p.Step == e.Step && p.Tree == "" {
 				p.Tree, p.early, p.skipped = e.Tree, e.Early, e.Skipped
 				return true
 			}
@@ -162,7 +190,7 @@ func points(head session.Session, records []session.Record) []point {
 			at.Words = firstLine(e.Prompt.Text)
 			list = append(list, point{Checkpoint: at})
 		case session.Checkpointed:
-			if !fill(r.Turn, e.Step, &e) && e.Step > 0 {
+			if !fill(&e) && e.Step > 0 {
 				early = &e
 			}
 		case session.StepMoved:
@@ -173,7 +201,7 @@ func points(head session.Session, records []session.Record) []point {
 			at.Step, at.Words = e.Number, e.Step.Title
 			list = append(list, point{Checkpoint: at})
 			if early != nil && early.Step == e.Number {
-				fill(r.Turn, e.Number, early)
+				fill(early)
 			}
 			early = nil
 		}

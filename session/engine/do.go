@@ -37,15 +37,27 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 		}
 		return nil
 	}
+	if err := a.now(ctx, c); err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	switch c.(type) {
+	case session.ChooseMode, session.ChooseTier, session.Park, session.TryNow:
+		if step := a.running(); step != nil { // what is said to a plan is meant for the step that runs
+			if err := step.now(ctx, c); err != nil {
+				return fmt.Errorf("session %s: %w", step.id, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *active) now(ctx context.Context, c session.Command) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return fmt.Errorf("session %s: %w", id, ErrNotOpen)
+		return ErrNotOpen
 	}
-	if err := a.do(ctx, c); err != nil {
-		return fmt.Errorf("session %s: %w", id, err)
-	}
-	return nil
+	return a.do(ctx, c)
 }
 
 // file carries out what needs no writer: titles and filing of sessions that
@@ -79,9 +91,9 @@ func (a *active) long(ctx context.Context, c session.Command) func() error {
 	case session.Trim:
 		return func() error { return a.trim(ctx) }
 	case session.Rewind:
-		return func() error { return a.alone(func() error { return a.rewind(ctx, c) }) }
+		return func() error { return a.alone(ctx, func(ctx context.Context) error { return a.rewind(ctx, c) }) }
 	case session.Unrewind:
-		return func() error { return a.alone(func() error { return a.unrewind(ctx) }) }
+		return func() error { return a.alone(ctx, a.unrewind) }
 	}
 	return nil
 }
@@ -255,7 +267,11 @@ func (a *active) drop(ctx context.Context) error {
 // ended because nobody was there goes on with it.
 func (a *active) answer(ctx context.Context, answer session.Answer) error {
 	asked := func(ap session.Approval) bool { return ap.CallID == answer.CallID }
-	if a.cancel == nil && slices.ContainsFunc(a.head.Asked, asked) {
+	switch {
+	case a.cancel != nil || !slices.ContainsFunc(a.head.Asked, asked):
+	case a.head.Status == session.Asking:
+		a.launch() // after a restart: it asks again, and is answered
+	default:
 		if err := a.resume(ctx, "answered by the user"); err != nil {
 			return err
 		}

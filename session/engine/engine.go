@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"belay/context/briefing"
@@ -80,15 +81,17 @@ type Engine struct {
 
 	mu      sync.Mutex
 	open    map[session.ID]*active
-	failing session.Failing
+	opening map[session.ID]chan struct{} // closed when it is open, or cannot be
 	closing bool
 	watch   context.CancelFunc
 	work    sync.WaitGroup // turns and watchers
+
+	failing atomic.Pointer[session.Failing] // from which size on requests fail, as it was read last
 }
 
 // New returns an engine. It does nothing until a session is started or opened.
 func New(o Options) *Engine {
-	return &Engine{o: o, feed: newFeed(), open: map[session.ID]*active{}}
+	return &Engine{o: o, feed: newFeed(), open: map[session.ID]*active{}, opening: map[session.ID]chan struct{}{}}
 }
 
 // Start makes a session in a workspace and opens it.
@@ -105,33 +108,71 @@ func (e *Engine) Start(ctx context.Context, project string) (session.Session, er
 // is. If another living program has it, the error's chain has an
 // Owner() session.Owner; takeover takes it nevertheless.
 func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closing {
-		return session.Session{}, agent.ErrClosing
-	}
-	if a := e.open[id]; a != nil {
-		if !a.lost() {
+	for {
+		e.mu.Lock()
+		a, other := e.open[id], e.opening[id]
+		switch {
+		case e.closing:
+			e.mu.Unlock()
+			return session.Session{}, agent.ErrClosing
+		case a != nil && !a.lost():
+			e.mu.Unlock()
 			return a.session(), nil
+		case other == nil:
+			mine := make(chan struct{})
+			e.opening[id] = mine
+			delete(e.open, id)
+			e.work.Add(1) // Close waits for it
+			e.mu.Unlock()
+			defer e.work.Done()
+			s, err := e.take(ctx, id, a, takeover)
+			close(mine)
+			return s, err
 		}
-		// Another program had it meanwhile: what this one knew is out of date.
-		if err := a.leave(ctx); err != nil {
-			return session.Session{}, fmt.Errorf("open session %s: %w", id, err)
+		e.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return session.Session{}, context.Cause(ctx)
 		}
-		delete(e.open, id)
 	}
-	lease, err := e.o.Store.Acquire(ctx, id, e.o.What, takeover)
+}
+
+// take makes this program the writer of a session that is not open. Another
+// program may have had it meanwhile: what this one knew, old, is out of date.
+func (e *Engine) take(ctx context.Context, id session.ID, old *active, takeover bool) (session.Session, error) {
+	a, err := e.acquire(ctx, id, old, takeover)
+	e.mu.Lock()
+	delete(e.opening, id)
+	if err == nil && e.closing {
+		err = errors.Join(agent.ErrClosing, a.leave(ctx))
+	}
 	if err != nil {
+		e.mu.Unlock()
 		return session.Session{}, fmt.Errorf("open session %s: %w", id, err)
-	}
-	a, err := e.load(ctx, id, lease)
-	if err != nil {
-		return session.Session{}, errors.Join(fmt.Errorf("open session %s: %w", id, err), lease.Release())
 	}
 	e.open[id] = a
 	e.look()
+	e.mu.Unlock()
 	a.settle()
 	return a.session(), nil
+}
+
+func (e *Engine) acquire(ctx context.Context, id session.ID, old *active, takeover bool) (*active, error) {
+	if old != nil {
+		if err := old.leave(ctx); err != nil {
+			return nil, err
+		}
+	}
+	lease, err := e.o.Store.Acquire(ctx, id, e.o.What, takeover)
+	if err != nil {
+		return nil, err
+	}
+	a, err := e.load(ctx, id, lease)
+	if err != nil {
+		return nil, errors.Join(err, lease.Release())
+	}
+	return a, nil
 }
 
 // look begins to notice what other belays write, once: targets that they found
@@ -173,7 +214,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if err != nil {
 		return nil, err
 	}
-	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier), limits: e.o.Limits,
+	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier), limits: e.o.Limits, marks: &markings{},
 		answers: map[string]chan session.Answer{}}
 	a.life, a.end = context.WithCancel(context.Background())
 	if e.o.Snapshots != nil && head.PartOf == "" {

@@ -16,9 +16,8 @@ import (
 // for the turn to go on.
 func (a *active) recover(ctx context.Context) error {
 	if e := a.head.Rewind; e != nil {
-		// A rewind was under way. It is done again, which changes nothing that is
-		// done already; what fails is told and does not keep the session shut.
-		if err := a.finish(ctx, *e, ""); err != nil {
+		// What fails is told, and does not keep the session shut.
+		if err := a.complete(ctx, *e); err != nil {
 			a.Publish(session.Noted{Text: "the rewind that was under way could not be completed: " + err.Error() + hint(err)})
 		}
 	}
@@ -161,7 +160,11 @@ func (a *active) goOn(rest time.Duration) {
 	timer = time.AfterFunc(min(rest, nap), func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.timer != timer || a.cancel != nil || a.head.Status != session.Parked {
+		if a.timer != timer || a.head.Status != session.Parked {
+			return
+		}
+		if a.cancel != nil { // a summary, a rewind: it goes on after that
+			timer.Reset(time.Second)
 			return
 		}
 		now := a.e.o.Now()

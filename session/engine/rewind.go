@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"belay/session"
 	"belay/session/snapshot"
@@ -121,8 +122,9 @@ func (a *active) place(ctx context.Context, head session.Session, to int64) (poi
 	return list[i], records, nil
 }
 
-// alone runs work that no turn may run beside. a.mu is not held.
-func (a *active) alone(work func() error) error {
+// alone runs work that no turn may run beside, and that Close waits for. a.mu is
+// not held.
+func (a *active) alone(ctx context.Context, work func(context.Context) error) error {
 	a.mu.Lock()
 	switch {
 	case a.closed:
@@ -132,16 +134,26 @@ func (a *active) alone(work func() error) error {
 		a.mu.Unlock()
 		return ErrBusy
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	a.cancel, a.done = func(error) {}, done
+	a.cancel, a.done = cancel, done
+	a.e.work.Add(1)
 	a.mu.Unlock()
+	defer a.e.work.Done()
 	defer func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.cancel = nil
+		cancel(nil)
 		close(done)
+		switch a.head.Status {
+		case session.Idle:
+			a.pump(context.Background()) // what was sent meanwhile
+		case session.Parked:
+			a.schedule()
+		}
 	}()
-	return work()
+	return work(ctx)
 }
 
 // rewind returns to a checkpoint. a.mu is not held.
@@ -160,13 +172,15 @@ func (a *active) rewind(ctx context.Context, c session.Rewind) error {
 			return ErrNotKept
 		}
 	}
+	was := head.State()
+	e.Was = &was
 	if c.Talk {
 		old, err := a.e.o.Store.StateAt(ctx, a.id, c.To)
 		if err != nil {
 			return err
 		}
-		then, was := old.State(), head.State()
-		e.State, e.Was = &then, &was
+		then := old.State()
+		e.State = &then
 	}
 	return a.turnBack(ctx, e, c.Expect)
 }
@@ -179,6 +193,8 @@ func (a *active) unrewind(ctx context.Context) error {
 		return ErrNoRewind
 	}
 	e := session.Rewinding{To: back.To, Talk: back.Talk, Files: back.Files, Tree: back.From, Undo: back.Seq, State: back.Was}
+	was := head.State()
+	e.Was = &was
 	return a.turnBack(ctx, e, "")
 }
 
@@ -236,15 +252,72 @@ func (a *active) finish(ctx context.Context, e session.Rewinding, expect string)
 	return errors.Join(failed, a.reread(ctx))
 }
 
-// putBack writes the files that were kept by themselves.
+// complete goes on with a rewind that a crash has cut off, unless a file is
+// neither as it was nor as it was to become: then somebody has worked on since.
+func (a *active) complete(ctx context.Context, e session.Rewinding) error {
+	if !e.Files {
+		return a.finish(ctx, e, "")
+	}
+	foreign, now, err := a.foreign(ctx, e)
+	if err == nil && len(foreign) == 0 {
+		return a.finish(ctx, e, now)
+	}
+	if err == nil {
+		err = fmt.Errorf("files have changed since: %s; look at the checkpoints and rewind again", strings.Join(foreign[:min(len(foreign), 5)], ", "))
+	}
+	end := session.Rewound{Rewinding: e}
+	end.Talk, end.Files = false, false
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return errors.Join(err, a.append(ctx, end))
+}
+
+// foreign lists the files that are neither as a rewind found them nor as it
+// leaves them, and the tree that is there.
+func (a *active) foreign(ctx context.Context, e session.Rewinding) (files []string, now string, err error) {
+	if a.shots == nil {
+		return nil, "", ErrNotKept
+	}
+	tree, err := a.shots.Take(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	from, err := a.shots.Diff(ctx, tree.ID, e.From)
+	if err != nil {
+		return nil, "", err
+	}
+	to, err := a.shots.Diff(ctx, tree.ID, e.Tree)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, x := range from {
+		if slices.ContainsFunc(to, func(y snapshot.Change) bool { return x.Path == y.Path }) {
+			files = append(files, x.Path)
+		}
+	}
+	return files, tree.ID, nil
+}
+
+// putBack writes the files that were kept by themselves, and follows no link out
+// of the workspace.
 func (a *active) putBack(files []session.Early) (failed []string) {
+	if len(files) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(a.root)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer root.Close()
 	for _, f := range files {
-		path := filepath.Join(a.root, f.Path)
-		err := os.Remove(path)
-		if !f.Missing {
-			err = os.WriteFile(path, f.Content, f.Mode)
-		} else if errors.Is(err, os.ErrNotExist) {
+		err := root.Remove(f.Path)
+		switch {
+		case f.Missing && errors.Is(err, os.ErrNotExist):
 			err = nil
+		case !f.Missing:
+			if err = root.MkdirAll(filepath.Dir(f.Path), 0o777); err == nil {
+				err = root.WriteFile(f.Path, f.Content, f.Mode)
+			}
 		}
 		if err != nil {
 			failed = append(failed, fmt.Sprintf("%s: %v", f.Path, err))
@@ -260,5 +333,5 @@ func (a *active) reread(ctx context.Context) error {
 		return err
 	}
 	a.talk, a.full = conversation(a.head, records, whole), 0
-	return nil
+	return a.tools.Focus(a.head.Focus)
 }

@@ -1,13 +1,16 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"belay/models"
 	"belay/session"
 	"belay/session/snapshot"
 )
@@ -107,11 +110,17 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 		}
 		r.send(id, "and now")
 		r.wait(id)
-		if body := r.last(); !strings.Contains(body, "task 1") || !strings.Contains(body, "Written 2.") || !strings.Contains(body, "another way") {
+		if body := r.last(); !strings.Contains(body, "task 1") || !strings.Contains(body, "Written 2.") || strings.Contains(body, "another way") {
 			t.Errorf("taken back, the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
-		if err := r.Do(t.Context(), id, session.Unrewind{}); !errors.Is(err, ErrNoRewind) {
-			t.Errorf("a second time: %v, want %v", err, ErrNoRewind)
+		r.do(id, session.Unrewind{}) // which can be taken back as well
+		if got, want := r.files(), "f0=from turn 0,log=0 "; got != want {
+			t.Errorf("taken back twice, files are %s, want %s", got, want)
+		}
+		r.send(id, "on that way")
+		r.wait(id)
+		if body := r.last(); strings.Contains(body, "task 1") || !strings.Contains(body, "another way") || strings.Contains(body, "and now") {
+			t.Errorf("taken back twice, the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
 	})
 }
@@ -176,6 +185,9 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		if got := r.files(); got != before {
 			t.Errorf("files are %s, want %s", got, before)
 		}
+		if err := r.Do(t.Context(), id, session.Unrewind{}); !errors.Is(err, ErrNoRewind) {
+			t.Errorf("nothing was taken back: %v, want %v", err, ErrNoRewind)
+		}
 		r.do(id, session.Rewind{To: at, Talk: true})
 		r.send(id, "anew")
 		if s := r.wait(id); s.Status != session.Idle || strings.Contains(r.last(), "task 0") {
@@ -185,33 +197,166 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 }
 
 func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
-	in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
-		for i := range 2 {
-			r.send(id, fmt.Sprintf("task %d", i))
-			r.wait(id)
-		}
-		at := r.checkpoints(id)[1]
-		old, err := r.store.StateAt(t.Context(), id, at.Seq)
-		if err != nil {
-			t.Fatal(err)
-		}
-		then := old.State()
-		r.stop() // as if killed after the intent was written down
+	for _, tt := range []struct {
+		name string
+		left func(r *rig) // what the crash, and whoever came after it, left
+		want string
+		done bool
+	}{
+		{"nothing was done", func(*rig) {}, "f0=from turn 0,log=0 ", true},
+		{"half of it was done", func(r *rig) { put(r.project, "log", "0\n") }, "f0=from turn 0,log=0 ", true},
+		{"somebody has worked on since", func(r *rig) { put(r.project, "log", "mine\n") }, "f0=from turn 0,f1=from turn 1,log=mine ", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+				for i := range 2 {
+					r.send(id, fmt.Sprintf("task %d", i))
+					r.wait(id)
+				}
+				at := r.checkpoints(id)[1]
+				p, err := r.Preview(t.Context(), id, at.Seq)
+				if err != nil {
+					t.Fatal(err)
+				}
+				old, err := r.store.StateAt(t.Context(), id, at.Seq)
+				if err != nil {
+					t.Fatal(err)
+				}
+				then := old.State()
+				r.stop() // as if killed after the intent was written down
+				r.start()
+				if _, _, err := r.store.Append(t.Context(), id, 2, session.Rewinding{To: at.Seq, Talk: true, Files: true, Tree: at.Tree, From: p.Now, State: &then}); err != nil {
+					t.Fatal(err)
+				}
+				tt.left(r)
+				fork, err := r.store.Fork(t.Context(), id, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := r.files()
+				if _, err := r.Open(t.Context(), fork.ID, false); err != nil || r.files() != before {
+					t.Errorf("opening a fork changed files to %s (%v)", r.files(), err)
+				}
+				s, err := r.Open(t.Context(), id, false)
+				if err != nil || s.Rewind != nil {
+					t.Fatalf("open: %v, still rewinding %v", err, s.Rewind)
+				}
+				if got := r.files(); got != tt.want {
+					t.Errorf("files are %s, want %s", got, tt.want)
+				}
+				if said := r.said(); strings.Contains(said, "could not be completed: files have changed since: log") == tt.done {
+					t.Errorf("said %q", said)
+				}
+				r.send(id, "anew")
+				r.wait(id)
+				if strings.Contains(r.last(), "task 1") == tt.done {
+					t.Errorf("the conversation was rewound: %v", !tt.done)
+				}
+			})
+		})
+	}
+}
+
+func TestALateCheckpointBelongsToItsTurn(t *testing.T) {
+	for _, steps := range []bool{false, true} {
+		t.Run(fmt.Sprintf("of steps %v", steps), func(t *testing.T) {
+			in(t, writes(2), func(r *rig) {
+				keeping(r)
+				engine := r.engine
+				r.engine = func(o *Options) {
+					engine(o)
+					shots := o.Snapshots
+					o.Snapshots = func(root string) Snapshots { return sluggish{shots(root), time.Minute, make(chan struct{}, 1)} }
+				}
+			}, func(t *testing.T, r *rig, id session.ID) {
+				if steps {
+					r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}, {Title: "two", Do: "y"}}})
+					r.wait(id)
+				} else {
+					for i := range 2 {
+						r.send(id, fmt.Sprintf("task %d", i))
+						r.wait(id)
+					}
+				}
+				time.Sleep(time.Hour)
+				if got, want := r.files(), "f0=from turn 0,f1=from turn 1,log=0 1 "; got != want {
+					t.Fatalf("files are %s", got)
+				}
+				r.do(id, session.Rewind{To: r.checkpoints(id)[0].Seq, Talk: true, Files: true})
+				if got := r.files(); strings.Contains(got, "f0") || strings.Contains(got, "f1") {
+					t.Errorf("rewound to the beginning, files are %s", got)
+				}
+			})
+		})
+	}
+}
+
+// sluggish are snapshots that take long, one after the other.
+type sluggish struct {
+	Snapshots
+	time time.Duration
+	one  chan struct{}
+}
+
+func (s sluggish) Take(ctx context.Context) (snapshot.Tree, error) {
+	s.one <- struct{}{}
+	defer func() { <-s.one }()
+	time.Sleep(s.time)
+	return s.Snapshots.Take(ctx)
+}
+
+func TestAfterARewindAnUnknownOutcomeIsStillUnknown(t *testing.T) {
+	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.stop()
 		r.start()
-		if _, _, err := r.store.Append(t.Context(), id, 2, session.Rewinding{To: at.Seq, Talk: true, Files: true, Tree: at.Tree, State: &then}); err != nil {
+		call := models.Item{Kind: models.Call, CallID: "c", Name: "shell", Arguments: `{"command":"rm -r data"}`}
+		for _, e := range []session.Event{session.TurnStarted{Prompt: session.Prompt{ID: "1", Text: "one"}}, session.ItemAdded{Item: call},
+			session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: "shell", Class: session.Run, Args: call.Arguments, Title: "rm -r data"}}} {
+			if _, _, err := r.store.Append(t.Context(), id, 1, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.Open(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
-		s, err := r.Open(t.Context(), id, false)
-		if err != nil || s.Rewind != nil {
-			t.Fatalf("open: %v, still rewinding %v", err, s.Rewind)
-		}
-		if got, want := r.files(), "f0=from turn 0,log=0 "; got != want {
-			t.Errorf("files are %s, want %s", got, want)
-		}
-		r.send(id, "anew")
-		r.wait(id)
-		if strings.Contains(r.last(), "task 1") {
-			t.Error("the conversation was not rewound")
+		for _, words := range []string{"two", "three"} {
+			r.send(id, words)
+			r.wait(id)
+			if body := r.last(); !strings.Contains(body, "outcome unknown") {
+				t.Errorf("%s: the model was asked %s", words, body[strings.Index(body, `"input"`):])
+			}
+			list := r.checkpoints(id)
+			r.do(id, session.Rewind{To: list[len(list)-1].Seq, Talk: true})
 		}
 	})
 }
+
+func TestWhatComesDuringAQuietWorkIsNotLost(t *testing.T) {
+	in(t, busyAlways, func(r *rig) {
+		keeping(r)
+		engine := r.engine
+		r.engine = func(o *Options) {
+			engine(o)
+			o.Ladder = ladder
+			shots := o.Snapshots
+			o.Snapshots = func(root string) Snapshots { return sluggish{shots(root), 40 * time.Second, make(chan struct{}, 1)} }
+		}
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		r.wait(id)
+		time.Sleep(time.Minute) // the checkpoint is there
+		for s, _ := r.Session(id); s.Status != session.Parked; s, _ = r.Session(id) {
+			time.Sleep(time.Second)
+		}
+		asked := len(r.requests())
+		if err := r.Do(t.Context(), id, session.Rewind{To: r.checkpoints(id)[0].Seq, Files: true}); err != nil { // over a tick of its timer
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if len(r.requests()) == asked {
+			t.Error("the parked turn never went on")
+		}
+	})
+}
+
+const busyAlways = "[[reply]]\ntimes = -1\nfault = { how = \"status\", status = 503, code = \"server_is_overloaded\", message = \"full\" }\n"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"belay/models"
 	"belay/session"
@@ -101,10 +102,10 @@ func (a *active) runSteps(ctx context.Context, c session.RunSteps) error {
 	switch {
 	case a.head.Steps == nil || len(a.head.Steps.List) == 0:
 		return errors.New("there is no plan to carry out: /steps TASK makes one")
-	case a.cancel != nil && a.head.Stepping:
+	case a.cancel != nil && a.head.Stepping && a.head.Live():
 		// It runs: from now on it stops after each step, or does not.
 		return a.append(ctx, session.StepsBegun{Through: c.Through})
-	case a.cancel != nil:
+	case a.cancel != nil, a.head.Status == session.Parked && !a.head.Stepping:
 		return ErrBusy
 	case c.From < 0 || c.From > len(a.head.Steps.List):
 		return fmt.Errorf("there is no step %d", c.From)
@@ -152,10 +153,31 @@ func (a *active) steps(ctx context.Context, ready func(context.Context)) session
 	})
 }
 
+// running is the session of the step that runs; nil: none does here. a.mu is not
+// held.
+func (a *active) running() *active {
+	a.mu.Lock()
+	live := a.cancel != nil && a.head.Stepping
+	plan := a.head.Steps
+	a.mu.Unlock()
+	if !live || plan == nil {
+		return nil
+	}
+	id := plan.Planning
+	for _, s := range plan.List {
+		if s.State == session.StepRunning {
+			id = s.Session
+		}
+	}
+	return a.e.active(id)
+}
+
 // planLimit ends a plan that takes more than a task may.
 func (a *active) planLimit() *session.TurnEnded {
 	const stop = 0.95 // as for a turn: a step takes an unknown part of it
-	most, cost := a.e.o.Limits.Cost, a.session().Cost
+	a.mu.Lock()
+	most, cost := a.e.o.Limits.Cost, a.head.Cost-a.before // a person's word gives the task its limits anew
+	a.mu.Unlock()
 	if most <= 0 || cost < stop*most {
 		return nil
 	}
@@ -166,6 +188,7 @@ func (a *active) planLimit() *session.TurnEnded {
 // beginStep makes the session of a step, in the state that the plan's is in.
 func (a *active) beginStep(ctx context.Context, number int, s session.Step) (session.ID, error) {
 	head := a.session()
+	a.shut(ctx, head.Steps)
 	tier := s.Tier
 	if tier == "" {
 		tier = head.Tier
@@ -179,6 +202,9 @@ func (a *active) beginStep(ctx context.Context, number int, s session.Step) (ses
 		title = "the plan: " + head.Title
 	}
 	events := []session.Event{session.Renamed{Title: title}}
+	if head.Pin != (models.Target{}) && s.Tier == "" {
+		events = append(events, session.Pinned{Target: head.Pin})
+	}
 	if head.Effort != "" {
 		events = append(events, session.EffortChosen{Effort: head.Effort})
 	}
@@ -192,6 +218,48 @@ func (a *active) beginStep(ctx context.Context, number int, s session.Step) (ses
 	return child.ID, err
 }
 
+// shut closes the sessions of steps that are over: each holds its conversation
+// and its place as the only writer.
+func (a *active) shut(ctx context.Context, plan *session.Steps) {
+	if plan == nil {
+		return
+	}
+	ids := []session.ID{plan.Planning}
+	for _, s := range plan.List {
+		if s.Over() {
+			ids = append(ids, s.Session)
+		}
+	}
+	for _, id := range ids {
+		a.e.shut(ctx, id)
+	}
+}
+
+// shut closes a session in which nothing runs.
+func (e *Engine) shut(ctx context.Context, id session.ID) {
+	a := e.active(id)
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	busy := a.cancel != nil
+	if !busy {
+		a.closed = true // nothing is begun any more
+	}
+	a.mu.Unlock()
+	if busy {
+		return
+	}
+	e.mu.Lock()
+	if e.open[id] == a {
+		delete(e.open, id)
+	}
+	e.mu.Unlock()
+	if err := a.leave(ctx); err != nil {
+		a.Publish(session.Noted{Text: "a step's session could not be closed: " + err.Error()})
+	}
+}
+
 // carry lets the session of a step go on until its turn is over.
 func (a *active) carry(ctx context.Context, id session.ID, key, words string) (steps.Carried, error) {
 	if _, err := a.e.Open(context.WithoutCancel(ctx), id, false); err != nil {
@@ -201,7 +269,13 @@ func (a *active) carry(ctx context.Context, id session.ID, key, words string) (s
 	if child == nil {
 		return steps.Carried{}, agent.ErrClosing
 	}
-	if err := child.goAhead(ctx, key, words, a.stepOf(id)); err != nil {
+	p, err := a.material(ctx)
+	if err != nil {
+		return steps.Carried{}, err
+	}
+	p.ID, p.Text = key, words
+	turn, err := child.goAhead(ctx, p, a.stepOf(id), a.session().Mode, a.marks)
+	if err != nil {
 		return steps.Carried{}, err
 	}
 	select {
@@ -219,7 +293,23 @@ func (a *active) carry(ctx context.Context, id session.ID, key, words string) (s
 	if err := child.idle(context.WithoutCancel(ctx)); err != nil {
 		return steps.Carried{}, err
 	}
-	return child.carried(context.WithoutCancel(ctx))
+	return child.carried(context.WithoutCancel(ctx), turn)
+}
+
+// material is what came along with the words of the task, for each step as well.
+func (a *active) material(ctx context.Context) (p session.Prompt, err error) {
+	task := a.session().Steps
+	records, err := a.e.o.Store.OfType(ctx, a.id, "turn.started")
+	if err != nil || task == nil {
+		return p, err
+	}
+	for _, r := range slices.Backward(records) {
+		e, ok := r.Event.(session.TurnStarted)
+		if ok && e.Steps && e.Prompt.Text == task.Task && len(e.Prompt.Attached)+len(e.Prompt.Images) > 0 {
+			return session.Prompt{Attached: e.Prompt.Attached, Images: e.Prompt.Images}, nil
+		}
+	}
+	return p, nil
 }
 
 // stepOf is the step that a session carries out.
@@ -234,19 +324,31 @@ func (a *active) stepOf(id session.ID) session.Step {
 	return session.Step{}
 }
 
-// goAhead begins or resumes the turn that a key names, unless it is over.
-func (a *active) goAhead(ctx context.Context, key, words string, s session.Step) error {
-	known, err := a.e.o.Store.OfType(ctx, a.id, "turn.started")
+// goAhead begins or resumes the turn of a prompt, unless it is over, and gives its
+// number. A person may have spoken in the session since: then a turn that was not
+// done is begun again with the same words.
+func (a *active) goAhead(ctx context.Context, p session.Prompt, s session.Step, mode session.Mode, marks *markings) (turn int, err error) {
+	known, err := a.e.o.Store.OfType(ctx, a.id, "turn.started", "turn.ended")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	begun := slices.ContainsFunc(known, func(r session.Record) bool {
-		e, ok := r.Event.(session.TurnStarted)
-		return ok && e.Prompt.ID == key
-	})
+	key, tries, done := p.ID, 0, false
+	for _, r := range known {
+		switch e := r.Event.(type) {
+		case session.TurnStarted:
+			if e.Prompt.ID == key || strings.HasPrefix(e.Prompt.ID, key+"+") {
+				turn, tries, done = r.Turn, tries+1, false
+			}
+		case session.TurnEnded:
+			if r.Turn == turn {
+				done = e.Outcome == session.OutcomeDone
+			}
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lever.Stay(s.Pin)
+	a.marks = marks
 	a.limits = a.e.o.Limits
 	if s.MostRequests > 0 {
 		a.limits.Steps = s.MostRequests
@@ -254,20 +356,30 @@ func (a *active) goAhead(ctx context.Context, key, words string, s session.Step)
 	if s.MostCost > 0 {
 		a.limits.Cost = s.MostCost
 	}
+	if a.head.Mode != mode {
+		if err := a.append(ctx, session.ModeChosen{Mode: mode}); err != nil {
+			return 0, err
+		}
+	}
 	switch {
 	case a.closed:
-		return agent.ErrClosing
+		return 0, agent.ErrClosing
 	case a.cancel != nil:
-		return nil // it runs already: a person was quicker
-	case !begun:
-		return a.start(ctx, session.Prompt{ID: key, Text: words})
+		return a.head.Turn, nil // it runs already: a person was quicker
+	case done:
+		return turn, nil
+	case tries == 0, turn < a.head.Turn:
+		if tries > 0 {
+			p.ID = fmt.Sprintf("%s+%d", key, tries)
+		}
+		err = a.start(ctx, p)
+		return a.head.Turn, err
 	case a.head.Status == session.Asking:
 		a.launch() // it asks again
-		return nil
 	case a.resumable():
-		return a.retry(ctx)
+		err = a.retry(ctx)
 	}
-	return nil // it is done
+	return turn, err
 }
 
 // over is closed when no turn runs.
@@ -282,8 +394,8 @@ func (a *active) over() <-chan struct{} {
 	return a.done
 }
 
-// carried says what came of the last turn.
-func (a *active) carried(ctx context.Context) (steps.Carried, error) {
+// carried says what came of a turn.
+func (a *active) carried(ctx context.Context, turn int) (steps.Carried, error) {
 	records, err := a.e.o.Store.OfType(ctx, a.id, "turn.ended", "tool.started")
 	if err != nil {
 		return steps.Carried{}, err
@@ -294,7 +406,9 @@ func (a *active) carried(ctx context.Context) (steps.Carried, error) {
 	for _, r := range records {
 		switch e := r.Event.(type) {
 		case session.TurnEnded:
-			c.End = e
+			if r.Turn == turn {
+				c.End = e
+			}
 		case session.ToolStarted:
 			c.Calls++
 		}
@@ -302,9 +416,12 @@ func (a *active) carried(ctx context.Context) (steps.Carried, error) {
 	if a.unsaved != nil {
 		c.End = *a.unsaved
 	}
-	for _, it := range slices.Backward(a.talk.Items()) {
-		if it.Kind == models.Message && it.Role == models.Assistant {
-			c.Answer = it.Text
+	if a.head.Status == session.Asking { // closed while it asked: it asks again
+		c.End = session.TurnEnded{Outcome: session.OutcomeStopped, Interrupted: true}
+	}
+	for _, p := range slices.Backward(a.talk.Pieces()) {
+		if p.Turn <= turn && p.Item.Kind == models.Message && p.Item.Role == models.Assistant {
+			c.Answer = p.Item.Text
 			break
 		}
 	}

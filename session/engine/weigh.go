@@ -35,9 +35,7 @@ func (e *Engine) Weigh(ctx context.Context, id session.ID) (session.Weight, erro
 	req.Items = append(talk.Head, window.Mend(talk.Items, m.Target)...)
 	if e.o.Failing != nil {
 		failing := e.o.Failing(ctx)
-		e.mu.Lock()
-		e.failing = failing
-		e.mu.Unlock()
+		e.failing.Store(&failing)
 	}
 	w := e.weight(m, o, req, account, first)
 	w.Steps, w.Through = steps, through
@@ -51,9 +49,9 @@ func (e *Engine) weight(m models.Model, o order, req models.Request, account win
 	w := session.Weight{Target: m.Target, Budget: budget, Trigger: int64(e.o.Trigger * float64(budget)),
 		Counts: session.Counts{Own: counter.Exact(), Measured: e.o.Scales.Measured(m.Target), Factor: factor},
 		Output: req.MaxOutput, Effort: req.Effort, Tools: len(o.set.Specs()), LeftOut: account.LeftOut, Masked: account.Masked + account.Trimmed}
-	e.mu.Lock()
-	w.Failing = e.failing
-	e.mu.Unlock()
+	if f := e.failing.Load(); f != nil {
+		w.Failing = *f
+	}
 	if counter.Loaded() {
 		w.Counts.Encoding = cmp.Or(m.Encoding, models.O200k)
 	}

@@ -78,6 +78,11 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 		if s.Steps == nil {
 			return session.TurnEnded{Outcome: session.OutcomeFailed, Reason: "the plan is gone"}
 		}
+		for i := range waiting {
+			if i > len(s.Steps.List) || s.Steps.List[i-1].Over() { // skipped meanwhile
+				delete(waiting, i)
+			}
+		}
 		n := next(s.Steps.List, waiting)
 		switch {
 		case n == 0 && len(waiting) > 0:
@@ -95,9 +100,10 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 			}
 		}
 		end := o.step(ctx, n, step)
+		s = o.State() // a person may have said something meanwhile
 		switch {
-		case end == nil && !s.Steps.Through:
-			if s = o.State(); s.Steps == nil || next(s.Steps.List, nil) == 0 {
+		case end == nil && s.Steps != nil && !s.Steps.Through:
+			if next(s.Steps.List, nil) == 0 {
 				return session.TurnEnded{Outcome: session.OutcomeDone}
 			}
 			m := next(s.Steps.List, nil)
@@ -129,9 +135,12 @@ func stopped(ctx context.Context) session.TurnEnded {
 
 // broken ends a run whose events cannot be stored.
 func broken(ctx context.Context, err error) *session.TurnEnded {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		end := stopped(ctx)
 		return &end
+	case errors.Is(err, agent.ErrClosing):
+		return &session.TurnEnded{Outcome: session.OutcomeStopped, Reason: err.Error(), Interrupted: true}
 	}
 	return failed(err.Error(), nil)
 }
@@ -212,6 +221,9 @@ func (o Options) ask(ctx context.Context, plan session.Steps) *session.TurnEnded
 		if end := o.ended(ctx, "the planning", c); end != nil {
 			return end
 		}
+		if now := o.State().Steps; now != nil && len(now.List) > 0 {
+			return nil // a person has written one meanwhile
+		}
 		list, err := Parse(c.Answer)
 		if err == nil {
 			plan.List, plan.By = list, c.Session.Target
@@ -221,6 +233,10 @@ func (o Options) ask(ctx context.Context, plan session.Steps) *session.TurnEnded
 			return nil
 		}
 		if try == mostPlans {
+			plan.Planning = "" // another try begins anew
+			if err := o.Append(ctx, session.StepsSet{Steps: plan, Usage: c.Session.Usage, Cost: c.Session.Cost}); err != nil {
+				return broken(ctx, err)
+			}
 			return failed(fmt.Sprintf("the model has proposed no plan in %d answers (%v): write one yourself, or ask again", mostPlans, err), nil)
 		}
 		words = fmt.Sprintf("That cannot be read (%v). Answer with the plan as JSON in a fence, as described, and nothing behind it.", err)
@@ -247,6 +263,7 @@ func (o Options) ended(ctx context.Context, what string, c Carried) *session.Tur
 func (o Options) step(ctx context.Context, n int, s session.Step) *session.TurnEnded {
 	what := fmt.Sprintf("step %d, %s", n, s.Title)
 	save := func(events ...session.Event) error {
+		o.edited(n, &s)
 		return o.Append(context.WithoutCancel(ctx), append(events, session.StepMoved{Number: n, Step: s})...)
 	}
 	if s.Session == "" {
@@ -289,6 +306,7 @@ func (o Options) step(ctx context.Context, n int, s session.Step) *session.TurnE
 			return end
 		}
 		s.Note = note(c.Answer)
+		o.edited(n, &s)
 		if s.Check == "" {
 			break
 		}
@@ -305,6 +323,13 @@ func (o Options) step(ctx context.Context, n int, s session.Step) *session.TurnE
 		return broken(ctx, err)
 	}
 	return nil
+}
+
+// edited takes over what a person has changed of a running step.
+func (o Options) edited(n int, s *session.Step) {
+	if plan := o.State().Steps; plan != nil && n <= len(plan.List) {
+		s.Check, s.Pause = plan.List[n-1].Check, plan.List[n-1].Pause
+	}
 }
 
 // keepOutput keeps what a failed check said for the model.

@@ -59,14 +59,16 @@ func quiet(head session.Session) []session.Event {
 		why := fmt.Sprintf("forked from %s", head.Parent)
 		events = append(events, session.TurnResumed{Why: why}, session.TurnEnded{Outcome: session.OutcomeStopped, Reason: why})
 	}
+	if head.Rewind != nil { // it is the original's to complete
+		events = append(events, session.Rewound{})
+	}
 	if head.Live() {
 		events = append(events, session.TurnEnded{Outcome: session.OutcomeStopped, Reason: fmt.Sprintf("forked from %s", head.Parent)})
 	}
 	if head.Steps != nil {
 		for i, x := range head.Steps.List {
 			if x.Begun() && !x.Over() { // its session belongs to the original
-				x.State, x.Session, x.Reason, x.Fault, x.Retry = session.StepPending, "", "", nil, time.Time{}
-				events = append(events, session.StepMoved{Number: i + 1, Step: x})
+				events = append(events, session.StepMoved{Number: i + 1, Step: x.Anew()})
 			}
 		}
 	}

@@ -62,6 +62,12 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 		return 0, err
 	}
 	r.before = s.Events
+	if s.Stepping && s.Steps != nil && prompt.Text == "" {
+		r.follows(session.StepsSet{Steps: *s.Steps})
+		for _, step := range s.Steps.List {
+			r.follows(session.StepMoved{Step: step})
+		}
+	}
 	r.hints(ctx, prompt)
 	if err := r.h.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
 		return 0, &usageError{err: err, help: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
