@@ -84,7 +84,7 @@ func keep() (mend func()) {
 	return func() {
 		fmt.Print(ansi.ResetModeSynchronizedOutput, ansi.ResetModeMouseButtonEvent, ansi.ResetModeMouseAnyEvent, ansi.ResetModeMouseExtSgr,
 			ansi.ResetModeFocusEvent, ansi.ResetModeBracketedPaste, ansi.ResetModeUnicodeCore, ansi.ResetModifyOtherKeys, ansi.PopKittyKeyboard(1),
-			ansi.ResetStyle, ansi.SetCursorStyle(0), ansi.ResetCursorColor, ansi.ResetModeAltScreenSaveCursor, ansi.ResetModeTextCursorEnable, ansi.SetWindowTitle(""))
+			ansi.ResetStyle, ansi.SetCursorStyle(0), ansi.ResetCursorColor, ansi.ResetModeAltScreenSaveCursor, ansi.SetModeTextCursorEnable, ansi.SetWindowTitle(""))
 		set()
 	}
 }

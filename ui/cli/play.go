@@ -195,11 +195,15 @@ func (s *stage) mourn(how ending, now state) {
 	} else {
 		s.say("\n✗ belay was killed")
 	}
-	if now.id == "" {
+	switch {
+	case now.id == "":
 		s.say("  nothing was on disk yet: starting it again")
 		return
+	case now.steps == 0:
+		s.say("  on disk: the task, and no steps yet")
+	default:
+		s.say("  on disk: %d of %d steps", now.done, now.steps)
 	}
-	s.say("  on disk: %d of %d steps", now.done, now.steps)
 	if now.changed != "" {
 		s.say("           what the next one has done: %s", theme.Line(now.changed))
 	}
