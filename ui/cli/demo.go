@@ -54,7 +54,7 @@ func (d Deps) demo(g *global) *cobra.Command {
 into five steps, gives way in the middle of a sentence, is taken over by another
 and gone back to. In the third step belay itself is killed in the middle of a
 sentence, started again, and goes on: nothing is done twice. At the end the last
-step is taken back, and that as well. Files, commands and the kill are real.`,
+step is taken back, and that as well. Files and commands are real, as is the kill.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			s, err := d.stage()
