@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"belay/config"
@@ -41,7 +42,7 @@ func run() int {
 	if err != nil {
 		dir = "" // it was deleted: commands that need it say so
 	}
-	d := cli.Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Dir: dir, Version: version(), Now: time.Now, NewID: newID, Width: width, Screen: screen}
+	d := cli.Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Dir: dir, Version: version(), Now: time.Now, NewID: newID, Width: width, Keep: keep, Screen: screen}
 	return cli.Run(ctx, d, os.Args[1:])
 }
 
@@ -70,12 +71,30 @@ func width(stream any) int {
 	return w
 }
 
+// keep notes the modes of the terminal. What it gives sets them again, and ends
+// all that a full screen asks of a terminal: a program that was killed could not.
+func keep() (mend func()) {
+	set := func() {}
+	for _, f := range []*os.File{os.Stdin, os.Stdout} {
+		if state, err := term.GetState(f.Fd()); err == nil {
+			before := set
+			set = func() { before(); _ = term.Restore(f.Fd(), state) } // who has lost the terminal has nothing to mend
+		}
+	}
+	return func() {
+		fmt.Print(ansi.ResetModeSynchronizedOutput, ansi.ResetModeMouseButtonEvent, ansi.ResetModeMouseAnyEvent, ansi.ResetModeMouseExtSgr,
+			ansi.ResetModeFocusEvent, ansi.ResetModeBracketedPaste, ansi.ResetModeUnicodeCore, ansi.ResetModifyOtherKeys, ansi.PopKittyKeyboard(1),
+			ansi.ResetStyle, ansi.SetCursorStyle(0), ansi.ResetCursorColor, ansi.ResetModeAltScreenSaveCursor, ansi.SetModeTextCursorEnable, ansi.SetWindowTitle(""))
+		set()
+	}
+}
+
 // screen opens the full screen. Everything slow happens after its first frame.
 func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
-	b := &backstage{d: d, c: c}
+	b := &backstage{d: d, c: c, beside: s.Beside}
 	look := d.Looks()
 	err := ui.Run(ctx, ui.Options{
-		Project: c.Project, Connect: b.connect, Open: s.Session, Picker: s.Picker, Prompt: s.Prompt, Banner: s.Banner, Version: d.Version,
+		Project: c.Project, Connect: b.connect, Open: s.Session, GoOn: s.GoOn, Picker: s.Picker, Prompt: s.Prompt, Split: s.Split, Banner: s.Banner, Version: d.Version,
 		Theme: look.Screen.Theme, Quiet: look.Screen.Notify == "off", Mode: session.Mode(cmp.Or(c.Approve, look.Permissions.Mode)), Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
 		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
 		ListFiles: func(ctx context.Context, focus []string) ([]string, error) { return tools.Files(ctx, c.Project, focus) },
@@ -94,6 +113,9 @@ type backstage struct {
 	d     cli.Deps
 	c     cli.Choice
 	house *cli.House
+
+	beside func(context.Context, *cli.House)
+	work   sync.WaitGroup // that goes on beside the screen
 
 	mu   sync.Mutex // the screen asks from several goroutines
 	past *cli.Past
@@ -124,10 +146,15 @@ func (b *backstage) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Set
 	if b.house, err = b.d.Connect(ctx, b.c); err != nil {
 		return nil, nil, nil, err
 	}
+	if b.beside != nil {
+		b.work.Go(func() { b.beside(ctx, b.house) })
+	}
 	return b.house.Engine, b.house.Store, nil, nil
 }
 
+// close ends everything. The screen's context is over.
 func (b *backstage) close() error {
+	b.work.Wait()
 	if b.house == nil {
 		return nil
 	}

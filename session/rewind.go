@@ -75,9 +75,14 @@ func (s *Session) rewound(seq int64, e Rewound) {
 	if e.Files {
 		s.Tree = e.Tree
 	}
-	x := e.State
-	if !e.Talk || x == nil {
+	if !e.Talk {
 		return
+	}
+	x := e.State
+	if x == nil { // the records alone
+		now := s.State()
+		now.Gone = without(now.Gone, func(g Span) bool { return g.Until == e.Undo })
+		x = &now
 	}
 	s.Summary, s.Through, s.Task, s.Left, s.Plan, s.Steps = x.Summary, x.Through, x.Task, x.Left, x.Plan, x.Steps
 	s.Focus, s.Kept, s.First, s.Files, s.Effects = x.Focus, x.Kept, x.First, x.Files, x.Effects

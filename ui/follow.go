@@ -119,7 +119,11 @@ func (m *Model) stepped(r *room, was *session.Steps, part []session.Record) tea.
 		switch e := rec.Event.(type) {
 		case session.StepsSet:
 			list = slices.Clone(e.Steps.List)
-			if !e.Steps.Reviewed && len(list) > 0 && m.current == r.s.ID {
+			switch {
+			case e.Steps.Reviewed || len(list) == 0 || m.current != r.s.ID:
+			case e.Steps.Begun: // nobody has to look at it first
+				m.accompany()
+			default:
 				cmds = append(cmds, m.propose())
 			}
 		case session.StepMoved:
@@ -129,6 +133,10 @@ func (m *Model) stepped(r *room, was *session.Steps, part []session.Record) tea.
 			before := list[e.Number-1]
 			list[e.Number-1] = e.Step
 			cmds = append(cmds, m.moved(r.s.ID, before, e.Step))
+		case session.TurnResumed:
+			if r.s.Steps != nil && m.attentive(r.s.ID) {
+				cmds = append(cmds, m.rejoin(r.s.Steps))
+			}
 		case session.Rewound:
 			if e.Talk && e.Undo > 0 { // what was taken out of the transcript is read again
 				r.loading = true
@@ -152,6 +160,14 @@ func (m *Model) moved(whole session.ID, before, now session.Step) tea.Cmd {
 		m.enter(whole)
 	case ended && m.current == now.Session && now.Session != "":
 		return m.say("this step is over; esc goes back to the plan")
+	}
+	return nil
+}
+
+// rejoin goes with the step of a plan that goes on, if one is under way.
+func (m *Model) rejoin(plan *session.Steps) tea.Cmd {
+	if n := plan.At(); n > 0 && plan.List[n-1].State == session.StepRunning && plan.List[n-1].Session != "" {
+		return m.visit(plan.List[n-1].Session, true)
 	}
 	return nil
 }

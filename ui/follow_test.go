@@ -102,4 +102,57 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 		s.press("down", "enter")
 		s.wait("step 4 has not begun")
 	})
+	t.Run("with a step that goes on", func(t *testing.T) {
+		world := newWorld()
+		running := plannedSteps()
+		running.List[2].State, running.List[2].Session = session.StepRunning, "st3"
+		world.add("s1", "", begun("refactor the orders"), session.StepsSet{Steps: running}, session.StepsBegun{Through: true}, session.TurnEnded{Outcome: session.OutcomeStopped})
+		stepOf(world, "st3", 3, turn("do the core logic"))
+		world.reply = func(w *realm, id session.ID, c session.Command) {
+			if _, ok := c.(session.Resume); ok {
+				w.emit(id, session.TurnResumed{Why: "by the user"})
+			}
+		}
+		o := world.options()
+		o.Open, o.GoOn = "s1", true
+		s := show(t, 120, 36, o)
+		s.wait("› do the core logic", "step 3/6 core logic", "▶ 3 core logic")
+		if got := <-world.commands; got != "Resume" {
+			t.Errorf("command = %s, want Resume", got)
+		}
+	})
+}
+
+func TestTheScreenBeginsWithAPlan(t *testing.T) {
+	plan := proposal()
+	plan.Begun = true
+	world := newWorld()
+	asked := make(chan session.Split, 2)
+	world.reply = func(w *realm, id session.ID, c session.Command) {
+		if x, ok := c.(session.Split); ok {
+			asked <- x
+			w.emit(id, session.TurnStarted{Prompt: x.Prompt, Steps: true}, session.StepsSet{Steps: plan})
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		width int
+		panel bool
+	}{
+		{"the panel is beside it where there is room", 120, true},
+		{"and not in its way where there is none", 80, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := world.options()
+			o.Prompt, o.Split = "refactor the orders", true
+			s := show(t, tt.width, 24, o)
+			text := s.wait("› refactor the orders", "6 steps proposed")
+			if panel := strings.Contains(text, "○ 1 map the module"); panel != tt.panel {
+				t.Errorf("the panel is shown: %v, want %v:\n%s", panel, tt.panel, text)
+			}
+			if got := <-asked; !got.Go || got.Prompt.Text != "refactor the orders" {
+				t.Errorf("command = %#v, want a split that goes on at once", got)
+			}
+		})
+	}
 }

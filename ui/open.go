@@ -49,19 +49,31 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 	cmds := []tea.Cmd{m.loadPrompts(), m.pump()}
 	switch {
 	case m.o.Open != "":
+		if m.o.GoOn {
+			m.goOn = m.o.Open
+		}
 		cmds = append(cmds, m.open(m.o.Open, false))
 	case m.o.Picker:
 		cmds = append(cmds, m.pick())
 	case m.o.Prompt == "":
 		cmds = append(cmds, m.offer())
 	default:
-		cmds = append(cmds, m.do(session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: m.o.Prompt}}))
-		m.o.Prompt = ""
+		cmds = append(cmds, m.do(m.begin()))
 	}
 	if len(m.after) > 0 && !m.starting && m.o.Open == "" {
 		cmds = append(cmds, m.start())
 	}
 	return tea.Batch(cmds...)
+}
+
+// begin is what the prompt that the screen opens with asks for, once.
+func (m *Model) begin() session.Command {
+	p := session.Prompt{ID: m.o.NewID(), Text: m.o.Prompt}
+	m.o.Prompt = ""
+	if m.o.Split {
+		return session.Split{Prompt: p, Go: true}
+	}
+	return session.Send{Prompt: p}
 }
 
 // mostOffered is how many sessions the first screen offers to go on with.
@@ -201,6 +213,9 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	if msg.s.ID == m.goOn {
 		m.goOn = ""
 		if r.stuck() {
+			if r.s.Steps != nil && r.s.Steps.Begun {
+				m.accompany()
+			}
 			cmds = append(cmds, m.doAt(msg.s.ID, session.Resume{}))
 		}
 	}

@@ -56,9 +56,11 @@ type Options struct {
 	Setup   *Setup // when Engine is given: what to ask first
 
 	Open   session.ID   // shown first; empty: a new one
+	GoOn   bool         // with its turn, as soon as it is open
 	Picker bool         // begin with the list of sessions
 	Mode   session.Mode // of new sessions, until there is one to ask
 	Prompt string       // sent at once, in a new session
+	Split  bool         // it is cut into steps, and they are carried out
 
 	Banner  string // such as "rehearsal: replies are scripted"
 	Version string

@@ -99,6 +99,17 @@ func (m *Model) propose() tea.Cmd {
 	return m.say("the steps are proposed: F7 shows them")
 }
 
+// accompany opens the panel beside the transcript, where there is room, for a
+// plan that is carried out without a look at it.
+func (m *Model) accompany() {
+	if m.layer != none {
+		return
+	}
+	m.layer, m.plan.since = stepping, time.Time{}
+	m.showSteps()
+	m.letGo()
+}
+
 // letGo gives the keys of the panel to the main screen.
 func (m *Model) letGo() {
 	m.plan.away = true

@@ -28,7 +28,10 @@ type Deps struct {
 	// Width is the number of columns if a stream is a terminal, else 0.
 	Width func(stream any) int
 
-	// Screen opens the full screen. Main gives it, so that the commands do not
+	// Keep notes the state of the terminal; what it returns puts the terminal back
+	// into that, after a program was killed that had it.
+	Keep func() (mend func())
+	// Screen opens the full screen. Main gives both, so that the commands do not
 	// depend on a terminal.
 	Screen func(ctx context.Context, d Deps, c Choice, s Screen) error
 }
@@ -49,14 +52,20 @@ type Choice struct {
 	NoWait    bool   // a parked turn ends the run
 	MaxWait   time.Duration
 	DebugHTTP string // a file for every exchange with a model
+	Failback  string // how soon a model that gave way is gone back to; for the demo
 }
 
 // Screen is what the full screen opens with.
 type Screen struct {
 	Session session.ID
+	GoOn    bool // with its turn, at once
 	Picker  bool
 	Prompt  string // sent at once
+	Split   bool   // as a task to be carried out in steps
 	Banner  string
+	// Beside goes on beside the screen, once the house is open, until it returns
+	// or its context ends; whoever opened the screen waits for it.
+	Beside func(ctx context.Context, h *House)
 }
 
 // Run carries out a command line and returns the exit code.
@@ -139,7 +148,7 @@ Without a command it opens the full screen.`,
 	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model: your own `SCRIPT`, or the built-in one")
 	root.Flags().Lookup("rehearsal").NoOptDefVal = BuiltIn
 	d.modelFlags(root, &g)
-	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.models(&g), d.doctor(&g), d.stats(&g), d.config(&g), d.demo(&g), d.rehearse(), d.reaper())
+	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.models(&g), d.doctor(&g), d.stats(&g), d.config(&g), d.demo(&g), d.rehearse(), d.reaper(), d.player(&g))
 	completion(root)
 	checkArgs(root)
 	return root

@@ -68,7 +68,7 @@ func sources(ctx context.Context, c Choice) (config.Sources, error) {
 // flags are the settings that the command line makes.
 func flags(c Choice) map[string]string {
 	flags := map[string]string{}
-	for key, value := range map[string]string{"tiers.default": c.Tier, "permissions.mode": c.Approve, "context.budget": c.Budget, "request.effort": c.Effort} {
+	for key, value := range map[string]string{"tiers.default": c.Tier, "permissions.mode": c.Approve, "context.budget": c.Budget, "request.effort": c.Effort, "switch.failback_after": c.Failback} {
 		if value != "" {
 			flags[key] = value
 		}

@@ -62,12 +62,7 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 		return 0, err
 	}
 	r.before = s.Events
-	if s.Stepping && s.Steps != nil && prompt.Text == "" {
-		r.follows(session.StepsSet{Steps: *s.Steps})
-		for _, step := range s.Steps.List {
-			r.follows(session.StepMoved{Step: step})
-		}
-	}
+	r.known(s)
 	r.hints(ctx, prompt)
 	if err := r.h.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
 		return 0, &usageError{err: err, help: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
@@ -199,6 +194,18 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 		}
 	}
 	return end
+}
+
+// known notes the sessions of a plan that is gone on with: the step that is
+// under way tells of itself no more.
+func (r *runner) known(s session.Session) {
+	if s.Steps == nil {
+		return
+	}
+	r.follows(session.StepsSet{Steps: *s.Steps})
+	for i, step := range s.Steps.List {
+		r.follows(session.StepMoved{Number: i + 1, Step: step})
+	}
 }
 
 // follows notes the sessions in which the steps of a plan are carried out.
