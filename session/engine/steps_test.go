@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -290,6 +291,173 @@ func TestATaskThatNamesItsShapeBeginsWithIt(t *testing.T) {
 		r.split(id, "fix: the till is wrong", false)
 		if s := r.wait(id); plan(s) != "pending" || !strings.Contains(r.last(), "Begin with this shape") || !strings.Contains(r.last(), "1. reproduce (medium)") {
 			t.Errorf("%s: %s", plan(s), r.last())
+		}
+	})
+}
+
+func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
+	const ask = "[[reply]]\nspeed = { first = \"30s\" }\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
+	t.Run("a mode", func(t *testing.T) {
+		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+			time.Sleep(time.Second)
+			r.do(id, session.ChooseMode{Mode: session.Ask})
+			time.Sleep(time.Minute)
+			s, _ := r.Session(id)
+			if child, _ := r.Session(s.Steps.List[0].Session); child.Status != session.Asking {
+				t.Errorf("the step is %s, want asking; files %s", child.Status, r.files())
+			}
+		})
+	})
+	t.Run("a tier", func(t *testing.T) {
+		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+			time.Sleep(time.Second)
+			r.do(id, session.ChooseTier{Tier: models.Light})
+			r.wait(id)
+			if asked := r.asked(); !strings.HasPrefix(asked, "sol/1 luna/1") {
+				t.Errorf("asked %s", asked)
+			}
+		})
+	})
+	t.Run("a pinned model", func(t *testing.T) {
+		in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+			r.do(id, session.Pin{Target: luna})
+			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+			if r.wait(id); r.asked() != "luna/1" {
+				t.Errorf("asked %s", r.asked())
+			}
+		})
+	})
+	t.Run("one step at a time, from now on", func(t *testing.T) {
+		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}, {Title: "two", Do: "y"}}})
+			time.Sleep(time.Second)
+			r.do(id, session.RunSteps{})
+			if s := r.wait(id); plan(s) != "done pending" {
+				t.Errorf("the plan is %s", plan(s))
+			}
+		})
+	})
+	t.Run("another check of the running step", func(t *testing.T) {
+		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x", Check: "false"}}})
+			time.Sleep(time.Second)
+			s, _ := r.Session(id)
+			list := append([]session.Step(nil), s.Steps.List...)
+			list[0].Check = "test -f log"
+			r.do(id, session.SetSteps{Steps: list})
+			if s := r.wait(id); plan(s) != "done" || s.Steps.List[0].Check != "test -f log" {
+				t.Errorf("the plan is %s, checked by %s", plan(s), s.Steps.List[0].Check)
+			}
+		})
+	})
+}
+
+func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
+	in(t, "[[reply]]\nuser = \": one\"\ntimes = 1\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\nuser = \"bananas\"\ntext = \"Yellow.\"\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
+		keeping(r)
+		r.mode = session.Ask
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+		time.Sleep(time.Second)
+		r.do(id, session.Stop{})
+		s := r.wait(id)
+		child := s.Steps.List[0].Session
+		r.send(child, "what colour are bananas?")
+		r.wait(child)
+		before := len(r.requests())
+		r.do(id, session.Resume{})
+		s = r.wait(id)
+		if plan(s) != "done" || s.Steps.List[0].Note != "Fine." || len(r.requests()) != before+1 || !strings.Contains(r.last(), "Step 1 of 1: one") {
+			t.Errorf("%s, note %q, %d more requests", plan(s), s.Steps.List[0].Note, len(r.requests())-before)
+		}
+	})
+}
+
+func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
+	in(t, "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
+		keeping(r)
+		r.mode = session.Ask
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+		time.Sleep(time.Second)
+		s, _ := r.Session(id)
+		child := s.Steps.List[0].Session
+		r.stop()
+		r.start()
+		for _, x := range []session.ID{id, child} {
+			if _, err := r.Open(t.Context(), x, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		part, _ := r.Session(child)
+		if len(part.Asked) != 1 {
+			t.Fatalf("the step is %s and asks %v", part.Status, part.Asked)
+		}
+		r.do(child, session.AnswerCall{Answer: session.Answer{CallID: part.Asked[0].CallID, Allow: true}})
+		r.wait(child)
+		r.do(id, session.Resume{})
+		if s := r.wait(id); plan(s) != "done" || r.files() != "log=1 " {
+			t.Errorf("%s, files %s\n%s", plan(s), r.files(), r.log(child))
+		}
+	})
+}
+
+func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
+	in(t, proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Go: true, Prompt: session.Prompt{Text: "review this", Attached: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}}}})
+		r.wait(id)
+		list := r.requests()
+		if len(list) != 3 {
+			t.Fatalf("%d requests", len(list))
+		}
+		for i, x := range list {
+			if !strings.Contains(string(x.Body), "THE DIFF") {
+				t.Errorf("request %d lacks it", i)
+			}
+		}
+	})
+}
+
+func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
+	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x", Check: "test -f good"}}})
+		if s := r.wait(id); plan(s) != "failed" {
+			t.Fatalf("the plan is %s", plan(s))
+		}
+		fork, err := r.store.Fork(t.Context(), id, 0)
+		if err != nil || plan(fork) != "pending" || fork.Steps.List[0].Failed != 0 || fork.Cost != 0 && fork.Steps.List[0].EarlierCost == 0 {
+			t.Fatalf("the fork is %+v, %v", fork.Steps, err)
+		}
+		put(r.project, "good", "")
+		if _, err := r.Open(t.Context(), fork.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		r.do(fork.ID, session.RunSteps{Through: true})
+		if s := r.wait(fork.ID); plan(s) != "done" || !strings.Contains(r.last(), "Step 1 of 1: one") {
+			t.Errorf("%s\n%s", plan(s), r.log(fork.ID))
+		}
+	})
+}
+
+func TestWhatCannotBeRunIsRefused(t *testing.T) {
+	in(t, busyAlways, func(r *rig) {
+		keeping(r)
+		engine := r.engine
+		r.engine = func(o *Options) { engine(o); o.Ladder = ladder }
+	}, func(t *testing.T, r *rig, id session.ID) {
+		if err := r.Do(t.Context(), id, session.RunSteps{}); err == nil {
+			t.Error("without a plan")
+		}
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Steps: []session.Step{{Title: "one", Do: "x"}}})
+		r.wait(id)
+		r.send(id, "a normal prompt")
+		if s := r.wait(id); s.Status != session.Parked || s.Stepping {
+			t.Fatalf("%s", s.Status)
+		}
+		if err := r.Do(t.Context(), id, session.RunSteps{}); !errors.Is(err, ErrBusy) {
+			t.Errorf("over a parked turn: %v", err)
 		}
 	})
 }

@@ -204,7 +204,9 @@ func (r *runner) known(s session.Session) {
 	}
 	r.follows(session.StepsSet{Steps: *s.Steps})
 	for i, step := range s.Steps.List {
-		r.follows(session.StepMoved{Number: i + 1, Step: step})
+		moved := session.StepMoved{Number: i + 1, Step: step}
+		r.follows(moved)
+		r.turn.Add(session.Record{Event: moved}) // what was done before is a part of the answer; a new turn forgets it
 	}
 }
 
