@@ -124,10 +124,7 @@ func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (sessio
 			delete(e.open, id)
 			e.work.Add(1) // Close waits for it
 			e.mu.Unlock()
-			defer e.work.Done()
-			s, err := e.take(ctx, id, a, takeover)
-			close(mine)
-			return s, err
+			return e.take(ctx, id, a, takeover, mine)
 		}
 		e.mu.Unlock()
 		select {
@@ -140,7 +137,10 @@ func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (sessio
 
 // take makes this program the writer of a session that is not open. Another
 // program may have had it meanwhile: what this one knew, old, is out of date.
-func (e *Engine) take(ctx context.Context, id session.ID, old *active, takeover bool) (session.Session, error) {
+// Opened is closed at the end.
+func (e *Engine) take(ctx context.Context, id session.ID, old *active, takeover bool, opened chan struct{}) (session.Session, error) {
+	defer e.work.Done()
+	defer close(opened)
 	a, err := e.acquire(ctx, id, old, takeover)
 	e.mu.Lock()
 	delete(e.opening, id)

@@ -110,7 +110,7 @@ func (a *active) runSteps(ctx context.Context, c session.RunSteps) error {
 	case c.From < 0 || c.From > len(a.head.Steps.List):
 		return fmt.Errorf("there is no step %d", c.From)
 	}
-	if err := a.append(ctx, session.StepsBegun{Through: c.Through, From: c.From}); err != nil {
+	if err := a.append(ctx, session.StepsBegun(c)); err != nil {
 		return err
 	}
 	if a.head.Stepping && a.resumable() {

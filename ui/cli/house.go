@@ -160,8 +160,8 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil { // it is there now
-		dir = real
+	if followed, err := filepath.EvalSymlinks(dir); err == nil { // it is there now
+		dir = followed
 	}
 	trusted := c.Trust
 	if !trusted {
