@@ -66,7 +66,7 @@ func (s *Session) Apply(r Record) {
 	case StepMoved:
 		s.move(e)
 	case Checkpointed:
-		if e.Turn >= s.Marked {
+		if e.Turn >= s.Marked && !e.After {
 			s.Tree, s.Marked = e.Tree, e.Turn
 		}
 	case Rewinding:

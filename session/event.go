@@ -194,10 +194,11 @@ type StepChecked struct {
 
 // Checkpointed marks a place that can be returned to.
 type Checkpointed struct {
-	Tree    string        `json:"tree,omitempty"` // the working tree; empty: it was not kept
-	Turn    int           `json:"turn"`           // that it is before, or in which the step is
-	Step    int           `json:"step,omitempty"` // before this step; 0: before a turn
-	Words   string        `json:"words"`          // what comes after it
+	Tree    string        `json:"tree,omitempty"`  // the working tree; empty: it was not kept
+	Turn    int           `json:"turn"`            // that it is before, or in which the step is
+	Step    int           `json:"step,omitempty"`  // before this step; 0: before a turn
+	After   bool          `json:"after,omitempty"` // it is after the turn
+	Words   string        `json:"words"`           // what comes after it
 	Files   int           `json:"files,omitempty"`
 	Skipped []string      `json:"skipped,omitempty"` // in the workspace and not covered, with the reason
 	Why     string        `json:"why,omitempty"`     // why the tree was not kept

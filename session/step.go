@@ -126,10 +126,11 @@ type Checkpoint struct {
 	Seq   int64     `json:"seq"` // of its record; what came after it is taken back
 	Turn  int       `json:"turn"`
 	Time  time.Time `json:"time"`
-	Step  int       `json:"step,omitempty"` // before this step; 0: before a turn
-	Words string    `json:"words"`          // what came after it: the prompt, the step
-	Tree  string    `json:"tree,omitempty"` // the working tree; empty: it was not kept
-	Gone  bool      `json:"gone,omitempty"` // taken back
+	Step  int       `json:"step,omitempty"`  // before this step; 0: before a turn
+	After bool      `json:"after,omitempty"` // after the turn: the files may have been changed by hand since
+	Words string    `json:"words"`           // what came after it: the prompt, the step
+	Tree  string    `json:"tree,omitempty"`  // the working tree; empty: it was not kept
+	Gone  bool      `json:"gone,omitempty"`  // taken back
 }
 
 // Change is what a rewind would do to a file.

@@ -329,6 +329,7 @@ func (a *active) ended(end session.TurnEnded) {
 		a.unsaved = &end
 		return
 	}
+	a.markEnd()
 	switch end.Outcome {
 	case session.OutcomeDone:
 		a.pump(ctx)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -37,6 +38,7 @@ const mostEarly = snapshot.MaxFile
 // marking is a checkpoint that is being made in the background.
 type marking struct {
 	turn, step int
+	after      bool // the turn, which has ended
 	words      string
 	done       chan struct{}
 	early      []session.Early
@@ -70,16 +72,34 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 		return nil
 	}
 	m := &marking{turn: a.head.Turn, step: step, words: words, done: make(chan struct{})}
+	a.taking(a.life, mostTaking, m)
+	return a.waiting(m)
+}
+
+// markEnd keeps the working tree as a turn leaves it: what a person changes by
+// hand afterwards is not the turn's. Closing waits for it, as long as its
+// patience lasts. a.mu is held.
+func (a *active) markEnd() {
+	if a.shots != nil && (a.wrote || underWay(a.head)) {
+		a.taking(context.Background(), patience, &marking{turn: a.head.Turn, after: true, done: make(chan struct{})})
+	}
+}
+
+// taking takes the snapshot of a checkpoint in the background.
+func (a *active) taking(life context.Context, limit time.Duration, m *marking) {
 	a.marks.add(m)
 	a.e.work.Go(func() {
 		defer close(m.done)
-		ctx, cancel := context.WithTimeout(a.life, mostTaking)
+		ctx, cancel := context.WithTimeout(life, limit)
 		defer cancel()
 		tree, err := a.shots.Take(ctx)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.marked(m, tree, err)
 	})
+}
+
+func (a *active) waiting(m *marking) func(context.Context) {
 	return func(ctx context.Context) {
 		timer := time.NewTimer(patience)
 		defer timer.Stop()
@@ -100,10 +120,10 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 // marked records a checkpoint. a.mu is held.
 func (a *active) marked(m *marking, tree snapshot.Tree, err error) {
 	early := a.marks.take(m)
-	if a.life.Err() != nil || a.lost() {
+	if a.lost() || a.life.Err() != nil && !m.after || m.after && err != nil {
 		return
 	}
-	e := session.Checkpointed{Tree: tree.ID, Turn: m.turn, Step: m.step, Words: m.words, Files: tree.Files, Took: tree.Took, Early: early}
+	e := session.Checkpointed{Tree: tree.ID, Turn: m.turn, Step: m.step, After: m.after, Words: m.words, Files: tree.Files, Took: tree.Took, Early: early}
 	for _, s := range tree.Skipped {
 		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Why)+")")
 	}
@@ -158,55 +178,97 @@ func (m *markings) keep(root string, e session.Event) {
 }
 
 // The events that tell where one can return to, and what was done since.
-var pointed = []string{"turn.started", "checkpoint", "step.moved", "tool.started"}
+var pointed = []string{"turn.started", "turn.ended", "checkpoint", "step.moved", "tool.started"}
 
 // point is a checkpoint with what only the engine needs of it.
 type point struct {
 	session.Checkpoint
+	to      int64 // the record after which everything is taken back
 	early   []session.Early
 	skipped []string
 }
 
 // points lists the places in a log that can be returned to, oldest first: before
-// each turn, and before each step. The tree of a place may be recorded a little
-// later, because it was kept in the background.
+// each turn and each step, and after a turn where the files have changed since.
+// The tree of a place may be recorded a little later, because it was kept in the
+// background.
 func points(head session.Session, records []session.Record) []point {
-	var list []point
-	var early *session.Checkpointed // of a step that is about to begin
-	fill := func(e *session.Checkpointed) bool {
-		for i := range slices.Backward(list) {
-			if p := &list[i]; p.Turn == e.Turn && p.Step == e.Step && p.Tree == "" {
-				p.Tree, p.early, p.skipped = e.Tree, e.Early, e.Skipped
-				return true
-			}
-		}
-		return false
-	}
-	begun := map[session.ID]bool{}
+	p := pointing{head: head, begun: map[session.ID]bool{}, ends: map[int]session.Record{}}
 	for _, r := range records {
-		at := session.Checkpoint{Seq: r.Seq - 1, Turn: r.Turn, Time: r.Time, Gone: slices.ContainsFunc(head.Gone, func(g session.Span) bool { return g.Takes(r.Seq) })}
-		switch e := r.Event.(type) {
-		case session.TurnStarted:
-			at.Words = firstLine(e.Prompt.Text)
-			list = append(list, point{Checkpoint: at})
-		case session.Checkpointed:
-			if !fill(&e) && e.Step > 0 {
-				early = &e
+		p.take(r)
+	}
+	list := slices.DeleteFunc(p.list, func(x point) bool {
+		return x.After && slices.ContainsFunc(p.list, func(y point) bool { return !y.After && y.to == x.to && y.Tree == x.Tree })
+	})
+	slices.SortStableFunc(list, func(x, y point) int { return cmp.Compare(x.to, y.to) })
+	return list
+}
+
+type pointing struct {
+	head  session.Session
+	list  []point
+	early *session.Checkpointed  // of a step that is about to begin
+	begun map[session.ID]bool    // sessions of steps
+	ends  map[int]session.Record // of turns
+}
+
+func (p *pointing) take(r session.Record) {
+	switch e := r.Event.(type) {
+	case session.TurnStarted:
+		p.add(r, 0, firstLine(e.Prompt.Text))
+	case session.TurnEnded:
+		p.ends[r.Turn] = r
+	case session.Checkpointed:
+		end, ended := p.ends[e.Turn]
+		switch {
+		case e.After && ended:
+			x := p.at(end)
+			x.Seq, x.to, x.After, x.Tree, x.early, x.skipped = r.Seq, end.Seq, true, e.Tree, e.Early, e.Skipped
+			for _, y := range p.list {
+				if y.Turn == e.Turn && y.Step == 0 && !y.After {
+					x.Words = y.Words
+				}
 			}
-		case session.StepMoved:
-			if e.Step.State != session.StepRunning || begun[e.Step.Session] {
-				continue
-			}
-			begun[e.Step.Session] = true
-			at.Step, at.Words = e.Number, e.Step.Title
-			list = append(list, point{Checkpoint: at})
-			if early != nil && early.Step == e.Number {
-				fill(early)
-			}
-			early = nil
+			p.list = append(p.list, x)
+		case e.After:
+		case !p.fill(&e) && e.Step > 0:
+			p.early = &e
+		}
+	case session.StepMoved:
+		if e.Step.State != session.StepRunning || p.begun[e.Step.Session] {
+			return
+		}
+		p.begun[e.Step.Session] = true
+		p.add(r, e.Number, e.Step.Title)
+		if p.early != nil && p.early.Step == e.Number {
+			p.fill(p.early)
+		}
+		p.early = nil
+	}
+}
+
+// at is the place of a record.
+func (p *pointing) at(r session.Record) point {
+	gone := slices.ContainsFunc(p.head.Gone, func(g session.Span) bool { return g.Takes(r.Seq) })
+	return point{Checkpoint: session.Checkpoint{Seq: r.Seq, Turn: r.Turn, Time: r.Time, Gone: gone}, to: r.Seq}
+}
+
+// add puts a place before a record.
+func (p *pointing) add(r session.Record, step int, words string) {
+	x := p.at(r)
+	x.Seq, x.to, x.Step, x.Words = r.Seq-1, r.Seq-1, step, words
+	p.list = append(p.list, x)
+}
+
+// fill gives a place the tree that was kept for it.
+func (p *pointing) fill(e *session.Checkpointed) bool {
+	for i := range slices.Backward(p.list) {
+		if x := &p.list[i]; x.Turn == e.Turn && x.Step == e.Step && !x.After && x.Tree == "" {
+			x.Tree, x.early, x.skipped = e.Tree, e.Early, e.Skipped
+			return true
 		}
 	}
-	return list
+	return false
 }
 
 func firstLine(text string) string {

@@ -48,7 +48,7 @@ func (a *active) preview(ctx context.Context, to int64) (session.Preview, error)
 	p := session.Preview{Checkpoint: at.Checkpoint, Skipped: at.skipped}
 	begun := map[int]bool{}
 	for _, r := range head.Lives(records) {
-		if r.Seq <= to {
+		if r.Seq <= at.to {
 			continue
 		}
 		switch e := r.Event.(type) {
@@ -166,7 +166,7 @@ func (a *active) rewind(ctx context.Context, c session.Rewind) error {
 	if err != nil {
 		return err
 	}
-	e := session.Rewinding{To: c.To, Step: at.Step, Talk: c.Talk, Files: c.Files}
+	e := session.Rewinding{To: at.to, Step: at.Step, Talk: c.Talk, Files: c.Files}
 	if c.Files {
 		if e.Tree, e.Early = at.Tree, at.early; e.Tree == "" || a.shots == nil {
 			return ErrNotKept
@@ -175,7 +175,7 @@ func (a *active) rewind(ctx context.Context, c session.Rewind) error {
 	was := head.State()
 	e.Was = &was
 	if c.Talk {
-		old, err := a.e.o.Store.StateAt(ctx, a.id, c.To)
+		old, err := a.e.o.Store.StateAt(ctx, a.id, at.to)
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"belay/models"
@@ -52,8 +54,15 @@ func (r *rig) files() string {
 	return strings.Join(words, ",")
 }
 
+// checkpoints lists the places before turns and steps.
 func (r *rig) checkpoints(id session.ID) []session.Checkpoint {
 	r.t.Helper()
+	return slices.DeleteFunc(r.places(id), func(c session.Checkpoint) bool { return c.After })
+}
+
+func (r *rig) places(id session.ID) []session.Checkpoint {
+	r.t.Helper()
+	synctest.Wait() // the last one is made in the background
 	list, err := r.Checkpoints(r.t.Context(), id)
 	if err != nil {
 		r.t.Fatal(err)
@@ -121,6 +130,40 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 		r.wait(id)
 		if body := r.last(); strings.Contains(body, "task 1") || !strings.Contains(body, "another way") || strings.Contains(body, "and now") {
 			t.Errorf("taken back twice, the model was asked %s", body[strings.Index(body, `"input"`):])
+		}
+	})
+}
+
+func TestWhatWasChangedByHandSinceATurnCanBeTakenBack(t *testing.T) {
+	in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+		for i := range 2 {
+			r.send(id, fmt.Sprintf("task %d", i))
+			r.wait(id)
+			if r.places(id); i == 0 {
+				put(r.project, "f0", "by hand")
+			}
+		}
+		var got []string
+		list := r.places(id)
+		for _, c := range list {
+			got = append(got, fmt.Sprint(c.Words, map[bool]string{true: " after"}[c.After]))
+		}
+		if want := "task 0,task 0 after,task 1,task 1 after"; strings.Join(got, ",") != want {
+			t.Fatalf("places are %s, want %s", strings.Join(got, ","), want)
+		}
+		put(r.project, "f1", "by hand as well")
+		r.do(id, session.Rewind{To: list[3].Seq, Talk: true, Files: true})
+		if got, want := r.files(), "f0=by hand,f1=from turn 1,log=0 1 "; got != want {
+			t.Errorf("files are %s, want %s", got, want)
+		}
+		r.do(id, session.Rewind{To: list[1].Seq, Talk: true, Files: true})
+		if got, want := r.files(), "f0=from turn 0,log=0 "; got != want {
+			t.Errorf("files are %s, want %s", got, want)
+		}
+		r.send(id, "and now")
+		r.wait(id)
+		if body := r.last(); !strings.Contains(body, "task 0") || strings.Contains(body, "task 1") {
+			t.Errorf("the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
 	})
 }

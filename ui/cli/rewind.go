@@ -36,15 +36,18 @@ func (d Deps) checkpoints() *cobra.Command {
 				fmt.Fprintf(d.Err, "session %s has no turns yet\n", s.ID)
 				return nil
 			}
-			rows := [][]string{{"NUMBER", "EVENT", "AGE", "FILES", "BEFORE"}}
+			rows := [][]string{{"NUMBER", "EVENT", "AGE", "FILES", "WHERE"}}
 			for i, p := range list {
 				files := "kept"
 				if p.Tree == "" {
 					files = "not kept"
 				}
-				what := fmt.Sprintf("turn %d: %s", p.Turn, theme.Line(p.Words))
+				what := fmt.Sprintf("before turn %d: %s", p.Turn, theme.Line(p.Words))
+				if p.After {
+					what = fmt.Sprintf("after turn %d: %s", p.Turn, theme.Line(p.Words))
+				}
 				if p.Step > 0 {
-					what = fmt.Sprintf("step %d: %s", p.Step, theme.Line(p.Words))
+					what = fmt.Sprintf("before step %d: %s", p.Step, theme.Line(p.Words))
 				}
 				rows = append(rows, []string{strconv.Itoa(i + 1), strconv.FormatInt(p.Seq, 10), theme.Age(p.Time, d.Now()), files, what})
 			}

@@ -116,7 +116,7 @@ func (p *Rewind) View(width, height int) []string {
 	var body, keys []string
 	if p.open {
 		c, _ := p.Chosen()
-		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", before " + before(c))
+		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", " + where(c))
 		body, keys = p.inView(inner, max(room-2, 1)), p.previewKeys(inner)
 	} else {
 		body, keys = p.list(inner, max(room-2, 1)), []string{fitted(p.theme, inner, []string{"enter", "what it would do", "k", "fork from here", "↑ ↓", "choose", "esc", "close"})}
@@ -126,8 +126,15 @@ func (p *Rewind) View(width, height int) []string {
 	return bounded(p.theme.Box(title, lines[:min(len(lines), room)], width, p.theme.Accent), height)
 }
 
-// before names what came after a checkpoint.
-func before(c session.Checkpoint) string {
+// where says what a checkpoint is before, or after.
+func where(c session.Checkpoint) string {
+	if c.After {
+		return "after " + named(c)
+	}
+	return "before " + named(c)
+}
+
+func named(c session.Checkpoint) string {
 	words, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(c.Words)), "\n")
 	switch {
 	case c.Step > 0 && words != "":
@@ -170,7 +177,7 @@ func (p *Rewind) list(width, rows int) []string {
 		if c.Tree == "" {
 			right = th.Warn.Paint("conversation only")
 		}
-		line := theme.Sides(lead+th.Dim.Paint(day+at)+"  before "+theme.Cut(before(c), max(width-30, 12)), right, width)
+		line := theme.Sides(lead+th.Dim.Paint(day+at)+"  "+theme.Cut(where(c), max(width-23, 19)), right, width)
 		if i == p.at {
 			line = th.Selected.Over(line)
 		}
