@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"belay/session"
 )
 
 // The kinds of errors, for errors.Is. The texts are for people.
@@ -22,45 +24,7 @@ var (
 )
 
 // Error is what went wrong with a snapshot, with a hint for people.
-type Error struct {
-	Step string // what was being done: "take a snapshot"
-	Path string // the folder, where it matters
-	Kind error  // one of the errors above; nil when it is none of them
-	Err  error  // the cause; may be nil
-	hint string
-}
-
-// Error names the step, the kind and the cause.
-func (e *Error) Error() string {
-	var parts []string
-	if e.Step != "" {
-		parts = append(parts, e.Step)
-	}
-	if e.Kind != nil {
-		parts = append(parts, e.Kind.Error())
-	}
-	if e.Path != "" {
-		parts = append(parts, e.Path)
-	}
-	if e.Err != nil {
-		parts = append(parts, e.Err.Error())
-	}
-	return strings.Join(parts, ": ")
-}
-
-// Hint is what a person can do about it; possibly empty.
-func (e *Error) Hint() string { return e.hint }
-
-// Unwrap gives kind and cause.
-func (e *Error) Unwrap() []error {
-	var list []error
-	for _, err := range []error{e.Kind, e.Err} {
-		if err != nil {
-			list = append(list, err)
-		}
-	}
-	return list
-}
+type Error = session.DiskError
 
 // ChangedError is ErrChanged and names the files that are not as the caller
 // of Restore expected them. Nothing was restored.
@@ -89,7 +53,7 @@ func (e *ChangedError) Unwrap() error { return ErrChanged }
 const withoutFiles = "the conversation can still be rewound"
 
 func (s *Store) gone() error {
-	return &Error{Kind: ErrGone, hint: "the checkpoint's files were deleted from " + s.o.Dir + "; " + withoutFiles}
+	return &Error{Kind: ErrGone, Advice: "the checkpoint's files were deleted from " + s.o.Dir + "; " + withoutFiles}
 }
 
 // fail names the step of an error and finds out what kind it is.
@@ -101,13 +65,13 @@ func (s *Store) fail(step string, err error) error {
 	var changed *ChangedError
 	switch {
 	case errors.As(err, &ours) && ours.Step == "":
-		return &Error{Step: step, Path: ours.Path, Kind: ours.Kind, Err: ours.Err, hint: ours.hint}
+		return &Error{Step: step, Path: ours.Path, Kind: ours.Kind, Err: ours.Err, Advice: ours.Advice}
 	case errors.As(err, &ours), errors.As(err, &changed),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", step, err)
 	}
 	hint, kind := classify(err)
-	e := &Error{Step: step, Kind: kind, Err: err, hint: hint}
+	e := &Error{Step: step, Kind: kind, Err: err, Advice: hint}
 	if kind != nil {
 		e.Path = s.o.Dir
 	}

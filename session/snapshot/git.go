@@ -41,7 +41,7 @@ func (p *program) find(ctx context.Context) error {
 	path, err := exec.LookPath("git")
 	if err != nil {
 		hint, kind := classify(err)
-		return &Error{Kind: kind, hint: hint}
+		return &Error{Kind: kind, Advice: hint}
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return err
@@ -54,11 +54,11 @@ func (p *program) find(ctx context.Context) error {
 	switch {
 	case err != nil || major == 0: // such as the placeholder that macOS puts there
 		hint, kind := classify(exec.ErrNotFound)
-		return &Error{Kind: kind, Path: path, Err: err, hint: hint}
+		return &Error{Kind: kind, Path: path, Err: err, Advice: hint}
 	case major < 2 || major == 2 && minor < oldest:
 		return &Error{
 			Kind: ErrOldGit, Path: path, Err: errors.New(strings.TrimSpace(string(out))),
-			hint: fmt.Sprintf("install git 2.%d or later to keep the files of checkpoints; %s", oldest, withoutFiles),
+			Advice: fmt.Sprintf("install git 2.%d or later to keep the files of checkpoints; %s", oldest, withoutFiles),
 		}
 	case major > 2:
 		minor += 1000

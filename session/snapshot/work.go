@@ -33,7 +33,7 @@ func (s *Store) begin(ctx context.Context) (*work, error) {
 		err = errors.New("it is not a folder")
 	}
 	if err != nil {
-		return nil, &Error{Kind: ErrNoWorkspace, Err: err, Path: s.o.Root, hint: "if it was moved, start belay in its new place"}
+		return nil, &Error{Kind: ErrNoWorkspace, Err: err, Path: s.o.Root, Advice: "if it was moved, start belay in its new place"}
 	}
 	if err := s.git.find(ctx); err != nil {
 		return nil, err

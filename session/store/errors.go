@@ -35,45 +35,7 @@ var (
 )
 
 // Error is what went wrong with the store, with a hint for people.
-type Error struct {
-	Step string // what was being done: "open sessions"
-	Path string // the database, where it matters
-	Kind error  // one of the errors above; nil when it is none of them
-	Err  error  // the cause; may be nil
-	hint string
-}
-
-// Error names the step, the kind and the cause.
-func (e *Error) Error() string {
-	var parts []string
-	if e.Step != "" {
-		parts = append(parts, e.Step)
-	}
-	if e.Kind != nil {
-		parts = append(parts, e.Kind.Error())
-	}
-	if e.Path != "" {
-		parts = append(parts, e.Path)
-	}
-	if e.Err != nil {
-		parts = append(parts, e.Err.Error())
-	}
-	return strings.Join(parts, ": ")
-}
-
-// Hint is what a person can do about it; possibly empty.
-func (e *Error) Hint() string { return e.hint }
-
-// Unwrap gives kind and cause.
-func (e *Error) Unwrap() []error {
-	var list []error
-	for _, err := range []error{e.Kind, e.Err} {
-		if err != nil {
-			list = append(list, err)
-		}
-	}
-	return list
-}
+type Error = session.DiskError
 
 // OwnedError says which program may write to the session. It is ErrOwned, or
 // ErrTakenOver for one who has lost a lease.
@@ -127,14 +89,14 @@ func fail(step, path string, err error) error {
 		return fmt.Errorf("%s: %w", step, err)
 	case errors.As(err, &ours):
 		if ours.Step == "" {
-			return &Error{Step: step, Path: ours.Path, Kind: ours.Kind, Err: ours.Err, hint: ours.hint}
+			return &Error{Step: step, Path: ours.Path, Kind: ours.Kind, Err: ours.Err, Advice: ours.Advice}
 		}
 		return fmt.Errorf("%s: %w", step, err)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", step, err)
 	}
 	hint, kind := classify(err)
-	return &Error{Step: step, Path: path, Kind: kind, Err: err, hint: hint}
+	return &Error{Step: step, Path: path, Kind: kind, Err: err, Advice: hint}
 }
 
 func classify(err error) (hint string, kind error) {
@@ -192,7 +154,7 @@ func inspect(f *os.File, path string) error {
 		return err
 	}
 	if info.IsDir() {
-		return &Error{Kind: ErrNotDatabase, Path: path, hint: "a folder is in the way: move it, or set BELAY_HOME to another folder"}
+		return &Error{Kind: ErrNotDatabase, Path: path, Advice: "a folder is in the way: move it, or set BELAY_HOME to another folder"}
 	}
 	size := info.Size()
 	if size == 0 {
@@ -204,7 +166,7 @@ func inspect(f *os.File, path string) error {
 		return err
 	}
 	if !strings.HasPrefix(string(head[:n]), magic) {
-		return &Error{Kind: ErrNotDatabase, Path: path, hint: repairHint}
+		return &Error{Kind: ErrNotDatabase, Path: path, Advice: repairHint}
 	}
 	page, pages := geometry(head[:])
 	wal, err := os.Stat(path + "-wal")
@@ -214,7 +176,7 @@ func inspect(f *os.File, path string) error {
 	}
 	if n < len(head) || page > 0 && size < int64(page)*pages && atRest {
 		return &Error{
-			Kind: ErrTruncated, Path: path, hint: repairHint,
+			Kind: ErrTruncated, Path: path, Advice: repairHint,
 			Err: fmt.Errorf("%d of %d bytes", size, int64(page)*pages),
 		}
 	}

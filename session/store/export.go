@@ -31,7 +31,7 @@ func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format s
 		writeTitle(out, head)
 		each = func(r session.Record) error { writeRecord(out, r); return nil }
 	default:
-		return &Error{Step: step, Err: fmt.Errorf("unknown format %q", format), hint: "use markdown or jsonl"}
+		return &Error{Step: step, Err: fmt.Errorf("unknown format %q", format), Advice: "use markdown or jsonl"}
 	}
 	if err := scan(ctx, s.r, id, 1, func(r session.Record, _ int64) error { return each(r) }); err != nil {
 		return s.fail(step, err)

@@ -69,7 +69,7 @@ func (s *Store) Find(ctx context.Context, prefix string) (session.Session, error
 		if len(heads) > 1 {
 			return session.Session{}, &Error{
 				Step: step, Kind: ErrAmbiguous, Err: fmt.Errorf("%q", prefix),
-				hint: "type more of the id: " + describe(heads),
+				Advice: "type more of the id: " + describe(heads),
 			}
 		}
 	}
@@ -312,7 +312,7 @@ func broken(id session.ID, seq int64, err error) session.Record {
 
 // notFound names the sessions whose ids are nearest.
 func (s *Store) notFound(ctx context.Context, q querier, id session.ID) error {
-	e := &Error{Kind: ErrNotFound, Err: fmt.Errorf("%q", string(id)), hint: "see `belay sessions list`"}
+	e := &Error{Kind: ErrNotFound, Err: fmt.Errorf("%q", string(id)), Advice: "see `belay sessions list`"}
 	rows, err := q.QueryContext(ctx, "SELECT id FROM sessions WHERE deleted = 0 ORDER BY updated DESC LIMIT 2000")
 	if err != nil {
 		return errors.Join(e, err)
@@ -329,7 +329,7 @@ func (s *Store) notFound(ctx context.Context, q querier, id session.ID) error {
 		}
 	}
 	if len(near) > 0 {
-		e.hint = "did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
+		e.Advice = "did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
 	}
 	return e
 }

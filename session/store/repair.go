@@ -49,7 +49,7 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 	if used, err := inUse(path); err != nil {
 		return report, err
 	} else if used {
-		return report, &Error{Kind: ErrLocked, Path: path, hint: "leave every running belay first"}
+		return report, &Error{Kind: ErrLocked, Path: path, Advice: "leave every running belay first"}
 	}
 	healthy, err := examine(ctx, dir)
 	if errors.Is(err, ErrForeign) && recognised(path) {

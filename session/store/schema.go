@@ -135,7 +135,7 @@ func schema(ctx context.Context, q querier) (int, error) {
 }
 
 func errForeign() error {
-	return &Error{Kind: ErrForeign, hint: "move the file away, or set BELAY_HOME to another folder"}
+	return &Error{Kind: ErrForeign, Advice: "move the file away, or set BELAY_HOME to another folder"}
 }
 
 // migrate takes the steps that are still missing, all in one transaction.
@@ -202,9 +202,9 @@ func update(ctx context.Context, path string) error {
 
 func newer(version int) error {
 	return &Error{
-		Kind: ErrNewer,
-		Err:  fmt.Errorf("version %d, this belay knows up to %d", version, len(steps)),
-		hint: "update belay, or set BELAY_HOME to another folder",
+		Kind:   ErrNewer,
+		Err:    fmt.Errorf("version %d, this belay knows up to %d", version, len(steps)),
+		Advice: "update belay, or set BELAY_HOME to another folder",
 	}
 }
 

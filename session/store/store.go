@@ -176,7 +176,7 @@ func (s *Store) tryReading(ctx context.Context, path, mode string) error {
 	case err == nil && version > len(steps):
 		err = newer(version)
 	case err == nil && version < len(steps):
-		err = &Error{Kind: ErrOlder, hint: "open it once with a belay that may write to the folder"}
+		err = &Error{Kind: ErrOlder, Advice: "open it once with a belay that may write to the folder"}
 	}
 	if err != nil {
 		return errors.Join(err, db.Close())
@@ -227,7 +227,7 @@ func (s *Store) Changed(ctx context.Context) (bool, error) {
 // write runs do in one transaction of the writing connection.
 func (s *Store) write(ctx context.Context, step string, do func(*sql.Tx) error) error {
 	if s.readOnly {
-		return &Error{Step: step, Kind: ErrReadOnly, hint: "this session list was opened for reading alone"}
+		return &Error{Step: step, Kind: ErrReadOnly, Advice: "this session list was opened for reading alone"}
 	}
 	tx, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
