@@ -135,7 +135,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 	if a.Total() > a.Budget {
 		return models.Request{}, a, &models.Fault{Kind: models.KindSize, Scope: models.ScopeRequest, Target: m.Target,
 			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", a.Total(), a.Total()-a.Budget, a.Budget),
-			Hint:    "begin a new session, shorten the message, or choose a model with a larger window"}
+			Hint:    "begin a new session, shorten the message, /drop pinned notes, or choose a model with a larger window"}
 	}
 	items = slices.DeleteFunc(items, func(it models.Item) bool { return it.Kind == "" })
 	if a.LeftOut > 0 {
@@ -231,8 +231,8 @@ func nextTurn(items []models.Item, i int) int {
 	for i++; i < len(items) && !user(items[i]); i++ {
 		continue
 	}
-	for i < len(items) && i-1 > begin && items[i-1].Kind == models.Message && items[i-1].Role == models.Developer {
-		i--
+	if i < len(items) && i-1 > begin && items[i-1].Kind == models.Message && items[i-1].Role == models.Developer {
+		i-- // the note of the turn; what came before it belongs to others
 	}
 	return min(i, len(items))
 }

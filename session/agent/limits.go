@@ -50,7 +50,7 @@ type limited struct {
 
 func (t *turn) limits() []limited {
 	return []limited{
-		{"steps", float64(t.Spent.Steps), float64(t.Limits.Steps), fmt.Sprintf("%d of %d requests", t.Spent.Steps, t.Limits.Steps), false},
+		{"requests", float64(t.Spent.Steps), float64(t.Limits.Steps), fmt.Sprintf("%d of %d requests", t.Spent.Steps, t.Limits.Steps), false},
 		t.retries(),
 		{"cost", t.Spent.Cost, t.Limits.Cost, fmt.Sprintf("$%.2f of $%.2f", t.Spent.Cost, t.Limits.Cost), true},
 		{"tokens", float64(t.Spent.Tokens), float64(t.Limits.Tokens), fmt.Sprintf("%d of %d tokens", t.Spent.Tokens, t.Limits.Tokens), true},

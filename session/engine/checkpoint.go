@@ -72,7 +72,7 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 		return nil
 	}
 	m := &marking{turn: a.head.Turn, step: step, words: words, done: make(chan struct{})}
-	a.taking(a.life, mostTaking, m)
+	a.taking(mostTaking, m)
 	return a.waiting(m)
 }
 
@@ -81,17 +81,26 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 // patience lasts. a.mu is held.
 func (a *active) markEnd() {
 	if a.shots != nil && (a.wrote || underWay(a.head)) {
-		a.taking(context.Background(), patience, &marking{turn: a.head.Turn, after: true, done: make(chan struct{})})
+		a.taking(patience, &marking{turn: a.head.Turn, after: true, done: make(chan struct{})})
 	}
 }
 
 // taking takes the snapshot of a checkpoint in the background.
-func (a *active) taking(life context.Context, limit time.Duration, m *marking) {
+func (a *active) taking(limit time.Duration, m *marking) {
 	a.marks.add(m)
 	a.e.work.Go(func() {
 		defer close(m.done)
-		ctx, cancel := context.WithTimeout(life, limit)
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
+		defer context.AfterFunc(a.life, func() { // closing waits for what somebody can miss
+			a.mu.Lock()
+			rest := time.Duration(0)
+			if m.after || a.wrote || underWay(a.head) {
+				rest = patience
+			}
+			a.mu.Unlock()
+			time.AfterFunc(rest, cancel)
+		})()
 		tree, err := a.shots.Take(ctx)
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -120,7 +129,7 @@ func (a *active) waiting(m *marking) func(context.Context) {
 // marked records a checkpoint. a.mu is held.
 func (a *active) marked(m *marking, tree snapshot.Tree, err error) {
 	early := a.marks.take(m)
-	if a.lost() || a.life.Err() != nil && !m.after || m.after && err != nil {
+	if a.lost() || err != nil && (m.after || a.life.Err() != nil && len(early) == 0) {
 		return
 	}
 	e := session.Checkpointed{Tree: tree.ID, Turn: m.turn, Step: m.step, After: m.after, Words: m.words, Files: tree.Files, Took: tree.Took, Early: early}
@@ -184,6 +193,7 @@ var pointed = []string{"turn.started", "turn.ended", "checkpoint", "step.moved",
 type point struct {
 	session.Checkpoint
 	to      int64 // the record after which everything is taken back
+	filled  bool  // its tree is recorded, or that there is none
 	early   []session.Early
 	skipped []string
 }
@@ -197,10 +207,14 @@ func points(head session.Session, records []session.Record) []point {
 	for _, r := range records {
 		p.take(r)
 	}
-	list := slices.DeleteFunc(p.list, func(x point) bool {
-		return x.After && slices.ContainsFunc(p.list, func(y point) bool { return !y.After && y.to == x.to && y.Tree == x.Tree })
-	})
-	slices.SortStableFunc(list, func(x, y point) int { return cmp.Compare(x.to, y.to) })
+	slices.SortStableFunc(p.list, func(x, y point) int { return cmp.Compare(x.to, y.to) })
+	var list []point
+	for i, x := range p.list {
+		// After a turn is told only where the next place has other files.
+		if !x.After || i+1 == len(p.list) || p.list[i+1].Tree != x.Tree {
+			list = append(list, x)
+		}
+	}
 	return list
 }
 
@@ -223,7 +237,7 @@ func (p *pointing) take(r session.Record) {
 		switch {
 		case e.After && ended:
 			x := p.at(end)
-			x.Seq, x.to, x.After, x.Tree, x.early, x.skipped = r.Seq, end.Seq, true, e.Tree, e.Early, e.Skipped
+			x.Seq, x.to, x.After, x.Tree, x.early, x.skipped = r.Seq-1, end.Seq, true, e.Tree, e.Early, e.Skipped
 			for _, y := range p.list {
 				if y.Turn == e.Turn && y.Step == 0 && !y.After {
 					x.Words = y.Words
@@ -263,8 +277,8 @@ func (p *pointing) add(r session.Record, step int, words string) {
 // fill gives a place the tree that was kept for it.
 func (p *pointing) fill(e *session.Checkpointed) bool {
 	for i := range slices.Backward(p.list) {
-		if x := &p.list[i]; x.Turn == e.Turn && x.Step == e.Step && !x.After && x.Tree == "" {
-			x.Tree, x.early, x.skipped = e.Tree, e.Early, e.Skipped
+		if x := &p.list[i]; x.Turn == e.Turn && x.Step == e.Step && !x.After && !x.filled {
+			x.Tree, x.early, x.skipped, x.filled = e.Tree, e.Early, e.Skipped, true
 			return true
 		}
 	}

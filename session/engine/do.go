@@ -73,6 +73,9 @@ func (e *Engine) file(ctx context.Context, id session.ID, c session.Command) err
 		return fmt.Errorf("session %s: %w", id, ErrNotOpen)
 	}
 	s, err := e.o.Store.Load(ctx, id)
+	if err == nil {
+		err = apart(s, c)
+	}
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
@@ -160,9 +163,20 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 	case session.Rename:
 		return a.append(ctx, session.Renamed(c))
 	case session.File:
+		if err := apart(a.head, c); err != nil {
+			return err
+		}
 		return a.append(ctx, session.Filed(c))
 	default:
 		return fmt.Errorf("unknown command %T", c)
+	}
+	return nil
+}
+
+// apart refuses to file the session of a step without the plan that needs it.
+func apart(s session.Session, c session.Command) error {
+	if _, filing := c.(session.File); filing && s.PartOf != "" {
+		return fmt.Errorf("this session carries out a step: archive or delete session %s, whose step it is", s.PartOf)
 	}
 	return nil
 }
@@ -234,6 +248,12 @@ func (a *active) retry(ctx context.Context) error {
 	due := a.head.Status == session.Parked && !a.head.Retry.IsZero() && a.head.Retry.Sub(a.e.o.Now()) < near
 	if a.rung, a.insist = due, !due; due {
 		return a.resume(ctx, timely)
+	}
+	if plan := a.head.Steps; a.cancel == nil && a.head.Stepping && a.head.Status == session.NeedsPerson && plan != nil && plan.Begun && plan.Reviewed {
+		// A person's word goes on from a pause as well.
+		if err := a.append(ctx, session.StepsBegun{Through: plan.Through}); err != nil {
+			return err
+		}
 	}
 	return a.resume(ctx, "by the user")
 }

@@ -90,7 +90,7 @@ func TestTheLimitsOfATask(t *testing.T) {
 		requests     int
 		want         string
 	}{
-		{"steps", calls, func(o *Options) { o.Limits.Steps = 2 }, 2, "the limit of steps is reached (2 of 2 requests)"},
+		{"requests", calls, func(o *Options) { o.Limits.Steps = 2 }, 2, "the limit of requests is reached (2 of 2 requests)"},
 		{"tokens", calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2, "the limit of tokens is reached (2200 of 2300 tokens)"},
 		{"retries", fmt.Sprintf(busy, "60m"), func(o *Options) { o.Limits.Retries = 2 }, 3, "the limit of retries is reached (2 of 2 retries)"},
 		{"budget", calls, func(o *Options) {

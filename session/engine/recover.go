@@ -89,6 +89,7 @@ func (a *active) settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
+	case a.closed:
 	case a.head.PartOf != "": // the plan lets it go on
 	case a.head.Status == session.Asking && !a.e.o.Alone:
 		a.launch()

@@ -200,6 +200,9 @@ func (a *active) unrewind(ctx context.Context) error {
 
 // turnBack writes down what is about to happen, does it, and writes that down.
 func (a *active) turnBack(ctx context.Context, e session.Rewinding, expect string) error {
+	if e.Files && a.shots == nil {
+		return ErrNotKept
+	}
 	if e.Files {
 		now, err := a.shots.Take(ctx)
 		if err != nil {
@@ -333,5 +336,8 @@ func (a *active) reread(ctx context.Context) error {
 		return err
 	}
 	a.talk, a.full = conversation(a.head, records, whole), 0
+	if a.briefed != nil {
+		a.where = a.briefed.Where // what was told since may have been taken back
+	}
 	return a.tools.Focus(a.head.Focus)
 }

@@ -168,6 +168,61 @@ func TestWhatWasChangedByHandSinceATurnCanBeTakenBack(t *testing.T) {
 	})
 }
 
+func TestBeforeATurnIsNotWhereTheOneBeforeItEnded(t *testing.T) {
+	in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "one")
+		r.wait(id)
+		r.places(id)
+		if err := os.WriteFile(filepath.Join(r.project, "hand"), []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r.send(id, "two")
+		r.wait(id)
+		list := r.places(id)
+		if i := slices.IndexFunc(list, func(c session.Checkpoint) bool { return c.After }); i != 1 || list[1].Seq == list[2].Seq {
+			t.Fatalf("places: %+v", list)
+		}
+		r.do(id, session.Rewind{To: list[2].Seq, Talk: true, Files: true})
+		if got := r.files(); !strings.Contains(got, "hand=mine") || strings.Contains(got, "f1") {
+			t.Error("before the second turn there was, it is said:", got)
+		}
+		r.do(id, session.Rewind{To: list[1].Seq, Talk: true, Files: true})
+		if got := r.files(); strings.Contains(got, "hand") || !strings.Contains(got, "f0") {
+			t.Error("after the first turn there was, it is said:", got)
+		}
+	})
+}
+
+func TestAQuickEndLeavesTheCheckpoint(t *testing.T) {
+	in(t, writes(1), func(r *rig) {
+		keeping(r)
+		engine := r.engine
+		r.engine = func(o *Options) {
+			engine(o)
+			shots := o.Snapshots
+			o.Snapshots = func(root string) Snapshots {
+				return sluggish{shots(root), patience + time.Second, make(chan struct{}, 2)}
+			}
+		}
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "one")
+		r.wait(id)
+		r.stop()
+		r.start()
+		list := r.checkpoints(id)
+		if len(list) != 1 || list[0].Gone {
+			t.Fatalf("places: %+v", list)
+		}
+		if _, err := r.Open(t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		r.do(id, session.Rewind{To: list[0].Seq, Files: true})
+		if got := r.files(); strings.Contains(got, "f0") {
+			t.Error("before the turn there was, it is said:", got)
+		}
+	})
+}
+
 func TestFilesOrConversationAlone(t *testing.T) {
 	for _, tt := range []struct {
 		talk, files bool

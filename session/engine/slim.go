@@ -161,13 +161,16 @@ func (a *active) fullOf(ctx context.Context, size int64, why string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.full = size
-	return a.append(context.WithoutCancel(ctx), session.Noted{Text: why + "; the window is filled by " + a.fills(a.talk.Pieces()) + ". Begin a new session, or /trim"})
+	return a.append(context.WithoutCancel(ctx), session.Noted{Text: why + "; the window is filled by " + a.fills(a.talk.Pieces()) + ". Begin a new session, /trim, or /drop pinned notes"})
 }
 
 // fills says what takes most of the room. a.mu is held.
 func (a *active) fills(list []session.Piece) string {
 	sums := map[session.Origin]int64{}
 	counter := a.e.counter(a.e.preferred(a.head))
+	for _, h := range a.talk.Head() {
+		sums[h.Origin] += int64(counter.Item(h.Item))
+	}
 	for _, p := range list {
 		for _, at := range p.Item.Attached {
 			sums[session.OfAttached] += int64(counter.Text(at.Text))

@@ -140,6 +140,7 @@ func (a *active) steps(ctx context.Context, ready func(context.Context)) session
 			like = t.Steps
 		}
 	}
+	defer func() { a.shut(context.WithoutCancel(ctx), a.session().Steps) }()
 	return steps.Run(ctx, steps.Options{
 		State: a.session, Append: a.Append, Begin: a.beginStep, Carry: a.carry, Check: a.checkStep, Limit: a.planLimit, Like: like, Now: a.e.o.Now,
 		Mark: func(ctx context.Context, number int, title string) {
@@ -269,9 +270,12 @@ func (a *active) carry(ctx context.Context, id session.ID, key, words string) (s
 	if child == nil {
 		return steps.Carried{}, agent.ErrClosing
 	}
-	p, err := a.material(ctx)
-	if err != nil {
-		return steps.Carried{}, err
+	var p session.Prompt
+	if child.session().Turn == 0 { // once: it stays in the conversation
+		var err error
+		if p, err = a.material(ctx); err != nil {
+			return steps.Carried{}, err
+		}
 	}
 	p.ID, p.Text = key, words
 	turn, err := child.goAhead(ctx, p, a.stepOf(id), a.session().Mode, a.marks)

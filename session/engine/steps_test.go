@@ -280,7 +280,7 @@ func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 	in(t, "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n", keeping, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x", MostRequests: 2}}})
 		s := r.wait(id)
-		if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 || !strings.Contains(r.said(), "the limit of steps is reached (2 of 2 requests)") {
+		if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 || !strings.Contains(r.said(), "the limit of requests is reached (2 of 2 requests)") {
 			t.Errorf("%s, %s after %d requests: %s", s.Status, plan(s), len(r.requests()), r.said())
 		}
 	})
@@ -458,6 +458,37 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 		}
 		if err := r.Do(t.Context(), id, session.RunSteps{}); !errors.Is(err, ErrBusy) {
 			t.Errorf("over a parked turn: %v", err)
+		}
+	})
+}
+
+func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
+	_, script := chain(2)
+	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "part 1", Do: "x"}, {Title: "part 2", Do: "y", Pause: true}}})
+		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending" {
+			t.Fatalf("before the second step: %s, %s", s.Status, plan(s))
+		}
+		r.do(id, session.Resume{})
+		if s := r.wait(id); s.Status != session.Idle || plan(s) != "done done" {
+			t.Errorf("after it: %s, %s", s.Status, plan(s))
+		}
+	})
+}
+
+func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
+	_, script := chain(1)
+	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "part 1", Do: "x"}}})
+		s := r.wait(id)
+		for range 2 { // closed, and open
+			err := r.Do(t.Context(), s.Steps.List[0].Session, session.File{Deleted: time.Now()})
+			if err == nil || !strings.Contains(err.Error(), "session "+string(id)+", whose step it is") {
+				t.Errorf("deleted: %v", err)
+			}
+			if _, err := r.Open(t.Context(), s.Steps.List[0].Session, false); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -171,7 +171,14 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 	}
 	counter := tokens.New()
 	user, _ := config.Dir(os.Getenv)
-	board := capacity.New(capacity.Options{Shared: st, Tiers: tiers(settings), Owner: d.NewID(), Hold: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
+	endpoint := func(provider string) string {
+		if c.Rehearsal != "" {
+			return "rehearsal"
+		}
+		p, _ := known.Provider(provider)
+		return p.BaseURL
+	}
+	board := capacity.New(capacity.Options{Shared: apart{st, endpoint}, Tiers: tiers(settings), Owner: d.NewID(), Hold: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
 		Concurrency: func(provider string) int { return settings.Providers[provider].Concurrency },
 		Report: func(err error) {
 			fmt.Fprintf(d.Err, "belay: the state of the models is kept in memory only: %v\n", err)

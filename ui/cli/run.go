@@ -117,7 +117,12 @@ func (d Deps) runPrompt(ctx context.Context, f runFlags, args []string) error {
 		}
 	}
 	prompt := session.Prompt{Text: task}
-	if task == "" || len(args) > 0 {
+	switch {
+	case f.plan != "" && task == "" && len(args) == 0:
+		return &usageError{err: fmt.Errorf("--plan %s: it has no task = \"…\", and none is on the command line", f.plan), help: "belay help steps"}
+	case f.plan != "" && f.shape != "":
+		return &usageError{err: errors.New("--plan and --template exclude each other: a plan is there, or is made")}
+	case task == "" || len(args) > 0:
 		var err error
 		if prompt, err = d.prompt(args); err != nil {
 			return err

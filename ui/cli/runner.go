@@ -279,10 +279,12 @@ func (r *runner) hint(s session.Session, code int) {
 	if s.Fault != nil && s.Fault.Hint != "" {
 		r.say("  %s", s.Fault.Hint)
 	}
-	switch code {
-	case exitPerson:
+	switch {
+	case code == exitPerson && s.Stepping:
+		r.say("  to go on: belay resume %s · to look or answer: belay -r %s, F7 · to allow commands: --approve all", r.id, r.id)
+	case code == exitPerson:
 		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)
-	case exitFailed, exitLimit, exitUnreachable, exitCapacity, exitAccount, exitSettings:
+	case code != exitDone && code != exitInterrupted:
 		r.say("  to go on: belay resume %s", r.id)
 	}
 }

@@ -200,7 +200,7 @@ func (p *Pane) Paste(s string) { p.insert(s, false) }
 
 func (p *Pane) insert(s string, words bool) {
 	s = theme.Sanitize(strings.ReplaceAll(s, "\r\n", "\n"))
-	lines := strings.Count(s, "\n") + 1
+	lines := strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
 	if lines <= foldLines && len(s) <= foldBytes {
 		p.area.InsertString(s)
 		p.complete()

@@ -67,7 +67,7 @@ func TestPastes(t *testing.T) {
 		p.Paste(a)
 		p.Type(" and ")
 		p.Paste(b)
-		if want := "[pasted 21 lines] and [pasted 21 lines #2]"; p.Draft() != want {
+		if want := "[pasted 20 lines] and [pasted 20 lines #2]"; p.Draft() != want {
 			t.Errorf("draft = %q, want %q", p.Draft(), want)
 		}
 		if want := strings.TrimSpace(a + " and " + b); p.Text() != want {

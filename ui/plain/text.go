@@ -143,7 +143,7 @@ func (p *Text) step(e session.StepMoved) {
 		}
 		line += tierWords(session.Step{Tier: s.Tier, Pin: s.Pin})
 	case session.StepDone:
-		line += fmt.Sprintf(": done · %d calls · %s", s.Calls, theme.Money(s.Cost))
+		line += fmt.Sprintf(": done · %s · %s", theme.Plural(s.Calls, "call"), theme.Money(s.Cost))
 	case session.StepParked:
 		line += ": parked"
 	case session.StepFailed, session.StepPerson:
