@@ -321,7 +321,15 @@ func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 
 func TestTheEffortOfASessionGoesBeforeTheSettings(t *testing.T) {
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
-		r.engine = func(o *Options) { o.Reply = func(models.Target) Reply { return Reply{Effort: "low"} } }
+		r.engine = func(o *Options) {
+			o.Reply = func(models.Target) Reply { return Reply{Effort: "low"} }
+			model := o.Model
+			o.Model = func(target models.Target) models.Model {
+				m := model(target)
+				m.Efforts = []string{"low", "high"}
+				return m
+			}
+		}
 	}, func(t *testing.T, r *rig, id session.ID) {
 		ask := func(effort string) string {
 			r.do(id, session.ChooseEffort{Effort: effort})
@@ -334,6 +342,9 @@ func TestTheEffortOfASessionGoesBeforeTheSettings(t *testing.T) {
 			if got := ask(effort); !strings.Contains(got, want) {
 				t.Errorf("with effort %q the request lacks %s: %s", effort, want, got[len(got)-300:])
 			}
+		}
+		if err := r.Do(t.Context(), id, session.ChooseEffort{Effort: "banana"}); err == nil || !strings.Contains(err.Error(), `the effort "banana": it knows low, high`) {
+			t.Errorf("an effort that no model knows: %v", err)
 		}
 	})
 }

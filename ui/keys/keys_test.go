@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestNoKeyHasTwoMeaningsInOnePlace(t *testing.T) {
@@ -36,6 +37,9 @@ func TestEveryRowCanBeReachedAndRead(t *testing.T) {
 		}
 		if strings.Contains(b.Show+b.Does, "|") {
 			t.Errorf("%s would break the Markdown table", b.Action)
+		}
+		if len(b.Keys) > 0 && utf8.RuneCountInString(b.Does) > 57 {
+			t.Errorf("%s: %q is cut off on a screen of 80 columns", b.Action, b.Does)
 		}
 	}
 }
