@@ -19,6 +19,7 @@ type fold struct {
 	first    *entry // the first piece of the same
 	think    *entry // the reasoning that is arriving
 	plan     *entry
+	advice   *entry // says how to go on, until somebody does
 	cutoff   *entry
 	failures int
 	calling  int // calls that the attempt under way has finished
@@ -152,6 +153,7 @@ func (p *Pane) applyTurn(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
 		p.finish(r.Time)
+		p.followed()
 		p.begin()
 		p.tally(r.Turn).began = r.Time
 		if e.Prompt.Text != "" || !e.Steps {
@@ -168,6 +170,7 @@ func (p *Pane) applyTurn(r session.Record) {
 		}
 	case session.TurnResumed:
 		p.finish(r.Time)
+		p.followed()
 		p.crossed()
 		p.line(r, "↻", strings.TrimSuffix("goes on: "+theme.Line(e.Why), ": "), calm)
 	case session.AttemptFailed:
@@ -267,7 +270,7 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 	case session.OutcomeStopped:
 		end.symbol, end.text = "■", "stopped"
 		if e.Interrupted {
-			p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: "F8 goes on; or just write what is next"})
+			p.advice = p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: "F8 goes on; or just write what is next"})
 			return
 		}
 	case session.OutcomeNeedsPerson:
@@ -275,6 +278,15 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 		end.text = "waits for you"
 	}
 	p.push(end)
+}
+
+// followed takes back advice on how to go on: it goes on.
+func (p *Pane) followed() {
+	if p.advice != nil {
+		p.advice.detail = ""
+		p.advice.touch()
+		p.advice = nil
+	}
 }
 
 func because(f *models.Fault, reason string) string {

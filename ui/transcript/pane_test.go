@@ -131,6 +131,20 @@ func TestCutOffTextGivesWay(t *testing.T) {
 	})
 }
 
+func TestAdviceGoesWhenItIsFollowed(t *testing.T) {
+	for _, next := range []session.Event{session.TurnResumed{Why: "by the user"}, asked("two")} {
+		p := pane(80, 15)
+		play(p, asked("one"), session.TurnEnded{Outcome: session.OutcomeStopped, Interrupted: true})
+		if got := shown(p); !strings.Contains(got, "F8 goes on") {
+			t.Fatalf("after the end:\n%s", got)
+		}
+		play(p, next)
+		if got := shown(p); strings.Contains(got, "F8 goes on") || !strings.Contains(got, "belay ended here") {
+			t.Errorf("after %T:\n%s", next, got)
+		}
+	}
+}
+
 func TestOlderPagesJoinWithoutMovingTheView(t *testing.T) {
 	var all []session.Record
 	seq := int64(0)
