@@ -29,7 +29,15 @@ func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format s
 		each = func(r session.Record) error { return writeLine(out, r) }
 	case "markdown":
 		writeTitle(out, head)
-		each = func(r session.Record) error { writeRecord(out, r); return nil }
+		gone := false
+		each = func(r session.Record) error {
+			if now := len(head.Lives([]session.Record{r})) == 0; now != gone {
+				gone = now
+				writeGone(out, gone)
+			}
+			writeRecord(out, r)
+			return nil
+		}
 	default:
 		return &Error{Step: step, Err: fmt.Errorf("unknown format %q", format), Advice: "use markdown or jsonl"}
 	}
@@ -70,6 +78,15 @@ func writeTitle(w io.Writer, s session.Session) {
 	fmt.Fprintf(w, "Session %s in %s, begun %s, turns: %d.\n", s.ID, plain(s.Project), s.Created.Format("2006-01-02 15:04 MST"), s.Turn)
 	if s.Parent != "" {
 		fmt.Fprintf(w, "Forked from %s.\n", s.Parent)
+	}
+}
+
+// writeGone says where what a rewind took back begins, and where it ends.
+func writeGone(w io.Writer, gone bool) {
+	if gone {
+		fmt.Fprint(w, "\n*From here on, this was taken back by a rewind:*\n")
+	} else {
+		fmt.Fprint(w, "\n*Up to here, it was taken back.*\n")
 	}
 }
 

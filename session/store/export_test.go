@@ -63,3 +63,26 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 		t.Errorf("Export(docx) = %v, want an error with a hint", err)
 	}
 }
+
+func TestAnExportSaysWhatWasTakenBack(t *testing.T) {
+	s := open(t, t.TempDir())
+	id := create(t, s, "/p").ID
+	add(t, s, id, prompt("one"), says("first"), prompt("two"), says("second"))
+	back := session.Rewinding{To: 3, Talk: true, State: &session.State{}, Was: &session.State{}}
+	add(t, s, id, back, session.Rewound{Rewinding: back}, prompt("three"))
+	var md bytes.Buffer
+	if err := s.Export(ctx, id, &md, "markdown"); err != nil {
+		t.Fatal(err)
+	}
+	rest := md.String()
+	for _, want := range []string{"first", "*From here on, this was taken back by a rewind:*", "two", "second", "*Up to here, it was taken back.*", "*Rewound: ", "three"} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("%q is not in its place:\n%s", want, md.String())
+		}
+		rest = after
+	}
+	if strings.Contains(rest, "taken back") {
+		t.Errorf("said too often:\n%s", md.String())
+	}
+}
