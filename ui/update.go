@@ -3,6 +3,7 @@ package ui
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -368,12 +369,13 @@ func (m *Model) did(msg didMsg) tea.Cmd {
 
 // complain shows an error and the way out of it that it knows.
 func (m *Model) complain(err error) tea.Cmd {
-	words := err.Error()
+	short := strings.TrimPrefix(err.Error(), fmt.Sprintf("session %s: ", m.current)) // it is on the screen
+	words := short
 	if h := hint(err); h != "" {
 		words += " — " + h
 	}
 	m.transcript().Note(theme.Sanitize(words))
-	return m.say(err.Error())
+	return m.say(short)
 }
 
 func hint(err error) string {

@@ -69,7 +69,7 @@ func transportFor(script string) (http.RoundTripper, error) {
 	if file := RehearsalFile(script); file != "" {
 		var err error
 		if text, err = os.ReadFile(file); err != nil {
-			return nil, &SettingsError{Err: fmt.Errorf("read the script: %w", err)}
+			return nil, &SettingsError{Err: fmt.Errorf("read the script: %w (belay's own is --rehearsal %s)", err, BuiltIn)}
 		}
 		name = file
 	}
