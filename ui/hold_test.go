@@ -53,7 +53,7 @@ func TestTheCapacityPanel(t *testing.T) {
 			o.Open = "s1"
 			o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
 			s := show(t, size.w, size.h, o)
-			s.wait("done")
+			s.wait("· done")
 			s.press("F5")
 			golden(t, size.name, s.wait("capacity", "resting 1:42"))
 		})
@@ -68,7 +68,7 @@ func TestKeysOfTheCapacityPanel(t *testing.T) {
 	o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
 	o.RunTool = func(_ context.Context, name string) (string, error) { return "verdict of " + name, nil }
 	s := show(t, 120, 36, o)
-	s.wait("done")
+	s.wait("· done")
 	s.press("F5")
 	s.wait("resting 1:42")
 	for _, tt := range []struct{ key, want string }{{"enter", "Pin"}, {"i", "SetAside"}, {"F3", "ChooseTier"}} {

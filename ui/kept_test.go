@@ -44,7 +44,7 @@ func TestWhatAFailedAttemptFinishedIsKeptAndItsHalfTextIsShownOnce(t *testing.T)
 		oneOf(t, s.wait("rules move."), whole...)
 		s.gone("cut off")
 		world.emit("s1", said("Then the pricing rules move."), session.ReplyEnded{Target: sol}, session.TurnEnded{Outcome: session.OutcomeDone})
-		oneOf(t, s.wait("done"), whole...)
+		oneOf(t, s.wait("· done"), whole...)
 	})
 	t.Run("opened again from the log", func(t *testing.T) {
 		world, s := opened(t, 100, 30, append([]session.Event{turn("go on")}, cutShort()...)...)

@@ -181,7 +181,7 @@ func TestAToolCallOpensWithItsChange(t *testing.T) {
 func TestThePaletteRunsACommand(t *testing.T) {
 	w, s := opened(t, 80, 24, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	w.reply = obey
-	s.wait("done")
+	s.wait("· done")
 	s.press("/")
 	golden(t, "palette-80x24", s.wait("commands", "heavy tier"))
 	s.press("rename", "enter")

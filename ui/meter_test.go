@@ -169,7 +169,7 @@ func TestCommandsAreTyped(t *testing.T) {
 	}
 	t.Run("what is no command is sent", func(t *testing.T) {
 		world, s := opened(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
-		s.wait("done")
+		s.wait("· done")
 		s.paste("/usr/bin/make fails")
 		s.wait("/usr/bin/make")
 		s.press("enter")
@@ -181,19 +181,19 @@ func TestCommandsAreTyped(t *testing.T) {
 		world := newWorld()
 		world.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
 		s := show(t, 80, 24, weighed(world))
-		s.wait("done")
+		s.wait("· done")
 		s.press("/", "help", "enter")
 		s.wait("keys  ↑ ↓ scroll")
 	})
 	t.Run("a note without words is asked for", func(t *testing.T) {
 		_, s := opened(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
-		s.wait("done")
+		s.wait("· done")
 		s.press("/", "pin", "enter")
 		s.wait("a note for every request")
 	})
 	t.Run("which note is asked", func(t *testing.T) {
 		_, s := opened(t, 80, 24, turn("x"), session.Kept{Text: "one note"}, session.Kept{Text: "another note"}, session.TurnEnded{Outcome: session.OutcomeDone})
-		s.wait("done")
+		s.wait("· done")
 		s.press("/", "drop note", "enter")
 		s.wait("Which note?", "- one note", "- another note")
 	})

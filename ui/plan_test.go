@@ -109,7 +109,7 @@ func TestTheStepsPanel(t *testing.T) {
 	})
 	t.Run("without a plan", func(t *testing.T) {
 		_, s := opened(t, 60, 16, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
-		s.wait("done")
+		s.wait("· done")
 		s.press("F7")
 		s.wait("There is no plan yet.", "cut a task")
 		s.press("esc")
