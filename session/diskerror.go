@@ -1,6 +1,9 @@
 package session
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // DiskError is what went wrong with something that belay keeps on the disk, with
 // a hint for people.
@@ -32,6 +35,15 @@ func (e *DiskError) Error() string {
 
 // Hint is what a person can do about it; possibly empty.
 func (e *DiskError) Hint() string { return e.Advice }
+
+// HintOf is what a person can do about an error, if one in its chain says so.
+func HintOf(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
 
 // Unwrap gives kind and cause.
 func (e *DiskError) Unwrap() []error {

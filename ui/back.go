@@ -179,7 +179,7 @@ func (m *Model) rewound(msg rewoundMsg) tea.Cmd {
 		return m.complain(msg.err)
 	}
 	words := msg.err.Error()
-	if h := hint(msg.err); h != "" {
+	if h := session.HintOf(msg.err); h != "" {
 		words += " — " + h
 	}
 	m.back.pane.Problem(words)

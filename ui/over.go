@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"belay/session"
 	"belay/ui/theme"
 )
 
@@ -93,7 +94,7 @@ func (m *Model) brokenWords() []string {
 	lines := []string{m.theme.Bad.Paint("belay cannot go on"), ""}
 	if m.fault != nil {
 		lines = append(lines, theme.Wrap(theme.Plain(m.fault.Error()), room)...)
-		if h := hint(m.fault); h != "" {
+		if h := session.HintOf(m.fault); h != "" {
 			lines = append(lines, "")
 			for _, l := range theme.Wrap(theme.Plain(h), room) {
 				lines = append(lines, m.theme.Dim.Paint(l))

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"belay/session"
 	"belay/ui/theme"
 )
 
@@ -58,7 +59,7 @@ func (m *Model) setupStep(msg setupMsg) tea.Cmd {
 	m.first.busy = false
 	if msg.err != nil {
 		m.first.problem = msg.err.Error()
-		if h := hint(msg.err); h != "" {
+		if h := session.HintOf(msg.err); h != "" {
 			m.first.problem += " — " + h
 		}
 		return nil

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -371,17 +370,9 @@ func (m *Model) did(msg didMsg) tea.Cmd {
 func (m *Model) complain(err error) tea.Cmd {
 	short := strings.TrimPrefix(err.Error(), fmt.Sprintf("session %s: ", m.current)) // it is on the screen
 	words := short
-	if h := hint(err); h != "" {
+	if h := session.HintOf(err); h != "" {
 		words += " — " + h
 	}
 	m.transcript().Note(theme.Sanitize(words))
 	return m.say(short)
-}
-
-func hint(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
 }

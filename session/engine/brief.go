@@ -44,14 +44,13 @@ func (a *active) brief() briefing.Briefing {
 
 // settleBriefing stores the briefing before the first request goes out.
 func (a *active) settleBriefing(ctx context.Context) error {
-	now := a.gather // reads files: not under the lock
 	a.mu.Lock()
 	settled := a.briefed != nil
 	a.mu.Unlock()
 	if settled {
 		return nil
 	}
-	b := now()
+	b := a.gather() // reads files: not under the lock
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.setBriefing(ctx, b)

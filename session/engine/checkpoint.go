@@ -146,9 +146,8 @@ func (a *active) marked(m *marking, tree snapshot.Tree, err error) {
 
 // hint is what a person can do about an error, in brackets.
 func hint(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		return " (" + h.Hint() + ")"
+	if h := session.HintOf(err); h != "" {
+		return " (" + h + ")"
 	}
 	return ""
 }

@@ -135,7 +135,7 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 		}
 		return err
 	case session.ChooseEffort:
-		if m := a.e.o.Model(a.e.preferred(a.head)); c.Effort != "" && len(m.Efforts) > 0 && !slices.Contains(m.Efforts, c.Effort) {
+		if m := a.e.o.Model(a.e.preferred(a.head)); c.Effort != "" && !knows(m, c.Effort) {
 			return fmt.Errorf("%s does not know the effort %q: it knows %s", m.Target.Model, c.Effort, strings.Join(m.Efforts, ", "))
 		}
 		return a.append(ctx, session.EffortChosen(c))

@@ -16,16 +16,23 @@ func spread(o *Options) {
 	o.Ladder, o.Random = ladder, func() float64 { return float64(n.Add(7)%10) / 10 }
 }
 
+// ten is a session and nine more.
+func (r *rig) ten(id session.ID) []session.ID {
+	r.t.Helper()
+	ids := []session.ID{id}
+	for range 9 {
+		s, err := r.Start(r.t.Context(), r.project)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
 func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
 	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
-		ids := []session.ID{id}
-		for range 9 {
-			s, err := r.Start(t.Context(), r.project)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, s.ID)
-		}
+		ids := r.ten(id)
 		var wg sync.WaitGroup
 		for _, id := range ids {
 			wg.Go(func() { r.send(id, "go") })
@@ -67,14 +74,7 @@ func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
 
 func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
 	in(t, fmt.Sprintf(busy, "5m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
-		ids := []session.ID{id}
-		for range 9 {
-			s, err := r.Start(t.Context(), r.project)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, s.ID)
-		}
+		ids := r.ten(id)
 		for _, id := range ids {
 			r.send(id, "go")
 		}
@@ -97,14 +97,7 @@ fault = { how = "error", code = "server_is_overloaded", message = "full" }
 times = -1
 text = "Here."
 `, func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
-		ids := []session.ID{id}
-		for range 9 {
-			s, err := r.Start(t.Context(), r.project)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, s.ID)
-		}
+		ids := r.ten(id)
 		for _, id := range ids {
 			r.send(id, "go")
 		}

@@ -34,13 +34,18 @@ func (e *Engine) reply(m models.Model, effort string) Reply {
 	if effort != "" {
 		r.Effort = effort
 	}
-	if !m.Reasoning || len(m.Efforts) > 0 && !slices.Contains(m.Efforts, r.Effort) {
+	if !m.Reasoning || !knows(m, r.Effort) {
 		r.Effort = ""
 	}
 	if m.MaxOutput > 0 {
 		r.MaxOutput = min(r.MaxOutput, m.MaxOutput)
 	}
 	return r
+}
+
+// knows reports whether a model takes an effort, as far as we know.
+func knows(m models.Model, effort string) bool {
+	return len(m.Efforts) == 0 || slices.Contains(m.Efforts, effort)
 }
 
 // What a lowered reply may take, in tokens: half of what it might, within these.

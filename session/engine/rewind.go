@@ -122,6 +122,27 @@ func (a *active) place(ctx context.Context, head session.Session, to int64) (poi
 	return list[i], records, nil
 }
 
+// occupy keeps turns away until what it returns is called; that lets come what
+// was sent meanwhile. a.mu is held, and is not for what it returns.
+func (a *active) occupy(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	a.cancel, a.done = cancel, done
+	return ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.cancel = nil
+		cancel(nil)
+		close(done)
+		switch a.head.Status {
+		case session.Idle:
+			a.pump(context.Background())
+		case session.Parked:
+			a.schedule()
+		}
+	}
+}
+
 // alone runs work that no turn may run beside, and that Close waits for. a.mu is
 // not held.
 func (a *active) alone(ctx context.Context, work func(context.Context) error) error {
@@ -134,25 +155,11 @@ func (a *active) alone(ctx context.Context, work func(context.Context) error) er
 		a.mu.Unlock()
 		return ErrBusy
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	a.cancel, a.done = cancel, done
+	ctx, free := a.occupy(ctx)
 	a.e.work.Add(1)
 	a.mu.Unlock()
 	defer a.e.work.Done()
-	defer func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.cancel = nil
-		cancel(nil)
-		close(done)
-		switch a.head.Status {
-		case session.Idle:
-			a.pump(context.Background()) // what was sent meanwhile
-		case session.Parked:
-			a.schedule()
-		}
-	}()
+	defer free()
 	return work(ctx)
 }
 
@@ -168,7 +175,7 @@ func (a *active) rewind(ctx context.Context, c session.Rewind) error {
 	}
 	e := session.Rewinding{To: at.to, Step: at.Step, Talk: c.Talk, Files: c.Files}
 	if c.Files {
-		if e.Tree, e.Early = at.Tree, at.early; e.Tree == "" || a.shots == nil {
+		if e.Tree, e.Early = at.Tree, at.early; e.Tree == "" {
 			return ErrNotKept
 		}
 	}
@@ -200,10 +207,10 @@ func (a *active) unrewind(ctx context.Context) error {
 
 // turnBack writes down what is about to happen, does it, and writes that down.
 func (a *active) turnBack(ctx context.Context, e session.Rewinding, expect string) error {
-	if e.Files && a.shots == nil {
-		return ErrNotKept
-	}
 	if e.Files {
+		if a.shots == nil {
+			return ErrNotKept
+		}
 		now, err := a.shots.Take(ctx)
 		if err != nil {
 			return err

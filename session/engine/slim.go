@@ -230,21 +230,11 @@ func (a *active) compactSoon(keep string) error {
 		a.compactNow = &keep
 		return nil
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	a.cancel, a.done = cancel, make(chan struct{})
-	done := a.done
+	ctx, free := a.occupy(context.Background())
 	a.e.work.Go(func() {
-		defer close(done)
-		err := a.summarise(ctx, keep, true)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.cancel = nil
-		cancel(nil)
-		if err != nil {
-			a.show(session.Noted{Text: "no summary was made: " + err.Error()})
-		}
-		if a.head.Status == session.Idle {
-			a.pump(context.Background()) // what was sent meanwhile
+		defer free()
+		if err := a.summarise(ctx, keep, true); err != nil {
+			a.Publish(session.Noted{Text: "no summary was made: " + err.Error()})
 		}
 	})
 	return nil

@@ -129,7 +129,7 @@ func (a *active) resumable() bool {
 	return false
 }
 
-// step runs the turn of a plan.
+// steps runs the turn of a plan.
 func (a *active) steps(ctx context.Context, ready func(context.Context)) session.TurnEnded {
 	if ready != nil {
 		ready(ctx)

@@ -113,12 +113,9 @@ func exitSession(s session.Session, limit bool) int {
 // message is what a person reads of an error: what happened, then what to do.
 func message(err error) string {
 	text := err.Error()
-	var hinted interface{ Hint() string }
+	hint := session.HintOf(err)
 	var fault *models.Fault
-	hint := ""
-	if errors.As(err, &hinted) {
-		hint = hinted.Hint()
-	} else if errors.As(err, &fault) {
+	if hint == "" && errors.As(err, &fault) {
 		hint = fault.Hint
 	}
 	if hint != "" {
