@@ -100,6 +100,9 @@ type Price struct {
 	Output float64 `json:"output"`
 }
 
+// UnknownWindow is the window, in tokens, of a model that nobody describes.
+const UnknownWindow = 128_000
+
 // Model is what is known of a target before anything is sent to it.
 type Model struct {
 	Target    Target

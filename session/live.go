@@ -1,8 +1,9 @@
 package session
 
 import (
-	"belay/models"
 	"time"
+
+	"belay/models"
 )
 
 // The events below are not durable: they are published and forgotten.

@@ -105,6 +105,14 @@ func (s *Steps) At() int {
 	return next
 }
 
+// Running is the step that is under way, if one is.
+func (s *Steps) Running() (Step, bool) {
+	if n := s.At(); n > 0 && s.List[n-1].State == StepRunning {
+		return s.List[n-1], true
+	}
+	return Step{}, false
+}
+
 // begin is the plan after a person's word to carry it out.
 func (s *Steps) begin(e StepsBegun) *Steps {
 	next := *s

@@ -178,11 +178,7 @@ func (m *Model) rewound(msg rewoundMsg) tea.Cmd {
 	if m.layer != rewinding {
 		return m.complain(msg.err)
 	}
-	words := msg.err.Error()
-	if h := session.HintOf(msg.err); h != "" {
-		words += " — " + h
-	}
-	m.back.pane.Problem(words)
+	m.back.pane.Problem(msg.err.Error() + wayOut(msg.err))
 	return m.preview()
 }
 

@@ -23,8 +23,8 @@ type going struct {
 // the steps are proposed.
 func (m *Model) working(r *room) *room {
 	if s := r.s.Steps; s != nil {
-		if n := s.At(); n > 0 && s.List[n-1].State == session.StepRunning {
-			return m.rooms[s.List[n-1].Session]
+		if step, ok := s.Running(); ok {
+			return m.rooms[step.Session]
 		}
 	}
 	if !r.s.Stepping || !r.s.Live() {
@@ -166,8 +166,8 @@ func (m *Model) moved(whole session.ID, before, now session.Step) tea.Cmd {
 
 // rejoin goes with the step of a plan that goes on, if one is under way.
 func (m *Model) rejoin(plan *session.Steps) tea.Cmd {
-	if n := plan.At(); n > 0 && plan.List[n-1].State == session.StepRunning && plan.List[n-1].Session != "" {
-		return m.visit(plan.List[n-1].Session, true)
+	if step, ok := plan.Running(); ok && step.Session != "" {
+		return m.visit(step.Session, true)
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (m *Model) planLine(b *status.Bottom, r, c *room) {
 		b.Since = s.List[s.At()-1].Began
 	}
 	b.Doing = strings.TrimSuffix(step+": "+live.Words, ": ")
-	if c != nil && c.wait == nil && c.s.Status == session.Running && !strings.HasPrefix(c.doing, "running") && !c.heard.IsZero() {
-		b.Quiet = max(m.o.Now().Sub(c.heard), 0).Truncate(time.Second)
+	if c != nil {
+		b.Quiet = c.quiet(m.o.Now())
 	}
 }

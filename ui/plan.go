@@ -145,8 +145,10 @@ func (m *Model) liveWords(whole, c *room) steps.Live {
 	}
 	switch {
 	case c == nil || !c.s.Live() && c.s.Status != session.Parked:
-		if s := whole.s.Steps; s != nil && s.At() > 0 && s.List[s.At()-1].State == session.StepRunning && s.List[s.At()-1].Check != "" && c != nil {
-			return steps.Live{Words: "its check runs"}
+		if s := whole.s.Steps; s != nil && c != nil {
+			if step, ok := s.Running(); ok && step.Check != "" {
+				return steps.Live{Words: "its check runs"}
+			}
 		}
 		return steps.Live{}
 	case c.s.Status == session.Asking:

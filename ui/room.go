@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	"belay/models"
@@ -178,4 +179,12 @@ func (r *room) ticks(now time.Time) time.Duration {
 		}
 	}
 	return 0
+}
+
+// quiet is how long nothing has come from a model that is listened to.
+func (r *room) quiet(now time.Time) time.Duration {
+	if r.wait != nil || r.s.Status != session.Running || strings.HasPrefix(r.doing, "running") || r.heard.IsZero() {
+		return 0
+	}
+	return max(now.Sub(r.heard), 0).Truncate(time.Second)
 }

@@ -7,7 +7,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"belay/session"
 	"belay/ui/theme"
 )
 
@@ -58,10 +57,7 @@ func (m *Model) look() tea.Cmd {
 func (m *Model) setupStep(msg setupMsg) tea.Cmd {
 	m.first.busy = false
 	if msg.err != nil {
-		m.first.problem = msg.err.Error()
-		if h := session.HintOf(msg.err); h != "" {
-			m.first.problem += " — " + h
-		}
+		m.first.problem = msg.err.Error() + wayOut(msg.err)
 		return nil
 	}
 	if msg.trust {

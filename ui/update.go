@@ -369,10 +369,14 @@ func (m *Model) did(msg didMsg) tea.Cmd {
 // complain shows an error and the way out of it that it knows.
 func (m *Model) complain(err error) tea.Cmd {
 	short := strings.TrimPrefix(err.Error(), fmt.Sprintf("session %s: ", m.current)) // it is on the screen
-	words := short
-	if h := session.HintOf(err); h != "" {
-		words += " — " + h
-	}
-	m.transcript().Note(theme.Sanitize(words))
+	m.transcript().Note(theme.Sanitize(short + wayOut(err)))
 	return m.say(short)
+}
+
+// wayOut is the hint of an error, to be put behind its words.
+func wayOut(err error) string {
+	if h := session.HintOf(err); h != "" {
+		return " — " + h
+	}
+	return ""
 }

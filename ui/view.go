@@ -319,8 +319,8 @@ func (m *Model) bottom() string {
 			b.Keys = []string{"esc", "stop", "?", "keys", "ctrl+p", "commands"}
 			if c := m.working(r); c != nil || r.s.Stepping {
 				m.planLine(&b, r, c)
-			} else if r.wait == nil && r.s.Status == session.Running && !strings.HasPrefix(r.doing, "running") && !r.heard.IsZero() {
-				b.Quiet = max(m.o.Now().Sub(r.heard), 0).Truncate(time.Second)
+			} else {
+				b.Quiet = r.quiet(m.o.Now())
 			}
 		}
 	}

@@ -50,9 +50,9 @@ func Reduce(c Counter, pieces []Piece, budget, want int64) []Reduction {
 		return nil
 	}
 	r := reducer{c: c, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
-		stride: min(leastStride, budget/8), edited: map[string]bool{}}
-	r.tail = r.tailFrom(min(protectTail, budget/4))
-	r.findEdited()
+		stride: min(leastStride, budget/8), calls: map[string]models.Item{}, edited: map[string]bool{}}
+	r.tail = tailFrom(c, pieces, min(protectTail, budget/4))
+	r.findCalls()
 	for _, step := range []func(){r.duplicates, r.reasoning, r.excerpts, func() { r.outputs(r.turn - 2) }, func() { r.outputs(r.turn) }} {
 		step()
 		if r.freed >= want {
@@ -68,18 +68,19 @@ type reducer struct {
 	turn   int // the current one
 	tail   int // the first piece that is protected
 	stride int64
-	edited map[string]bool // arguments of calls whose file is being edited
+	calls  map[string]models.Item // by their ids
+	edited map[string]bool        // paths of the files that are being edited
 	gone   map[string]bool
 	freed  int64
 	out    []Reduction
 }
 
 // tailFrom is the first piece of the last so many tokens.
-func (r *reducer) tailFrom(tokens int64) int {
-	i := len(r.pieces)
+func tailFrom(c Counter, pieces []Piece, tokens int64) int {
+	i := len(pieces)
 	for i > 0 && tokens > 0 {
 		i--
-		tokens -= int64(r.c.Item(r.pieces[i].Item))
+		tokens -= int64(c.Item(pieces[i].Item))
 	}
 	return i
 }
@@ -101,22 +102,15 @@ func (r *reducer) open(p Piece) (int64, bool) {
 	return n, n >= leastOutput
 }
 
-// calls maps the ids of calls to the calls.
-func (r *reducer) calls() map[string]models.Item {
-	calls := map[string]models.Item{}
+// findCalls notes the calls, and the files that were changed in the last two
+// turns: what the model read of them it still needs.
+func (r *reducer) findCalls() {
 	for _, p := range r.pieces {
-		if p.Item.Kind == models.Call {
-			calls[p.Item.CallID] = p.Item
+		if p.Item.Kind != models.Call {
+			continue
 		}
-	}
-	return calls
-}
-
-// findEdited notes the files that were changed in the last two turns: what the
-// model read of them it still needs.
-func (r *reducer) findEdited() {
-	for _, p := range r.pieces {
-		if p.Item.Kind == models.Call && p.Turn >= r.turn-1 && (p.Item.Name == "edit" || p.Item.Name == "write") {
+		r.calls[p.Item.CallID] = p.Item
+		if p.Turn >= r.turn-1 && (p.Item.Name == "edit" || p.Item.Name == "write") {
 			r.edited[pathOf(p.Item.Arguments)] = true
 		}
 	}
@@ -125,7 +119,6 @@ func (r *reducer) findEdited() {
 // duplicates keeps the last of outputs that are the same in name, arguments
 // and text.
 func (r *reducer) duplicates() {
-	calls := r.calls()
 	seen := map[string]bool{}
 	x := Reduction{By: ByDuplicates}
 	for _, p := range slices.Backward(r.pieces) {
@@ -133,7 +126,7 @@ func (r *reducer) duplicates() {
 		if !ok {
 			continue
 		}
-		call := calls[p.Item.CallID]
+		call := r.calls[p.Item.CallID]
 		key := call.Name + "\x00" + call.Arguments + "\x00" + p.Item.Text
 		if seen[key] {
 			x.Calls = append(x.Calls, p.Item.CallID)
@@ -184,11 +177,10 @@ func (r *reducer) excerpts() {
 // outputs takes out the outputs of turns up to one, before the protected tail,
 // if that is worth losing the cache.
 func (r *reducer) outputs(through int) {
-	calls := r.calls()
 	x := Reduction{By: ByOutputs}
 	for _, p := range r.pieces[:r.tail] {
 		n, ok := r.open(p)
-		call := calls[p.Item.CallID]
+		call := r.calls[p.Item.CallID]
 		if !ok || p.Turn > through || call.Name == "plan" || call.Name == "read" && r.edited[pathOf(call.Arguments)] {
 			continue
 		}
@@ -204,11 +196,7 @@ func (r *reducer) outputs(through int) {
 // for. About keep tokens stay behind it. No call is parted from its output.
 // 0 means that there is nothing worth a summary.
 func Cut(c Counter, pieces []Piece, keep int64) int {
-	end := len(pieces)
-	for end > 0 && keep > 0 {
-		end--
-		keep -= int64(c.Item(pieces[end].Item))
-	}
+	end := tailFrom(c, pieces, keep)
 	for ; end > 0; end-- {
 		if whole(pieces[:end]) && (end == len(pieces) || pieces[end].Item.Kind != models.Output) {
 			break

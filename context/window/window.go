@@ -31,15 +31,12 @@ type Limits struct {
 	Factor float64
 }
 
-// unknownWindow is assumed of models that nobody describes.
-const unknownWindow = 128_000
-
 // For is the number of tokens, as we count them, that a request to a model may
 // take.
 func (l Limits) For(m models.Model) int64 {
 	window := m.Window
 	if window <= 0 {
-		window = unknownWindow
+		window = models.UnknownWindow
 	}
 	most := max(window-l.Reserve, window/2)
 	if l.Budget > 0 {
@@ -171,7 +168,7 @@ func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int
 	pieces := make([]Piece, len(items))
 	turn := 0
 	for i, it := range items {
-		if it.Kind == models.Message && it.Role == models.User {
+		if begins(it) {
 			turn++
 		}
 		pieces[i] = Piece{Item: it, Turn: turn}
@@ -220,15 +217,17 @@ func leftOut(n int, gist string) models.Item {
 	return models.Say(models.Developer, strings.TrimSpace(fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)))
 }
 
+// begins reports whether an item begins a turn.
+func begins(it models.Item) bool { return it.Kind == models.Message && it.Role == models.User }
+
 // nextTurn is where the turn after the one at i begins: at a user's message, or at
 // the words of belay's that go with it.
 func nextTurn(items []models.Item, i int) int {
-	user := func(it models.Item) bool { return it.Kind == models.Message && it.Role == models.User }
-	for i < len(items) && !user(items[i]) { // what goes with the words of this turn
+	for i < len(items) && !begins(items[i]) { // what goes with the words of this turn
 		i++
 	}
 	begin := i
-	for i++; i < len(items) && !user(items[i]); i++ {
+	for i++; i < len(items) && !begins(items[i]); i++ {
 		continue
 	}
 	if i < len(items) && i-1 > begin && items[i-1].Kind == models.Message && items[i-1].Role == models.Developer {

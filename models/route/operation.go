@@ -151,10 +151,9 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 // shorter asks for a shorter request once the target has refused one as too
 // long: our count and its own differ.
 func (op *operation) shorter(m models.Model) models.Model {
-	const usual = 128_000 // tokens, of a window that nobody describes
 	if op.shrunk {
 		if m.Window <= 0 {
-			m.Window = usual
+			m.Window = models.UnknownWindow
 		}
 		if op.tooLong > 0 && op.tooLong < m.Window {
 			m.Window = op.tooLong // what we think of its window is wrong

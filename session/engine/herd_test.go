@@ -1,13 +1,14 @@
 package engine
 
 import (
-	"belay/models"
-	"belay/session"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"belay/models"
+	"belay/session"
 )
 
 // spread is the whole ladder with its rests apart, as chance has them.

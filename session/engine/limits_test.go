@@ -1,14 +1,15 @@
 package engine
 
 import (
-	"belay/models"
-	"belay/session"
 	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"belay/models"
+	"belay/session"
 )
 
 func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // Done is what a restore did. Its paths are relative to the workspace.
@@ -22,7 +21,6 @@ type Done struct {
 	Removed []string
 	Kept    []string // came later, but would have been ignored or skipped at the checkpoint: left as they are
 	Failed  []Failure
-	Took    time.Duration
 }
 
 // Failure is a file that could not be restored, and why.
@@ -45,9 +43,7 @@ var errUncovered = errors.New("it is there now but no snapshot can keep it (igno
 //
 // What could not be restored is named in Done, and the rest is done.
 func (s *Store) Restore(ctx context.Context, id, expect string) (Done, error) {
-	began := s.o.Now()
 	done, err := s.restore(ctx, id, expect)
-	done.Took = s.o.Now().Sub(began)
 	return done, s.fail("restore the files", err)
 }
 

@@ -1,12 +1,13 @@
 package store
 
 import (
-	"belay/session"
 	"context"
 	"database/sql"
 	"errors"
 	"slices"
 	"time"
+
+	"belay/session"
 )
 
 // Grants returns what "always" has allowed in a project, oldest first.

@@ -285,24 +285,30 @@ func read(ctx context.Context, q querier, id session.ID, first, last int64) ([]s
 	if err != nil {
 		return nil, nil, err
 	}
+	return records(rows, id)
+}
+
+// records reads rows of a session's events, with their row ids, and closes them.
+func records(rows *sql.Rows, id session.ID) ([]session.Record, []int64, error) {
 	defer rows.Close()
-	var records []session.Record
+	var list []session.Record
 	var ids []int64
 	for rows.Next() {
 		r := session.Record{Session: id}
 		var row, at int64
 		var name string
 		var data sql.RawBytes
-		if err := rows.Scan(&row, &r.Seq, &r.Turn, &at, &name, &data); err != nil {
+		err := rows.Scan(&row, &r.Seq, &r.Turn, &at, &name, &data)
+		if err != nil {
 			return nil, nil, err
 		}
 		r.Time = time.Unix(0, at).UTC()
 		if r.Event, err = session.Decode(name, data); err != nil {
 			r.Event = broken(id, r.Seq, err).Event
 		}
-		records, ids = append(records, r), append(ids, row)
+		list, ids = append(list, r), append(ids, row)
 	}
-	return records, ids, rows.Err()
+	return list, ids, rows.Err()
 }
 
 // broken stands where a record cannot be read.

@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"strings"
-	"time"
 
 	"belay/session"
 )
@@ -18,27 +16,12 @@ func (s *Store) OfType(ctx context.Context, id session.ID, names ...string) ([]s
 	for _, name := range names {
 		args = append(args, name)
 	}
-	rows, err := s.r.QueryContext(ctx, "SELECT seq, turn, time, type, data FROM events WHERE session = ? AND type IN (?"+strings.Repeat(", ?", len(names)-1)+") ORDER BY seq", args...)
+	rows, err := s.r.QueryContext(ctx, "SELECT id, seq, turn, time, type, data FROM events WHERE session = ? AND type IN (?"+strings.Repeat(", ?", len(names)-1)+") ORDER BY seq", args...)
 	if err != nil {
 		return nil, s.fail(step, err)
 	}
-	defer rows.Close()
-	var records []session.Record
-	for rows.Next() {
-		r := session.Record{Session: id}
-		var at int64
-		var name string
-		var data sql.RawBytes
-		if err := rows.Scan(&r.Seq, &r.Turn, &at, &name, &data); err != nil {
-			return nil, s.fail(step, err)
-		}
-		r.Time = time.Unix(0, at).UTC()
-		if r.Event, err = session.Decode(name, data); err != nil {
-			r.Event = broken(id, r.Seq, err).Event
-		}
-		records = append(records, r)
-	}
-	return records, s.fail(step, rows.Err())
+	list, _, err := records(rows, id)
+	return list, s.fail(step, err)
 }
 
 // StateAt folds a session's log up to a record. It reads all of that.

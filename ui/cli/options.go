@@ -103,14 +103,7 @@ func replies(s config.Settings) func(models.Target) engine.Reply {
 	lists := tiers(s)
 	of := map[models.Tier]string{models.Heavy: s.Request.Effort.Heavy, models.Medium: s.Request.Effort.Medium, models.Light: s.Request.Effort.Light}
 	return func(t models.Target) engine.Reply {
-		r := engine.Reply{MaxOutput: s.Request.MaxOutput}
-		for _, tier := range models.Tiers() {
-			if slices.Contains(lists[tier], t) {
-				r.Effort = of[tier]
-				break
-			}
-		}
-		return r
+		return engine.Reply{MaxOutput: s.Request.MaxOutput, Effort: of[tierOf(lists, t)]}
 	}
 }
 
@@ -120,11 +113,16 @@ func budgets(s config.Settings) func(models.Target) window.Limits {
 	lists := tiers(s)
 	of := map[models.Tier]int64{models.Heavy: s.Context.Budget.Heavy, models.Medium: s.Context.Budget.Medium, models.Light: s.Context.Budget.Light}
 	return func(t models.Target) window.Limits {
-		for _, tier := range models.Tiers() {
-			if slices.Contains(lists[tier], t) {
-				return window.Limits{Reserve: s.Context.Reserve, Budget: of[tier]}
-			}
-		}
-		return window.Limits{Reserve: s.Context.Reserve}
+		return window.Limits{Reserve: s.Context.Reserve, Budget: of[tierOf(lists, t)]}
 	}
+}
+
+// tierOf is the highest tier that a target stands in; empty: it stands in none.
+func tierOf(lists map[models.Tier][]models.Target, t models.Target) models.Tier {
+	for _, tier := range models.Tiers() {
+		if slices.Contains(lists[tier], t) {
+			return tier
+		}
+	}
+	return ""
 }

@@ -1,17 +1,18 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
 	"belay/context/tokens"
 	"belay/models"
 	"belay/session"
 	"belay/session/engine"
 	"belay/ui/plain"
 	"belay/ui/theme"
-	"context"
-	"errors"
-	"fmt"
-	"sync"
-	"time"
 )
 
 // runner follows one session until there is nothing more to wait for.
@@ -184,12 +185,13 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 			continue
 		}
 		r.follows(rec.Event)
-		if _, end := rec.Event.(session.TurnEnded); end && rec.Seq > 0 && rec.Seq <= r.before {
+		e, over := rec.Event.(session.TurnEnded)
+		if over && rec.Seq > 0 && rec.Seq <= r.before {
 			continue // of an earlier turn, settled when the session was opened
 		}
 		r.turn.Add(rec)
 		r.out.Record(rec, &r.turn)
-		if e, ok := rec.Event.(session.TurnEnded); ok {
+		if over {
 			end = &e
 		}
 	}
