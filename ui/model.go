@@ -68,6 +68,7 @@ type Model struct {
 	branch string
 
 	width, height int
+	sized         bool // by the terminal
 	theme         *theme.Theme
 	themeName     string
 	dark          bool

@@ -113,7 +113,7 @@ func (m *Model) accompany() {
 // letGo gives the keys of the panel to the main screen.
 func (m *Model) letGo() {
 	m.plan.away = true
-	if m.layer == stepping && m.side() == 0 {
+	if m.layer == stepping && m.side() == 0 && m.sized { // else the size decides, when it is known
 		m.layer = none
 	}
 }

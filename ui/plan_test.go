@@ -350,3 +350,14 @@ func TestATaskIsSplit(t *testing.T) {
 		}, w, o)
 	})
 }
+
+func TestThePanelWaitsForTheSizeOfTheScreen(t *testing.T) {
+	for width, want := range map[int]layer{80: none, 120: stepping} {
+		m := New(newWorld().options())
+		m.accompany() // the session was read before the terminal had answered
+		m.Update(tea.WindowSizeMsg{Width: width, Height: 36})
+		if m.layer != want {
+			t.Errorf("on %d columns the layer is %d, want %d", width, m.layer, want)
+		}
+	}
+}

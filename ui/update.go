@@ -80,7 +80,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		return m, m.tick()
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
+		first := !m.sized
+		m.width, m.height, m.sized = msg.Width, msg.Height, true
+		if first && m.layer == stepping && m.plan.away {
+			m.letGo()
+		}
 	case tea.MouseWheelMsg:
 		return m, m.then(m.wheel(msg))
 	case tea.MouseClickMsg:
