@@ -162,8 +162,8 @@ func (k *killed) told() int {
 		k.t.Fatal(err)
 	}
 	n := 0
-	for _, step := range s.Steps.List {
-		records, err := st.OfType(k.t.Context(), step.Session, "tool.ended")
+	for _, step := range s.Plan.Steps {
+		records, err := st.EventsOfType(k.t.Context(), step.Session, "tool.ended")
 		if err != nil {
 			k.t.Fatal(err)
 		}

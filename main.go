@@ -22,7 +22,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"belay/config"
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/models"
 	"belay/models/openai"
 	"belay/session"
@@ -96,7 +96,7 @@ func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
 	err := ui.Run(ctx, ui.Options{
 		Project: c.Project, Connect: b.connect, Open: s.Session, GoOn: s.GoOn, Picker: s.Picker, Prompt: s.Prompt, Split: s.Split, Banner: s.Banner, Version: d.Version,
 		Theme: look.Screen.Theme, Quiet: look.Screen.Notify == "off", Mode: session.Mode(cmp.Or(c.Approve, look.Permissions.Mode)), Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
-		Branch:    func(ctx context.Context) string { return briefing.Branch(ctx, c.Project) },
+		Branch:    func(ctx context.Context) string { return systemprompt.Branch(ctx, c.Project) },
 		ListFiles: func(ctx context.Context, focus []string) ([]string, error) { return tools.Files(ctx, c.Project, focus) },
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
 		Capacity:  b.capacity, Weight: b.weight, Warn: b.warn, RunTool: b.tool, Curl: b.curl,
@@ -249,8 +249,8 @@ func (b *backstage) preview(ctx context.Context, id session.ID, to int64) (sessi
 }
 
 // weight is what the next request of a session would be made of, for the panel.
-func (b *backstage) weight(ctx context.Context, id session.ID) (session.Weight, error) {
-	return b.house.Engine.Weigh(ctx, id)
+func (b *backstage) weight(ctx context.Context, id session.ID) (session.ContextUsage, error) {
+	return b.house.Engine.ContextUsage(ctx, id)
 }
 
 // locals lists the endpoints found on this computer.

@@ -138,11 +138,11 @@ type Park struct {
 
 // Limits end a task; 0 is none.
 type Limits struct {
-	Steps   int           `toml:"steps"`
-	Retries int           `toml:"retries"`
-	Wait    time.Duration `toml:"wait"`
-	Cost    float64       `toml:"cost"`   // US dollars
-	Tokens  int64         `toml:"tokens"` // input and output together
+	Requests int           `toml:"steps"`
+	Retries  int           `toml:"retries"`
+	Wait     time.Duration `toml:"wait"`
+	Cost     float64       `toml:"cost"`   // US dollars
+	Tokens   int64         `toml:"tokens"` // input and output together
 }
 
 // Record is what is kept of each request.

@@ -83,8 +83,8 @@ type Switched struct {
 	From, To         Target
 	FromTier, ToTier Tier
 	Fault            *Fault        // why; nil when the user asked for it, or for the way back
-	Back             bool          // To is the preferred target again
-	Hold             time.Duration // how long From is left alone before it is tried again
+	Failback         bool          // To is the preferred target again
+	FailbackDelay    time.Duration // how long From is left alone before it is tried again
 }
 
 func (Opened) chunk()         {}

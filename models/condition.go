@@ -11,8 +11,8 @@ const (
 	Trying   State = "trying again" // a request waits for its next attempt
 	Resting  State = "resting"      // its circuit is open
 	HalfOpen State = "untried"      // rested; the next request tells
-	Out      State = "out"          // unusable: no key, unknown name, limit reached
-	Aside    State = "set aside"    // by the user
+	Unusable State = "out"          // unusable: no key, unknown name, limit reached
+	Disabled State = "set aside"    // by the user
 )
 
 // Condition is a target and its state, as the screen shows it.

@@ -63,8 +63,8 @@ type Fault struct {
 	Scope Scope `json:"scope,omitempty"`
 	Phase Phase `json:"phase,omitempty"`
 
-	Target Target `json:"target,omitzero"`
-	Served string `json:"served_model,omitempty"`
+	Target      Target `json:"target,omitzero"`
+	ServedModel string `json:"served_model,omitempty"`
 
 	Status    int    `json:"status,omitempty"` // HTTP
 	Code      string `json:"code,omitempty"`

@@ -43,7 +43,7 @@ type Item struct {
 	Text   string   `json:"text,omitempty"` // of a message, of a reasoning summary, of an output
 	Images []Image  `json:"images,omitempty"`
 
-	Attached []Attachment `json:"attached,omitempty"` // goes behind the text of a user's message
+	Attachments []Attachment `json:"attached,omitempty"` // goes behind the text of a user's message
 
 	CallID    string `json:"call_id,omitempty"`   // joins a Call and its Output
 	Name      string `json:"name,omitempty"`      // the tool's name in a Call
@@ -66,18 +66,18 @@ type Attachment struct {
 	Text string `json:"text"`
 }
 
-// Words is the text of an item with what is attached to it, as models read it.
-func (it *Item) Words() string {
-	if len(it.Attached) == 0 {
+// FullText is the text of an item with what is attached to it, as models read it.
+func (it *Item) FullText() string {
+	if len(it.Attachments) == 0 {
 		return it.Text
 	}
 	var b strings.Builder
 	b.WriteString(it.Text)
-	for _, a := range it.Attached {
+	for _, a := range it.Attachments {
 		fmt.Fprintf(&b, "\n\n<attachment name=%q>\n%s\n</attachment>", a.Name, strings.TrimSuffix(a.Text, "\n"))
 	}
 	return strings.TrimPrefix(b.String(), "\n\n")
 }
 
-// Say makes a message item.
-func Say(role Role, text string) Item { return Item{Kind: Message, Role: role, Text: text} }
+// NewMessage makes a message item.
+func NewMessage(role Role, text string) Item { return Item{Kind: Message, Role: role, Text: text} }

@@ -159,7 +159,7 @@ type Request struct {
 	Effort       string // reasoning effort; empty leaves it to the provider
 	CacheKey     string // prompt_cache_key: the same for the requests of one session
 	Operation    string // one id for all attempts at this request
-	Whole        bool   // ask for the reply in one piece instead of a stream
+	NoStream     bool   // ask for the reply in one piece instead of a stream
 	Tokens       int64  // about how many it takes, by our own count; 0: not counted
 }
 

@@ -12,20 +12,20 @@ import (
 // Apply moves the state on by one record of the log. It is total: a record
 // that makes no sense in the present state changes as little as it can.
 func (s *Session) Apply(r Record) {
-	s.Events, s.Updated = max(s.Events, r.Seq), r.Time
+	s.LastSeq, s.Updated = max(s.LastSeq, r.Seq), r.Time
 	switch e := r.Event.(type) {
 	case Created:
 		s.ID, s.Created, s.Project, s.Parent = r.Session, r.Time, e.Project, e.Parent
 		s.PartOf, s.Step = e.PartOf, e.Step
 		s.Tier, s.Mode, s.Status = e.Tier, e.Mode, Idle
 	case Renamed:
-		s.Title, s.Named = e.Title, e.Title != ""
-	case Filed:
+		s.Title, s.UserTitled = e.Title, e.Title != ""
+	case ArchiveChanged:
 		s.Archived, s.Deleted = e.Archived, e.Deleted
 	case TierChosen:
-		s.Tier, s.Pin = e.Tier, models.Target{}
-	case Pinned:
-		s.Pin = e.Target
+		s.Tier, s.PinnedTarget = e.Tier, models.Target{}
+	case TargetPinned:
+		s.PinnedTarget = e.Target
 	case EffortChosen:
 		s.Effort = e.Effort
 	case ModeChosen:
@@ -36,52 +36,52 @@ func (s *Session) Apply(r Record) {
 	case PromptUnqueued:
 		s.unqueue(e.ID)
 	case Compacted:
-		s.Summary, s.Through, s.Task = e.Summary, e.Through, e.Task
+		s.Summary, s.SummaryThrough, s.TaskPrompt = e.Summary, e.Through, e.Task
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
-		s.Context = 0 // unknown until the next reply
-		s.lighten(Left{What: LeftSummary, Freed: e.Before - e.After})
-	case Reduced:
-		s.Context = 0
-		s.lighten(Left{What: e.By, Calls: len(e.Calls), Freed: e.Before - e.After})
+		s.ContextTokens = 0 // unknown until the next reply
+		s.addOmitted(Omission{Label: OmittedSummary, Freed: e.Before - e.After})
+	case Pruned:
+		s.ContextTokens = 0
+		s.addOmitted(Omission{Label: e.By, Calls: len(e.Calls), Freed: e.Before - e.After})
 	case Restored:
-		s.Context = 0
+		s.ContextTokens = 0
 		if len(e.Calls) == 0 {
-			s.Summary, s.Through, s.Task, s.Left = "", 0, "", nil
+			s.Summary, s.SummaryThrough, s.TaskPrompt, s.Omitted = "", 0, "", nil
 		}
 	case Focused:
 		s.Focus = e.Paths
-	case Kept:
-		s.Kept = without(s.Kept, func(k string) bool { return k == e.Text })
-		if !e.Dropped {
-			s.Kept = append(s.Kept, e.Text)
+	case NotePinned:
+		s.PinnedNotes = without(s.PinnedNotes, func(k string) bool { return k == e.Text })
+		if !e.Unpinned {
+			s.PinnedNotes = append(s.PinnedNotes, e.Text)
 		}
-	case StepsSet:
-		steps := e.Steps
-		s.Steps = &steps
+	case PlanSet:
+		steps := e.Plan
+		s.Plan = &steps
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
-	case StepsBegun:
-		if s.Steps != nil {
-			s.Steps = s.Steps.begin(e)
+	case PlanStarted:
+		if s.Plan != nil {
+			s.Plan = s.Plan.start(e)
 		}
 	case StepMoved:
 		s.move(e)
 	case Checkpointed:
-		if e.Turn >= s.Marked && !e.After {
-			s.Tree, s.Marked = e.Tree, e.Turn
+		if e.Turn >= s.CheckpointTurn && !e.After {
+			s.CheckpointTree, s.CheckpointTurn = e.Tree, e.Turn
 		}
 	case Rewinding:
-		s.Rewind = &e
+		s.PendingRewind = &e
 	case Rewound:
-		s.rewound(r.Seq, e)
-	case PlanChanged:
-		s.Plan = e.Tasks
+		s.applyRewound(r.Seq, e)
+	case TodosChanged:
+		s.Todos = e.Todos
 	case Switched:
-		s.Target, s.Context = e.To, 0 // another model counts anew
+		s.Target, s.ContextTokens = e.To, 0 // another model counts anew
 	case ReplyEnded:
 		s.Target, s.Served, s.Window = e.Target, e.Served, e.Window
-		s.Context = e.Usage.Input + e.Usage.Output
+		s.ContextTokens = e.Usage.Input + e.Usage.Output
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
-		s.Rung = 0 // a model has answered: what fails from here is a new trouble
+		s.ParkCount = 0 // a model has answered: what fails from here is a new trouble
 	case ItemAdded:
 		if e.Item.Kind == models.Message && e.Item.Role == models.Assistant {
 			s.LastLine = line(e.Item.Text)
@@ -96,44 +96,44 @@ func (s *Session) applyTurn(r Record) {
 	switch e := r.Event.(type) {
 	case TurnStarted:
 		s.unqueue(e.Prompt.ID)
-		s.Turn, s.Began, s.Prompt, s.Stepping = r.Turn, r.Time, e.Prompt.ID, e.Steps
+		s.Turn, s.TurnStartedAt, s.PromptID, s.RunsPlan = r.Turn, r.Time, e.Prompt.ID, e.RunsPlan
 		s.run()
-		s.Rung = 0
-		s.Plan, s.Asked = unfinished(s.Plan), nil // what was asked before is no longer wanted
+		s.ParkCount = 0
+		s.Todos, s.PendingApprovals = unfinished(s.Todos), nil // what was asked before is no longer wanted
 		s.LastLine = line(e.Prompt.Text)
-		if s.First == "" {
-			s.First = bounded(e.Prompt.Text, mostFirst)
+		if s.FirstPrompt == "" {
+			s.FirstPrompt = bounded(e.Prompt.Text, mostFirst)
 		}
-		if !s.Named && s.Title == "" {
+		if !s.UserTitled && s.Title == "" {
 			s.Title = line(e.Prompt.Text)
 		}
 	case TurnResumed:
 		s.run()
 	case ToolStarted:
-		s.Effects = append(slices.Clone(s.Effects), e.Effect)
-	case EffectLeft:
-		s.Effects = slices.Clone(s.Effects)
-		for i := range s.Effects {
-			if x := &s.Effects[i]; x.CallID == e.CallID {
+		s.OpenEffects = append(slices.Clone(s.OpenEffects), e.Effect)
+	case EffectInterrupted:
+		s.OpenEffects = slices.Clone(s.OpenEffects)
+		for i := range s.OpenEffects {
+			if x := &s.OpenEffects[i]; x.CallID == e.CallID {
 				x.Output, x.PID = e.Output, e.PID
 			}
 		}
 	case ToolEnded:
-		s.Effects = without(s.Effects, func(x Effect) bool { return x.CallID == e.CallID })
+		s.OpenEffects = without(s.OpenEffects, func(x Effect) bool { return x.CallID == e.CallID })
 		if e.Diff != "" && !e.Error {
 			s.touch(e.Title)
 		}
 		s.settle(e.CallID)
 	case ApprovalAsked:
 		s.settle(e.Approval.CallID)
-		s.Asked = append(slices.Clone(s.Asked), e.Approval)
+		s.PendingApprovals = append(slices.Clone(s.PendingApprovals), e.Approval)
 		s.Status = Asking
 	case ApprovalAnswered:
 		s.settle(e.Answer.CallID)
 	case TurnEnded:
-		s.Fault, s.Retry, s.Rung = e.Fault, e.Retry, e.Rung
+		s.Fault, s.RetryAt, s.ParkCount = e.Fault, e.RetryAt, e.ParkCount
 		if e.Outcome != OutcomeNeedsPerson {
-			s.Asked = nil
+			s.PendingApprovals = nil
 		}
 		switch e.Outcome {
 		case OutcomeDone:
@@ -155,14 +155,14 @@ func (s *Session) applyTurn(r Record) {
 
 // move gives a step its new state; what it took in its session is counted here.
 func (s *Session) move(e StepMoved) {
-	if s.Steps == nil || e.Number < 1 || e.Number > len(s.Steps.List) {
+	if s.Plan == nil || e.Number < 1 || e.Number > len(s.Plan.Steps) {
 		return
 	}
-	steps := *s.Steps
-	steps.List = slices.Clone(steps.List)
-	old := steps.List[e.Number-1]
-	steps.List[e.Number-1] = e.Step
-	s.Steps = &steps
+	steps := *s.Plan
+	steps.Steps = slices.Clone(steps.Steps)
+	old := steps.Steps[e.Number-1]
+	steps.Steps[e.Number-1] = e.Step
+	s.Plan = &steps
 	s.Usage = s.Usage.Add(models.Usage{Input: e.Step.Usage.Input - old.Usage.Input, Cached: e.Step.Usage.Cached - old.Usage.Cached,
 		Output: e.Step.Usage.Output - old.Usage.Output, Reasoning: e.Step.Usage.Reasoning - old.Usage.Reasoning})
 	s.Cost += e.Step.Cost - old.Cost
@@ -173,7 +173,7 @@ func (s *Session) move(e StepMoved) {
 
 // unfinished is a plan as the next turn takes it over: not at all when all of it
 // is done.
-func unfinished(plan []Task) []Task {
+func unfinished(plan []Todo) []Todo {
 	for _, t := range plan {
 		if t.Status != "done" {
 			return plan
@@ -186,17 +186,17 @@ func unfinished(plan []Task) []Task {
 const mostFiles = 200
 
 func (s *Session) touch(file string) {
-	s.Files = append(without(s.Files, func(f string) bool { return f == file }), file)
-	s.Files = s.Files[max(len(s.Files)-mostFiles, 0):]
+	s.ChangedFiles = append(without(s.ChangedFiles, func(f string) bool { return f == file }), file)
+	s.ChangedFiles = s.ChangedFiles[max(len(s.ChangedFiles)-mostFiles, 0):]
 }
 
 func (s *Session) run() {
-	s.Status, s.Fault, s.Retry = Running, nil, time.Time{}
+	s.Status, s.Fault, s.RetryAt = Running, nil, time.Time{}
 }
 
 func (s *Session) settle(callID string) {
-	s.Asked = without(s.Asked, func(a Approval) bool { return a.CallID == callID })
-	if s.Status == Asking && len(s.Asked) == 0 {
+	s.PendingApprovals = without(s.PendingApprovals, func(a Approval) bool { return a.CallID == callID })
+	if s.Status == Asking && len(s.PendingApprovals) == 0 {
 		s.Status = Running
 	}
 }

@@ -34,15 +34,15 @@ type Park struct{}
 // ChooseTier sets the tier, for the waiting or streaming request as well.
 type ChooseTier struct{ Tier models.Tier }
 
-// Pin keeps the session's requests at one target until a tier is chosen; the
+// PinTarget keeps the session's requests at one target until a tier is chosen; the
 // zero Target takes the pin away.
-type Pin struct{ Target models.Target }
+type PinTarget struct{ Target models.Target }
 
-// SetAside keeps all requests of all belays away from a target, or takes that
+// DisableTarget keeps all requests of all belays away from a target, or takes that
 // back. It belongs to no session.
-type SetAside struct {
-	Target models.Target
-	Aside  bool
+type DisableTarget struct {
+	Target   models.Target
+	Disabled bool
 }
 
 // Compact replaces the older part of the conversation by a summary now. Keep
@@ -53,42 +53,42 @@ type Compact struct{ Keep string }
 // returns to the settings.
 type ChooseEffort struct{ Effort string }
 
-// Slim lets the next request, or the one that waits, go out without what the
+// PruneRequest lets the next request, or the one that waits, go out without what the
 // reducers find. The conversation stays as it is.
-type Slim struct{}
+type PruneRequest struct{}
 
-// Split lets a model propose steps for a large task, or takes a plan that a
+// PlanTask lets a model propose steps for a large task, or takes a plan that a
 // person wrote. Go carries it out at once.
-type Split struct {
+type PlanTask struct {
 	Prompt   Prompt
 	Template string // the name of a usual shape to begin with; may be empty
 	Steps    []Step // a plan that is there already; none: a model proposes one
-	Go       bool
+	Start    bool
 }
 
-// SetSteps edits the plan. Steps that have begun stay as they are.
-type SetSteps struct{ Steps []Step }
+// EditPlan edits the plan. Steps that have begun stay as they are.
+type EditPlan struct{ Steps []Step }
 
-// RunSteps carries the plan out: through, or the next step alone. From begins
+// RunPlan carries the plan out: through, or the next step alone. From begins
 // again at a step that failed or was done before; 0 goes on.
-type RunSteps struct {
+type RunPlan struct {
 	Through bool
 	From    int
 }
 
 // Rewind returns to a checkpoint.
 type Rewind struct {
-	To     int64  // the record of the checkpoint
-	Talk   bool   // the conversation
-	Files  bool   //
-	Expect string // the working tree that the preview was made against; empty: whatever it is
+	To           int64  // the record of the checkpoint
+	Conversation bool   // the conversation
+	Files        bool   //
+	ExpectTree   string // the working tree that the preview was made against; empty: whatever it is
 }
 
-// Unrewind takes the last rewind back.
-type Unrewind struct{}
+// UndoRewind takes the last rewind back.
+type UndoRewind struct{}
 
-// Trim takes older tool outputs out of the requests that follow.
-type Trim struct{}
+// PruneOutputs takes older tool outputs out of the requests that follow.
+type PruneOutputs struct{}
 
 // Restore brings back what was taken out; without calls, everything.
 type Restore struct{ Calls []string }
@@ -97,53 +97,53 @@ type Restore struct{ Calls []string }
 // that back.
 type Focus struct{ Paths []string }
 
-// Keep pins a note to every request, or drops it.
-type Keep struct {
-	Text string
-	Drop bool
+// PinNote pins a note to every request, or drops it.
+type PinNote struct {
+	Text  string
+	Unpin bool
 }
 
 // ChooseMode sets which tool calls run without asking.
 type ChooseMode struct{ Mode Mode }
 
-// AnswerCall answers an approval.
-type AnswerCall struct{ Answer Answer }
+// AnswerApproval answers an approval.
+type AnswerApproval struct{ Answer Answer }
 
 // Rename gives a title; an empty one returns to the first prompt's words.
 type Rename struct{ Title string }
 
-// File archives or deletes a session, or takes that back.
-type File struct {
+// SetArchived archives or deletes a session, or takes that back.
+type SetArchived struct {
 	Archived bool
 	Deleted  time.Time
 }
 
-func (Send) command()         {}
-func (Unqueue) command()      {}
-func (Stop) command()         {}
-func (Resume) command()       {}
-func (Drop) command()         {}
-func (TryNow) command()       {}
-func (Park) command()         {}
-func (ChooseTier) command()   {}
-func (Pin) command()          {}
-func (SetAside) command()     {}
-func (Compact) command()      {}
-func (ChooseEffort) command() {}
-func (Slim) command()         {}
-func (Split) command()        {}
-func (SetSteps) command()     {}
-func (RunSteps) command()     {}
-func (Rewind) command()       {}
-func (Unrewind) command()     {}
-func (Trim) command()         {}
-func (Restore) command()      {}
-func (Focus) command()        {}
-func (Keep) command()         {}
-func (ChooseMode) command()   {}
-func (AnswerCall) command()   {}
-func (Rename) command()       {}
-func (File) command()         {}
+func (Send) command()           {}
+func (Unqueue) command()        {}
+func (Stop) command()           {}
+func (Resume) command()         {}
+func (Drop) command()           {}
+func (TryNow) command()         {}
+func (Park) command()           {}
+func (ChooseTier) command()     {}
+func (PinTarget) command()      {}
+func (DisableTarget) command()  {}
+func (Compact) command()        {}
+func (ChooseEffort) command()   {}
+func (PruneRequest) command()   {}
+func (PlanTask) command()       {}
+func (EditPlan) command()       {}
+func (RunPlan) command()        {}
+func (Rewind) command()         {}
+func (UndoRewind) command()     {}
+func (PruneOutputs) command()   {}
+func (Restore) command()        {}
+func (Focus) command()          {}
+func (PinNote) command()        {}
+func (ChooseMode) command()     {}
+func (AnswerApproval) command() {}
+func (Rename) command()         {}
+func (SetArchived) command()    {}
 
 // Filter says which sessions a list holds. The zero value lists all that are
 // neither archived nor deleted.
@@ -163,10 +163,10 @@ type Hit struct {
 
 // Owner is the program that may write to a session.
 type Owner struct {
-	PID   int       `json:"pid"`
-	Host  string    `json:"host"`
-	What  string    `json:"what"` // "screen", "run"
-	Since time.Time `json:"since"`
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Program string    `json:"what"` // "screen", "run"
+	Since   time.Time `json:"since"`
 }
 
 // Draft is the unfinished reply as it was saved last.

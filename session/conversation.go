@@ -14,33 +14,33 @@ import (
 // room. Making it valid for one target is the work of the one who builds a
 // request. The zero value is an empty conversation.
 type Conversation struct {
-	entries []entry
-	masked  map[string]bool // by call id
-	through int64           // the summary stands for all up to this record
-	summary string
-	task    string           // the user's words of the turn in which the summary was made, if it swallowed them
-	thought int              // reasoning up to this turn is left out
-	cut     map[int][]string // what stays of the attachments of a turn
-	kept    []string
-	focus   []string
-	first   string // the words that began the session, bounded
-	plan    []Task
+	entries          []entry
+	masked           map[string]bool // by call id
+	through          int64           // the summary stands for all up to this record
+	summary          string
+	task             string           // the user's words of the turn in which the summary was made, if it swallowed them
+	reasoningThrough int              // reasoning up to this turn is left out
+	excerpts         map[int][]string // what stays of the attachments of a turn
+	pinnedNotes      []string
+	focus            []string
+	firstPrompt      string // the words that began the session, bounded
+	todos            []Todo
 
-	items []models.Item // as Items gave them; valid while fresh
-	fresh bool
+	items      []models.Item // as Items gave them; valid while fresh
+	itemsValid bool
 }
 
-// Begin makes the conversation of a session whose log is read only from some
+// NewConversation makes the conversation of a session whose log is read only from some
 // record on; the state knows what stands for the beginning.
-func Begin(s Session) Conversation {
-	return Conversation{through: s.Through, summary: s.Summary, task: s.Task, kept: s.Kept, focus: s.Focus, first: s.First, plan: s.Plan}
+func NewConversation(s Session) Conversation {
+	return Conversation{through: s.SummaryThrough, summary: s.Summary, task: s.TaskPrompt, pinnedNotes: s.PinnedNotes, focus: s.Focus, firstPrompt: s.FirstPrompt, todos: s.Todos}
 }
 
-// Missing says that the beginning of the log was not read. What must not be
+// OmitBeginning says that the beginning of the log was not read. What must not be
 // lost of it stands in its place, unless a summary does.
-func (c *Conversation) Missing() {
+func (c *Conversation) OmitBeginning() {
 	if c.summary == "" {
-		c.add(entry{item: models.Say(models.Developer, strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Gist()))})
+		c.add(entry{item: models.NewMessage(models.Developer, strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Essentials()))})
 	}
 }
 
@@ -66,52 +66,52 @@ func (c *Conversation) Apply(r Record) {
 	switch e := r.Event.(type) {
 	case TurnStarted:
 		if e.Note != "" {
-			c.add(entry{item: models.Say(models.Developer, e.Note), seq: r.Seq, turn: r.Turn})
+			c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: r.Seq, turn: r.Turn})
 		}
-		item := models.Say(models.User, e.Prompt.Text)
-		item.Images, item.Attached = e.Prompt.Images, e.Prompt.Attached
+		item := models.NewMessage(models.User, e.Prompt.Text)
+		item.Images, item.Attachments = e.Prompt.Images, e.Prompt.Attachments
 		c.add(entry{item: item, seq: r.Seq, turn: r.Turn, task: true})
-		if c.first == "" {
-			c.first = bounded(e.Prompt.Text, mostFirst)
+		if c.firstPrompt == "" {
+			c.firstPrompt = bounded(e.Prompt.Text, mostFirst)
 		}
-		c.plan = unfinished(c.plan)
-	case PlanChanged:
-		c.plan = e.Tasks
+		c.todos = unfinished(c.todos)
+	case TodosChanged:
+		c.todos = e.Todos
 	case StepMoved:
 		if e.Step.State == StepDone {
-			c.add(entry{item: models.Say(models.Developer, fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note)), seq: r.Seq, turn: r.Turn})
+			c.add(entry{item: models.NewMessage(models.Developer, fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note)), seq: r.Seq, turn: r.Turn})
 		}
 	case ItemAdded:
 		c.add(entry{item: e.Item, seq: r.Seq, turn: r.Turn})
 	case ToolEnded:
 		c.add(entry{item: models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images}, seq: r.Seq, turn: r.Turn})
-	case Reduced:
+	case Pruned:
 		c.mask(e.Calls, true)
-		c.thought = max(c.thought, e.Reasoning)
+		c.reasoningThrough = max(c.reasoningThrough, e.Reasoning)
 		if len(e.Excerpts) > 0 {
-			c.cut = maps.Clone(c.cut)
-			if c.cut == nil {
-				c.cut = map[int][]string{}
+			c.excerpts = maps.Clone(c.excerpts)
+			if c.excerpts == nil {
+				c.excerpts = map[int][]string{}
 			}
-			maps.Copy(c.cut, e.Excerpts)
+			maps.Copy(c.excerpts, e.Excerpts)
 		}
-		c.fresh = false
+		c.itemsValid = false
 	case Restored:
 		if len(e.Calls) == 0 {
 			clear(c.masked)
-			c.cut = nil
-			c.thought, c.through, c.summary, c.task = 0, 0, "", ""
+			c.excerpts = nil
+			c.reasoningThrough, c.through, c.summary, c.task = 0, 0, "", ""
 		}
 		c.mask(e.Calls, false)
-		c.fresh = false
+		c.itemsValid = false
 	case Compacted:
-		c.through, c.summary, c.task, c.fresh = e.Through, e.Summary, e.Task, false
+		c.through, c.summary, c.task, c.itemsValid = e.Through, e.Summary, e.Task, false
 	case Focused:
 		c.focus = e.Paths
-	case Kept:
-		c.kept = without(c.kept, func(s string) bool { return s == e.Text })
-		if !e.Dropped {
-			c.kept = append(c.kept, e.Text)
+	case NotePinned:
+		c.pinnedNotes = without(c.pinnedNotes, func(s string) bool { return s == e.Text })
+		if !e.Unpinned {
+			c.pinnedNotes = append(c.pinnedNotes, e.Text)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (c *Conversation) Apply(r Record) {
 // add appends an entry. What Items gave before stays as it is.
 func (c *Conversation) add(e entry) {
 	c.entries = append(c.entries, e)
-	if c.fresh {
+	if c.itemsValid {
 		c.items = append(c.items, c.shown(e))
 	}
 }
@@ -145,26 +145,26 @@ func (c *Conversation) shown(e entry) models.Item {
 	if e.item.Kind == models.Output && c.masked[e.item.CallID] {
 		return models.Item{Kind: models.Output, CallID: e.item.CallID, Text: Stub}
 	}
-	texts := c.cut[e.turn]
+	texts := c.excerpts[e.turn]
 	if !e.task || len(texts) == 0 {
 		return e.item
 	}
 	it := e.item
-	it.Attached = slices.Clone(it.Attached)
-	for i := range min(len(texts), len(it.Attached)) {
-		it.Attached[i].Text = texts[i]
+	it.Attachments = slices.Clone(it.Attachments)
+	for i := range min(len(texts), len(it.Attachments)) {
+		it.Attachments[i].Text = texts[i]
 	}
 	return it
 }
 
 // hidden reports whether an entry is not shown at all.
 func (c *Conversation) hidden(e entry) bool {
-	return e.seq <= c.through && e.seq > 0 || e.item.Kind == models.Reasoning && e.turn <= c.thought
+	return e.seq <= c.through && e.seq > 0 || e.item.Kind == models.Reasoning && e.turn <= c.reasoningThrough
 }
 
 // Items is the conversation behind its head. The caller must not change it.
 func (c *Conversation) Items() []models.Item {
-	if c.fresh {
+	if c.itemsValid {
 		return slices.Clip(c.items)
 	}
 	items := make([]models.Item, 0, len(c.entries)+2)
@@ -173,49 +173,51 @@ func (c *Conversation) Items() []models.Item {
 			items = append(items, c.shown(e))
 		}
 	}
-	c.items, c.fresh = items, true
+	c.items, c.itemsValid = items, true
 	return slices.Clip(items)
 }
 
-// Headed is an item of the head, and where it comes from.
-type Headed struct {
+// HeadItem is an item of the head, and where it comes from.
+type HeadItem struct {
 	Item   models.Item
-	Origin Origin
+	Source Source
 }
 
 // Head is what stands before the items of every request, whatever is left out
 // of them: what the user wants kept, the summary, and the words of the task if
 // the summary swallowed them. It changes only when somebody changes it, so that
 // prompt caches live.
-func (c *Conversation) Head() []Headed {
-	var head []Headed
-	add := func(o Origin, r models.Role, text string) { head = append(head, Headed{models.Say(r, text), o}) }
-	if len(c.focus) > 0 {
-		add(OfKept, models.Developer, "The user wants you to work in "+strings.Join(c.focus, ", ")+" only. Searches without a path look there alone.")
+func (c *Conversation) Head() []HeadItem {
+	var head []HeadItem
+	add := func(o Source, r models.Role, text string) {
+		head = append(head, HeadItem{models.NewMessage(r, text), o})
 	}
-	for _, k := range c.kept {
-		add(OfKept, models.Developer, "The user wants you to keep in mind: "+k)
+	if len(c.focus) > 0 {
+		add(SourcePinned, models.Developer, "The user wants you to work in "+strings.Join(c.focus, ", ")+" only. Searches without a path look there alone.")
+	}
+	for _, k := range c.pinnedNotes {
+		add(SourcePinned, models.Developer, "The user wants you to keep in mind: "+k)
 	}
 	if c.summary != "" {
-		add(OfSummary, models.Developer, "What happened before, in short:\n\n"+c.summary)
+		add(SourceSummary, models.Developer, "What happened before, in short:\n\n"+c.summary)
 	}
 	if c.task != "" {
-		add(OfUser, models.User, c.task)
+		add(SourceUser, models.User, c.task)
 	}
 	return head
 }
 
-// Gist is what must not be lost where items are left out and no summary stands
+// Essentials is what must not be lost where items are left out and no summary stands
 // for them: the words that began the session, and the plan.
-func (c *Conversation) Gist() string {
+func (c *Conversation) Essentials() string {
 	var b strings.Builder
-	if c.first != "" {
-		b.WriteString("It began with these words of the user's: " + c.first + "\n")
+	if c.firstPrompt != "" {
+		b.WriteString("It began with these words of the user's: " + c.firstPrompt + "\n")
 	}
-	if len(c.plan) > 0 {
+	if len(c.todos) > 0 {
 		b.WriteString("The plan:\n")
 	}
-	for _, t := range c.plan {
+	for _, t := range c.todos {
 		b.WriteString("- " + t.Text + " (" + t.Status + ")\n")
 	}
 	return strings.TrimSpace(b.String())
@@ -232,9 +234,9 @@ func (c *Conversation) Pieces() []Piece {
 	return pieces
 }
 
-// Before gives the items that a summary up to a record has to stand for,
+// SummaryInput gives the items that a summary up to a record has to stand for,
 // whole, together with the summary that stood for the ones before them.
-func (c *Conversation) Before(through int64) (summary string, items []models.Item) {
+func (c *Conversation) SummaryInput(through int64) (summary string, items []models.Item) {
 	for _, e := range c.entries {
 		if e.seq <= through && (e.seq > c.through || e.seq == 0) {
 			items = append(items, e.item)

@@ -23,7 +23,7 @@ func talk(events ...Event) *Conversation {
 }
 
 func asked(text string) Event { return TurnStarted{Prompt: Prompt{Text: text}} }
-func said(text string) Event  { return ItemAdded{models.Say(models.Assistant, text)} }
+func said(text string) Event  { return ItemAdded{models.NewMessage(models.Assistant, text)} }
 func called(id string) Event {
 	return ItemAdded{models.Item{Kind: models.Call, CallID: id, Name: "read"}}
 }
@@ -57,13 +57,13 @@ func TestAConversationIsWhatTheLogLeavesIn(t *testing.T) {
 		want   string
 	}{
 		{"everything at first", first, "one a outa x two b outb y"},
-		{"a masked output is a stub", with(Reduced{Calls: []string{"a"}}), "one a stuba x two b outb y"},
-		{"which can be restored", with(Reduced{Calls: []string{"a", "b"}}, Restored{Calls: []string{"a"}}), "one a outa x two b stubb y"},
+		{"a masked output is a stub", with(Pruned{Calls: []string{"a"}}), "one a stuba x two b outb y"},
+		{"which can be restored", with(Pruned{Calls: []string{"a", "b"}}, Restored{Calls: []string{"a"}}), "one a outa x two b stubb y"},
 		{"a summary stands for the beginning", with(Compacted{Through: 4, Summary: "s"}), "summary two b outb y"},
 		{"but never for the words of the task", with(Compacted{Through: 7, Summary: "s", Task: "two"}), "summary two y"},
 		{"and can be undone", with(Compacted{Through: 4, Summary: "s"}, Restored{}), "one a outa x two b outb y"},
-		{"what is kept comes first", with(Kept{Text: "rule"}), "The user wants you to keep in mind: rule one a outa x two b outb y"},
-		{"until it is dropped", with(Kept{Text: "rule"}, Kept{Text: "rule", Dropped: true}), "one a outa x two b outb y"},
+		{"what is kept comes first", with(NotePinned{Text: "rule"}), "The user wants you to keep in mind: rule one a outa x two b outb y"},
+		{"until it is dropped", with(NotePinned{Text: "rule"}, NotePinned{Text: "rule", Unpinned: true}), "one a outa x two b outb y"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := words(talk(tt.events...)); got != tt.want {
@@ -74,7 +74,7 @@ func TestAConversationIsWhatTheLogLeavesIn(t *testing.T) {
 }
 
 func TestTheGistIsHowItBeganAndWhatIsNotDone(t *testing.T) {
-	task := func(status string) Event { return PlanChanged{Tasks: []Task{{"long way", status}}} }
+	task := func(status string) Event { return TodosChanged{Todos: []Todo{{"long way", status}}} }
 	for _, tt := range []struct {
 		name   string
 		events []Event
@@ -85,7 +85,7 @@ func TestTheGistIsHowItBeganAndWhatIsNotDone(t *testing.T) {
 		{"until it is done", []Event{asked("one"), task("done"), asked("two")}, "It began with these words of the user's: one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := talk(tt.events...).Gist(); got != tt.want {
+			if got := talk(tt.events...).Essentials(); got != tt.want {
 				t.Errorf("Gist = %q, want %q", got, tt.want)
 			}
 		})

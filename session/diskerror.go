@@ -36,8 +36,8 @@ func (e *DiskError) Error() string {
 // Hint is what a person can do about it; possibly empty.
 func (e *DiskError) Hint() string { return e.Advice }
 
-// HintOf is what a person can do about an error, if one in its chain says so.
-func HintOf(err error) string {
+// ErrorHint is what a person can do about an error, if one in its chain says so.
+func ErrorHint(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
 		return h.Hint()

@@ -36,8 +36,8 @@ type Renamed struct {
 	Title string `json:"title"`
 }
 
-// Filed moves the session into or out of the archive or the bin.
-type Filed struct {
+// ArchiveChanged moves the session into or out of the archive or the bin.
+type ArchiveChanged struct {
 	Archived bool      `json:"archived"`
 	Deleted  time.Time `json:"deleted,omitzero"`
 }
@@ -47,8 +47,8 @@ type TierChosen struct {
 	Tier models.Tier `json:"tier"`
 }
 
-// Pinned keeps the session's requests at one target; zero takes that back.
-type Pinned struct {
+// TargetPinned keeps the session's requests at one target; zero takes that back.
+type TargetPinned struct {
 	Target models.Target `json:"target,omitzero"`
 }
 
@@ -77,22 +77,22 @@ type PromptUnqueued struct {
 // it leaves the queue. Note is added by belay for the model: surroundings that
 // changed, what an interruption left behind.
 type TurnStarted struct {
-	Prompt Prompt `json:"prompt"`
-	Note   string `json:"note,omitempty"`
-	Steps  bool   `json:"steps,omitempty"` // the turn carries out a plan of steps
+	Prompt   Prompt `json:"prompt"`
+	Note     string `json:"note,omitempty"`
+	RunsPlan bool   `json:"steps,omitempty"` // the turn carries out a plan of steps
 }
 
-// Briefed is the system text of the requests that follow. It is kept, so that a
+// SystemPrompt is the system text of the requests that follow. It is kept, so that a
 // request which is made again after a crash, or a week, is the same.
-type Briefed struct {
-	Instructions string  `json:"instructions"`
-	Where        string  `json:"where"` // of it, what tells where the model is
-	Rules        string  `json:"rules"` // and what the AGENTS.md files say
-	Files        []Brief `json:"files,omitempty"`
+type SystemPrompt struct {
+	Instructions string            `json:"instructions"`
+	Environment  string            `json:"where"` // of it, what tells where the model is
+	ProjectRules string            `json:"rules"` // and what the AGENTS.md files say
+	Files        []InstructionFile `json:"files,omitempty"`
 }
 
-// Brief is a file whose text is in a briefing.
-type Brief struct {
+// InstructionFile is a file whose text is in a briefing.
+type InstructionFile struct {
 	Path  string `json:"path"`
 	Bytes int    `json:"bytes"`
 	Cut   bool   `json:"cut,omitempty"` // it was longer
@@ -114,7 +114,7 @@ type ItemAdded struct {
 type CutOff struct {
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
-	Call      string `json:"call,omitempty"`    // the tool whose arguments were being written
+	Tool      string `json:"call,omitempty"`    // the tool whose arguments were being written
 	Stopped   bool   `json:"stopped,omitempty"` // by the user: will not be written again
 }
 
@@ -123,8 +123,8 @@ type ToolStarted struct {
 	Effect Effect `json:"effect"`
 }
 
-// EffectLeft keeps what is known of a command that was running when belay ended.
-type EffectLeft struct {
+// EffectInterrupted keeps what is known of a command that was running when belay ended.
+type EffectInterrupted struct {
 	CallID string `json:"call_id"`
 	Output string `json:"output,omitempty"` // the end of what it had said
 	PID    int    `json:"pid,omitempty"`    // its process group
@@ -132,18 +132,18 @@ type EffectLeft struct {
 
 // ToolEnded is written and synced before the model hears of the result.
 type ToolEnded struct {
-	CallID  string         `json:"call_id"`
-	Tool    string         `json:"tool"`
-	Title   string         `json:"title"`
-	Output  string         `json:"output"` // what the model is told, bounded
-	Images  []models.Image `json:"images,omitempty"`
-	Summary string         `json:"summary,omitempty"` // for the screen: "212 lines", "exit 1"
-	Diff    string         `json:"diff,omitempty"`    // unified, of a changed file
-	Error   bool           `json:"error,omitempty"`
-	Denied  bool           `json:"denied,omitempty"`
-	Unknown bool           `json:"unknown,omitempty"` // interrupted: whether it was done is not known
-	Took    time.Duration  `json:"took"`
-	File    string         `json:"file,omitempty"` // where the whole output is kept, if it was longer
+	CallID   string         `json:"call_id"`
+	Tool     string         `json:"tool"`
+	Title    string         `json:"title"`
+	Output   string         `json:"output"` // what the model is told, bounded
+	Images   []models.Image `json:"images,omitempty"`
+	Summary  string         `json:"summary,omitempty"` // for the screen: "212 lines", "exit 1"
+	Diff     string         `json:"diff,omitempty"`    // unified, of a changed file
+	Error    bool           `json:"error,omitempty"`
+	Denied   bool           `json:"denied,omitempty"`
+	Unknown  bool           `json:"unknown,omitempty"` // interrupted: whether it was done is not known
+	Duration time.Duration  `json:"took"`
+	File     string         `json:"file,omitempty"` // where the whole output is kept, if it was longer
 }
 
 // ApprovalAsked says that a tool call waits for a person.
@@ -156,22 +156,22 @@ type ApprovalAnswered struct {
 	Answer Answer `json:"answer"`
 }
 
-// PlanChanged replaces the model's plan.
-type PlanChanged struct {
-	Tasks []Task `json:"tasks"`
+// TodosChanged replaces the model's plan.
+type TodosChanged struct {
+	Todos []Todo `json:"tasks"`
 }
 
-// StepsSet puts a plan in the place of the one before: proposed by a model, read
+// PlanSet puts a plan in the place of the one before: proposed by a model, read
 // from a file, or edited by a person.
-type StepsSet struct {
-	Steps Steps        `json:"steps"`
+type PlanSet struct {
+	Plan  Plan         `json:"steps"`
 	Usage models.Usage `json:"usage"` // that the proposal took
 	Cost  float64      `json:"cost"`
 }
 
-// StepsBegun is a person's word that the plan is to be carried out. From sets
+// PlanStarted is a person's word that the plan is to be carried out. From sets
 // the steps from there on back, as if they had not begun; 0: none.
-type StepsBegun struct {
+type PlanStarted struct {
 	Through bool `json:"through"`
 	From    int  `json:"from,omitempty"`
 }
@@ -184,31 +184,31 @@ type StepMoved struct {
 
 // StepChecked tells what came of a step's check.
 type StepChecked struct {
-	Number  int           `json:"number"`
-	Command string        `json:"command"`
-	OK      bool          `json:"ok"`
-	Summary string        `json:"summary"` // "exit 1"
-	Output  string        `json:"output"`  // bounded
-	Took    time.Duration `json:"took"`
+	Number   int           `json:"number"`
+	Command  string        `json:"command"`
+	OK       bool          `json:"ok"`
+	Summary  string        `json:"summary"` // "exit 1"
+	Output   string        `json:"output"`  // bounded
+	Duration time.Duration `json:"took"`
 }
 
 // Checkpointed marks a place that can be returned to.
 type Checkpointed struct {
-	Tree    string        `json:"tree,omitempty"`  // the working tree; empty: it was not kept
-	Turn    int           `json:"turn"`            // that it is before, or in which the step is
-	Step    int           `json:"step,omitempty"`  // before this step; 0: before a turn
-	After   bool          `json:"after,omitempty"` // it is after the turn
-	Words   string        `json:"words"`           // what comes after it
-	Files   int           `json:"files,omitempty"`
-	Skipped []string      `json:"skipped,omitempty"` // in the workspace and not covered, with the reason
-	Why     string        `json:"why,omitempty"`     // why the tree was not kept
-	Early   []Early       `json:"early,omitempty"`   // files that were changed before the snapshot was there
-	Took    time.Duration `json:"took,omitempty"`
+	Tree      string        `json:"tree,omitempty"`  // the working tree; empty: it was not kept
+	Turn      int           `json:"turn"`            // that it is before, or in which the step is
+	Step      int           `json:"step,omitempty"`  // before this step; 0: before a turn
+	After     bool          `json:"after,omitempty"` // it is after the turn
+	Title     string        `json:"words"`           // what comes after it
+	Files     int           `json:"files,omitempty"`
+	Skipped   []string      `json:"skipped,omitempty"` // in the workspace and not covered, with the reason
+	Problem   string        `json:"why,omitempty"`     // why the tree was not kept
+	PreImages []PreImage    `json:"early,omitempty"`   // files that were changed before the snapshot was there
+	Duration  time.Duration `json:"took,omitempty"`
 }
 
-// Early is a file as it was before belay changed it, kept by itself because the
+// PreImage is a file as it was before belay changed it, kept by itself because the
 // snapshot was not there yet.
-type Early struct {
+type PreImage struct {
 	Path    string      `json:"path"` // relative to the workspace
 	Missing bool        `json:"missing,omitempty"`
 	Mode    fs.FileMode `json:"mode,omitempty"`
@@ -218,16 +218,16 @@ type Early struct {
 // Rewinding is written before files are put back, and Rewound after: a belay
 // that was killed between the two goes on with it.
 type Rewinding struct {
-	To    int64   `json:"to"`              // the record after which everything is taken back
-	Step  int     `json:"step,omitempty"`  // that place is before this step of the plan; 0: before a turn
-	Talk  bool    `json:"talk"`            // the conversation
-	Files bool    `json:"files"`           //
-	Tree  string  `json:"tree,omitempty"`  // what the files become
-	From  string  `json:"from,omitempty"`  // what they are: the way back
-	Undo  int64   `json:"undo,omitempty"`  // the Rewound that is taken back
-	State *State  `json:"state,omitempty"` // of the session at that place
-	Was   *State  `json:"was,omitempty"`   // and before the rewind
-	Early []Early `json:"early,omitempty"` // files of the tree that were kept by themselves
+	To           int64      `json:"to"`              // the record after which everything is taken back
+	Step         int        `json:"step,omitempty"`  // that place is before this step of the plan; 0: before a turn
+	Conversation bool       `json:"talk"`            // the conversation
+	Files        bool       `json:"files"`           //
+	Tree         string     `json:"tree,omitempty"`  // what the files become
+	From         string     `json:"from,omitempty"`  // what they are: the way back
+	Undo         int64      `json:"undo,omitempty"`  // the Rewound that is taken back
+	State        *State     `json:"state,omitempty"` // of the session at that place
+	Before       *State     `json:"was,omitempty"`   // and before the rewind
+	PreImages    []PreImage `json:"early,omitempty"` // files of the tree that were kept by themselves
 }
 
 // Rewound says that a rewind is complete.
@@ -238,8 +238,8 @@ type Rewound struct {
 	Failed  []string `json:"failed,omitempty"` // files that are not as they were, with the reason
 }
 
-// Reduced takes weight off the requests that follow. The log keeps everything.
-type Reduced struct {
+// Pruned takes weight off the requests that follow. The log keeps everything.
+type Pruned struct {
 	By        string   `json:"by"`                  // what was taken out, in a few words: "older outputs"
 	Calls     []string `json:"calls,omitempty"`     // whose outputs are replaced by a stub
 	Reasoning int      `json:"reasoning,omitempty"` // reasoning up to this turn is left out
@@ -272,10 +272,10 @@ type Focused struct {
 	Paths []string `json:"paths,omitempty"`
 }
 
-// Kept is a note of the user's that stays in every request until it is dropped.
-type Kept struct {
-	Text    string `json:"text"`
-	Dropped bool   `json:"dropped,omitempty"`
+// NotePinned is a note of the user's that stays in every request until it is dropped.
+type NotePinned struct {
+	Text     string `json:"text"`
+	Unpinned bool   `json:"dropped,omitempty"`
 }
 
 // AttemptFailed records a failed attempt and the next move.
@@ -291,13 +291,13 @@ type AttemptFailed struct {
 
 // Switched records that another target took over.
 type Switched struct {
-	From     models.Target `json:"from"`
-	To       models.Target `json:"to"`
-	FromTier models.Tier   `json:"from_tier"`
-	ToTier   models.Tier   `json:"to_tier"`
-	Fault    *models.Fault `json:"fault,omitempty"` // nil: the user asked for it, or it is the way back
-	Back     bool          `json:"back,omitempty"`  // To is the preferred target again
-	Hold     time.Duration `json:"hold,omitempty"`  // how long From is left alone before it is tried again
+	From          models.Target `json:"from"`
+	To            models.Target `json:"to"`
+	FromTier      models.Tier   `json:"from_tier"`
+	ToTier        models.Tier   `json:"to_tier"`
+	Fault         *models.Fault `json:"fault,omitempty"` // nil: the user asked for it, or it is the way back
+	Failback      bool          `json:"back,omitempty"`  // To is the preferred target again
+	FailbackDelay time.Duration `json:"hold,omitempty"`  // how long From is left alone before it is tried again
 }
 
 // ReplyEnded records who served a reply and what it took.
@@ -312,34 +312,34 @@ type ReplyEnded struct {
 	LeftOut   int           `json:"left_out,omitempty"` // items that did not fit into the request
 }
 
-// Outcome is how a turn ended.
-type Outcome string
+// TurnOutcome is how a turn ended.
+type TurnOutcome string
 
 // The outcomes of a turn.
 const (
-	OutcomeDone        Outcome = "done"
-	OutcomeFailed      Outcome = "failed"
-	OutcomeParked      Outcome = "parked"
-	OutcomeStopped     Outcome = "stopped"
-	OutcomeNeedsPerson Outcome = "needs person"
+	OutcomeDone        TurnOutcome = "done"
+	OutcomeFailed      TurnOutcome = "failed"
+	OutcomeParked      TurnOutcome = "parked"
+	OutcomeStopped     TurnOutcome = "stopped"
+	OutcomeNeedsPerson TurnOutcome = "needs person"
 )
 
 // TurnEnded ends a turn; each turn has exactly one, or one more for each
 // TurnResumed and one for a parked turn that is given up.
 type TurnEnded struct {
-	Outcome     Outcome       `json:"outcome"`
-	Fault       *models.Fault `json:"fault,omitempty"`
-	Reason      string        `json:"reason,omitempty"`      // for people, when there is no fault
-	Interrupted bool          `json:"interrupted,omitempty"` // belay ended in mid-turn; written by the one that found it
-	Limit       bool          `json:"limit,omitempty"`       // a limit that the user set was reached
-	Retry       time.Time     `json:"retry,omitzero"`        // parked: when it goes on
-	Rung        int           `json:"rung,omitempty"`
-	Asked       bool          `json:"asked,omitempty"` // parked by the user: goes on only when told to
+	Outcome       TurnOutcome   `json:"outcome"`
+	Fault         *models.Fault `json:"fault,omitempty"`
+	Reason        string        `json:"reason,omitempty"`      // for people, when there is no fault
+	Interrupted   bool          `json:"interrupted,omitempty"` // belay ended in mid-turn; written by the one that found it
+	Limit         bool          `json:"limit,omitempty"`       // a limit that the user set was reached
+	RetryAt       time.Time     `json:"retry,omitzero"`        // parked: when it goes on
+	ParkCount     int           `json:"rung,omitempty"`
+	UserInitiated bool          `json:"asked,omitempty"` // parked by the user: goes on only when told to
 }
 
-// Weighed says what a request that is about to go out is made of. It is not
+// ContextMeasured says what a request that is about to go out is made of. It is not
 // stored: the log makes the same request again.
-type Weighed struct{ Weight Weight }
+type ContextMeasured struct{ Usage ContextUsage }
 
 // Noted tells the user something that belongs to no other event.
 type Noted struct {
@@ -352,42 +352,42 @@ type Unknown struct {
 	Data json.RawMessage
 }
 
-func (Created) event()          {}
-func (Renamed) event()          {}
-func (Filed) event()            {}
-func (TierChosen) event()       {}
-func (Pinned) event()           {}
-func (EffortChosen) event()     {}
-func (ModeChosen) event()       {}
-func (PromptQueued) event()     {}
-func (PromptUnqueued) event()   {}
-func (TurnStarted) event()      {}
-func (Briefed) event()          {}
-func (TurnResumed) event()      {}
-func (ItemAdded) event()        {}
-func (CutOff) event()           {}
-func (ToolStarted) event()      {}
-func (EffectLeft) event()       {}
-func (ToolEnded) event()        {}
-func (ApprovalAsked) event()    {}
-func (ApprovalAnswered) event() {}
-func (PlanChanged) event()      {}
-func (StepsSet) event()         {}
-func (StepsBegun) event()       {}
-func (StepMoved) event()        {}
-func (StepChecked) event()      {}
-func (Checkpointed) event()     {}
-func (Rewinding) event()        {}
-func (Rewound) event()          {}
-func (Reduced) event()          {}
-func (Restored) event()         {}
-func (Compacted) event()        {}
-func (Focused) event()          {}
-func (Kept) event()             {}
-func (AttemptFailed) event()    {}
-func (Switched) event()         {}
-func (ReplyEnded) event()       {}
-func (TurnEnded) event()        {}
-func (Weighed) event()          {}
-func (Noted) event()            {}
-func (Unknown) event()          {}
+func (Created) event()           {}
+func (Renamed) event()           {}
+func (ArchiveChanged) event()    {}
+func (TierChosen) event()        {}
+func (TargetPinned) event()      {}
+func (EffortChosen) event()      {}
+func (ModeChosen) event()        {}
+func (PromptQueued) event()      {}
+func (PromptUnqueued) event()    {}
+func (TurnStarted) event()       {}
+func (SystemPrompt) event()      {}
+func (TurnResumed) event()       {}
+func (ItemAdded) event()         {}
+func (CutOff) event()            {}
+func (ToolStarted) event()       {}
+func (EffectInterrupted) event() {}
+func (ToolEnded) event()         {}
+func (ApprovalAsked) event()     {}
+func (ApprovalAnswered) event()  {}
+func (TodosChanged) event()      {}
+func (PlanSet) event()           {}
+func (PlanStarted) event()       {}
+func (StepMoved) event()         {}
+func (StepChecked) event()       {}
+func (Checkpointed) event()      {}
+func (Rewinding) event()         {}
+func (Rewound) event()           {}
+func (Pruned) event()            {}
+func (Restored) event()          {}
+func (Compacted) event()         {}
+func (Focused) event()           {}
+func (NotePinned) event()        {}
+func (AttemptFailed) event()     {}
+func (Switched) event()          {}
+func (ReplyEnded) event()        {}
+func (TurnEnded) event()         {}
+func (ContextMeasured) event()   {}
+func (Noted) event()             {}
+func (Unknown) event()           {}

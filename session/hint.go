@@ -8,9 +8,9 @@ import (
 // Hint says why a request is likely to be refused when models are full, and
 // what would make it lighter.
 type Hint struct {
-	Why   HintKind
-	Words string
-	Halt  bool // worth a second thought before the request goes out
+	Kind    HintKind
+	Text    string
+	Confirm bool // worth a second thought before the request goes out
 }
 
 // HintKind is a pattern of heavy requests.
@@ -32,18 +32,18 @@ const (
 	manyStreams = 2      // others
 )
 
-// whole is asked for by its name, or by mentioning the workspace itself.
-var whole = regexp.MustCompile(`(?i)\b(?:whole|entire|complete|full)\s+(?:repo|repository|code ?base|project|source tree)\b|\ball (?:the |of the )?(?:files|code|sources)\b|\bevery (?:single )?(?:file|module)\b|(?:^|\s)@\.?/?(?:\s|$)|整个(?:仓库|项目|代码库)|(?:全部|所有)(?:的)?(?:代码|文件)`)
+// wholeRepository is asked for by its name, or by mentioning the workspace itself.
+var wholeRepository = regexp.MustCompile(`(?i)\b(?:whole|entire|complete|full)\s+(?:repo|repository|code ?base|project|source tree)\b|\ball (?:the |of the )?(?:files|code|sources)\b|\bevery (?:single )?(?:file|module)\b|(?:^|\s)@\.?/?(?:\s|$)|整个(?:仓库|项目|代码库)|(?:全部|所有)(?:的)?(?:代码|文件)`)
 
 // Hints looks at a prompt before it is sent. Added is how many tokens it adds
 // to the request, others how many other sessions stream from the same provider,
 // warn from how many tokens on a request is fat; 0: none is.
-func (w Weight) Hints(words string, added int64, others int, warn int64) []Hint {
+func (w ContextUsage) Hints(words string, added int64, others int, warn int64) []Hint {
 	var hints []Hint
 	if size := w.Counted + added; warn > 0 && size > warn {
-		hints = append(hints, Hint{HintSize, fmt.Sprintf("this request takes ≈%s tokens, and long ones are refused first", short(size)), true})
+		hints = append(hints, Hint{HintSize, fmt.Sprintf("this request takes ≈%s tokens, and long ones are refused first", formatTokens(size)), true})
 	}
-	if whole.MatchString(words) {
+	if wholeRepository.MatchString(words) {
 		hints = append(hints, Hint{HintWhole, "the whole repository makes long requests: name folders or files (@a.go:20-45, /focus)", true})
 	}
 	if w.Tools >= manyTools {
@@ -52,7 +52,7 @@ func (w Weight) Hints(words string, added int64, others int, warn int64) []Hint 
 	switch w.Effort {
 	case "high", "xhigh", "max":
 		if w.Output > longOutput {
-			hints = append(hints, Hint{HintEffort, fmt.Sprintf("effort %s with replies of up to %s tokens is heavy: /effort medium, or request.max_output in the settings", w.Effort, short(w.Output)), false})
+			hints = append(hints, Hint{HintEffort, fmt.Sprintf("effort %s with replies of up to %s tokens is heavy: /effort medium, or request.max_output in the settings", w.Effort, formatTokens(w.Output)), false})
 		}
 	}
 	if others >= manyStreams {
@@ -61,8 +61,8 @@ func (w Weight) Hints(words string, added int64, others int, warn int64) []Hint 
 	return hints
 }
 
-// short writes thousands of tokens.
-func short(n int64) string {
+// formatTokens writes thousands of tokens.
+func formatTokens(n int64) string {
 	if n < 10_000 {
 		return fmt.Sprint(n)
 	}

@@ -47,60 +47,60 @@ func Modes() []Mode { return []Mode{Ask, Edits, All} }
 // length of the log, and stored beside it so that listing and opening never
 // read the whole.
 type Session struct {
-	ID      ID        `json:"id"`
-	Project string    `json:"project"` // the absolute path of the workspace
-	Title   string    `json:"title"`   // the user's, or the beginning of the first prompt
-	Named   bool      `json:"named,omitempty"`
-	Parent  ID        `json:"parent,omitempty"`  // what it was forked from
-	PartOf  ID        `json:"part_of,omitempty"` // the session whose step it carries out; such a session is not listed
-	Step    int       `json:"step,omitempty"`    // the number of that step; 0: it plans the steps
-	Created time.Time `json:"created"`
-	Updated time.Time `json:"updated"`
+	ID         ID        `json:"id"`
+	Project    string    `json:"project"` // the absolute path of the workspace
+	Title      string    `json:"title"`   // the user's, or the beginning of the first prompt
+	UserTitled bool      `json:"named,omitempty"`
+	Parent     ID        `json:"parent,omitempty"`  // what it was forked from
+	PartOf     ID        `json:"part_of,omitempty"` // the session whose step it carries out; such a session is not listed
+	Step       int       `json:"step,omitempty"`    // the number of that step; 0: it plans the steps
+	Created    time.Time `json:"created"`
+	Updated    time.Time `json:"updated"`
 
 	Archived bool      `json:"archived,omitempty"`
 	Deleted  time.Time `json:"deleted,omitzero"` // can be undone until it is purged
 
-	Tier   models.Tier   `json:"tier"`
-	Mode   Mode          `json:"mode"`
-	Effort string        `json:"effort,omitempty"` // reasoning effort asked for; empty: as the settings say
-	Pin    models.Target `json:"pin,omitzero"`     // the only one to be asked; zero: no pin
-	Target models.Target `json:"target,omitzero"`  // who served last
-	Served string        `json:"served,omitempty"`
+	Tier         models.Tier   `json:"tier"`
+	Mode         Mode          `json:"mode"`
+	Effort       string        `json:"effort,omitempty"` // reasoning effort asked for; empty: as the settings say
+	PinnedTarget models.Target `json:"pin,omitzero"`     // the only one to be asked; zero: no pin
+	Target       models.Target `json:"target,omitzero"`  // who served last
+	Served       string        `json:"served,omitempty"`
 
-	Status  Status        `json:"status"`
-	Turn    int           `json:"turn"`              // the number of the last turn; the first is 1
-	Began   time.Time     `json:"began,omitzero"`    // when that turn began
-	Prompt  string        `json:"prompt,omitempty"`  // the id of the prompt that began that turn
-	Fault   *models.Fault `json:"fault,omitempty"`   // why it failed or is parked
-	Retry   time.Time     `json:"retry,omitzero"`    // parked: when it goes on by itself; zero: only when asked
-	Rung    int           `json:"rung,omitempty"`    // parked: how many times in a row
-	Queue   []Queued      `json:"queue,omitempty"`   // messages that leave after the running turn
-	Asked   []Approval    `json:"asked,omitempty"`   // unanswered
-	Effects []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
-	Plan    []Task        `json:"plan,omitempty"`
+	Status           Status        `json:"status"`
+	Turn             int           `json:"turn"`              // the number of the last turn; the first is 1
+	TurnStartedAt    time.Time     `json:"began,omitzero"`    // when that turn began
+	PromptID         string        `json:"prompt,omitempty"`  // the id of the prompt that began that turn
+	Fault            *models.Fault `json:"fault,omitempty"`   // why it failed or is parked
+	RetryAt          time.Time     `json:"retry,omitzero"`    // parked: when it goes on by itself; zero: only when asked
+	ParkCount        int           `json:"rung,omitempty"`    // parked: how many times in a row
+	Queue            []Queued      `json:"queue,omitempty"`   // messages that leave after the running turn
+	PendingApprovals []Approval    `json:"asked,omitempty"`   // unanswered
+	OpenEffects      []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
+	Todos            []Todo        `json:"plan,omitempty"`
 
-	Steps    *Steps     `json:"steps,omitempty"`     // the plan of a large task
-	Stepping bool       `json:"stepping,omitempty"`  // the last turn carries it out
-	Tree     string     `json:"tree,omitempty"`      // of the last checkpoint
-	Marked   int        `json:"marked,omitempty"`    // the turn of that checkpoint
-	Gone     []Span     `json:"gone,omitempty"`      // what was taken back of the conversation
-	Rewind   *Rewinding `json:"rewinding,omitempty"` // begun and not ended
-	Back     *WayBack   `json:"back,omitempty"`      // the last rewind, which can be taken back
+	Plan           *Plan         `json:"steps,omitempty"`     // the plan of a large task
+	RunsPlan       bool          `json:"stepping,omitempty"`  // the last turn carries it out
+	CheckpointTree string        `json:"tree,omitempty"`      // of the last checkpoint
+	CheckpointTurn int           `json:"marked,omitempty"`    // the turn of that checkpoint
+	RewoundSpans   []RewoundSpan `json:"gone,omitempty"`      // what was taken back of the conversation
+	PendingRewind  *Rewinding    `json:"rewinding,omitempty"` // begun and not ended
+	LastRewind     *LastRewind   `json:"back,omitempty"`      // the last rewind, which can be taken back
 
-	First    string       `json:"first,omitempty"`   // the words of the first prompt, bounded
-	Summary  string       `json:"summary,omitempty"` // stands for the log up to Through
-	Through  int64        `json:"through,omitempty"` // a record's number
-	Task     string       `json:"task,omitempty"`    // the user's words of a turn that the summary swallowed while it ran
-	Focus    []string     `json:"focus,omitempty"`   // folders or patterns that searches keep to
-	Kept     []string     `json:"kept,omitempty"`    // notes that stay in every request
-	Files    []string     `json:"files,omitempty"`   // changed in this session, the last ones
-	Left     []Left       `json:"left,omitempty"`    // what was taken out of its requests
-	Context  int64        `json:"context,omitempty"` // tokens of the last request and its reply, as the provider counted them; 0: unknown
-	Window   int64        `json:"window,omitempty"`  // of the target that served last
-	Usage    models.Usage `json:"usage"`
-	Cost     float64      `json:"cost"` // US dollars, as far as prices are known
-	LastLine string       `json:"last_line,omitempty"`
-	Events   int64        `json:"events"` // the sequence number of the last event
+	FirstPrompt    string       `json:"first,omitempty"`   // the words of the first prompt, bounded
+	Summary        string       `json:"summary,omitempty"` // stands for the log up to Through
+	SummaryThrough int64        `json:"through,omitempty"` // a record's number
+	TaskPrompt     string       `json:"task,omitempty"`    // the user's words of a turn that the summary swallowed while it ran
+	Focus          []string     `json:"focus,omitempty"`   // folders or patterns that searches keep to
+	PinnedNotes    []string     `json:"kept,omitempty"`    // notes that stay in every request
+	ChangedFiles   []string     `json:"files,omitempty"`   // changed in this session, the last ones
+	Omitted        []Omission   `json:"left,omitempty"`    // what was taken out of its requests
+	ContextTokens  int64        `json:"context,omitempty"` // tokens of the last request and its reply, as the provider counted them; 0: unknown
+	Window         int64        `json:"window,omitempty"`  // of the target that served last
+	Usage          models.Usage `json:"usage"`
+	Cost           float64      `json:"cost"` // US dollars, as far as prices are known
+	LastLine       string       `json:"last_line,omitempty"`
+	LastSeq        int64        `json:"events"` // the sequence number of the last event
 }
 
 // Prompt is what a person sends.
@@ -109,14 +109,14 @@ type Prompt struct {
 	Text   string         `json:"text"`
 	Images []models.Image `json:"images,omitempty"`
 
-	Attached []models.Attachment `json:"attached,omitempty"` // pastes and piped text, apart from the words
+	Attachments []models.Attachment `json:"attached,omitempty"` // pastes and piped text, apart from the words
 }
 
 // Queued is a prompt that waits for the running turn to be done.
 type Queued = Prompt
 
-// Task is one line of the plan that the model keeps for the user to see.
-type Task struct {
+// Todo is one line of the plan that the model keeps for the user to see.
+type Todo struct {
 	Text   string `json:"text"`
 	Status string `json:"status"` // pending, active or done
 }
@@ -149,28 +149,28 @@ type Effect struct {
 
 // Approval is a tool call that asks before it runs.
 type Approval struct {
-	CallID string `json:"call_id"`
-	Tool   string `json:"tool"`
-	Class  Class  `json:"class"`
-	Title  string `json:"title"`            // what would be done, in a few words
-	Detail string `json:"detail,omitempty"` // the diff or the whole command
-	Args   string `json:"args"`             // JSON
-	Reason string `json:"reason,omitempty"` // why it asks
-	Always string `json:"always,omitempty"` // what "always" would allow here from now on; empty: cannot be allowed for good
+	CallID  string `json:"call_id"`
+	Tool    string `json:"tool"`
+	Class   Class  `json:"class"`
+	Title   string `json:"title"`            // what would be done, in a few words
+	Preview string `json:"detail,omitempty"` // the diff or the whole command
+	Args    string `json:"args"`             // JSON
+	Reason  string `json:"reason,omitempty"` // why it asks
+	Always  string `json:"always,omitempty"` // what "always" would allow here from now on; empty: cannot be allowed for good
 
-	Unknown bool   `json:"unknown,omitempty"` // it was running when belay ended: nobody knows whether it was carried out
-	Output  string `json:"output,omitempty"`  // the end of what it had said until then
+	UnknownOutcome bool   `json:"unknown,omitempty"` // it was running when belay ended: nobody knows whether it was carried out
+	Output         string `json:"output,omitempty"`  // the end of what it had said until then
 }
 
 // Answer is a person's word on an approval.
 type Answer struct {
-	CallID string `json:"call_id"`
-	Allow  bool   `json:"allow"`
-	Always bool   `json:"always,omitempty"` // also from now on, in this project
-	Args   string `json:"args,omitempty"`   // edited arguments, JSON
-	Words  string `json:"words,omitempty"`  // told to the model when the call is denied
+	CallID  string `json:"call_id"`
+	Allow   bool   `json:"allow"`
+	Always  bool   `json:"always,omitempty"` // also from now on, in this project
+	Args    string `json:"args,omitempty"`   // edited arguments, JSON
+	Message string `json:"words,omitempty"`  // told to the model when the call is denied
 
-	Happened bool `json:"happened,omitempty"` // of an unknown outcome: it was carried out
+	Outcome bool `json:"happened,omitempty"` // of an unknown outcome: it was carried out
 }
 
 // Live reports whether a turn has begun and not ended.

@@ -11,38 +11,38 @@ import (
 // own, which knows the task, the plan and what came of the steps before, and
 // not their conversations: a failure costs one step at most.
 type Step struct {
-	Title string      `json:"title"`
-	Do    string      `json:"do"`              // what is to be done
-	Proof string      `json:"proof,omitempty"` // what shows that it is
-	Tier  models.Tier `json:"tier,omitempty"`  // who is asked first; empty: the session's tier
-	Pin   bool        `json:"pin,omitempty"`   // no other tier: it waits rather than being done by a smaller model
-	Check string      `json:"check,omitempty"` // a command that decides whether it is done
-	Needs []int       `json:"needs"`           // numbers of the steps it builds on, from 1; nil: all before it
-	Pause bool        `json:"pause,omitempty"` // a person looks before it begins
+	Title        string      `json:"title"`
+	Instructions string      `json:"do"`              // what is to be done
+	Proof        string      `json:"proof,omitempty"` // what shows that it is
+	Tier         models.Tier `json:"tier,omitempty"`  // who is asked first; empty: the session's tier
+	Pinned       bool        `json:"pin,omitempty"`   // no other tier: it waits rather than being done by a smaller model
+	Check        string      `json:"check,omitempty"` // a command that decides whether it is done
+	Needs        []int       `json:"needs"`           // numbers of the steps it builds on, from 1; nil: all before it
+	Pause        bool        `json:"pause,omitempty"` // a person looks before it begins
 
-	MostRequests int     `json:"most_requests,omitempty"` // that each of its turns may make; 0: as the settings say
-	MostCost     float64 `json:"most_cost,omitempty"`     // US dollars, of each of its turns
+	MaxRequests int     `json:"most_requests,omitempty"` // that each of its turns may make; 0: as the settings say
+	MaxCost     float64 `json:"most_cost,omitempty"`     // US dollars, of each of its turns
 
-	State       StepState     `json:"state"`
-	Session     ID            `json:"session,omitempty"` // where it is carried out
-	Note        string        `json:"note,omitempty"`    // of what came of it, for the steps after it
-	Reason      string        `json:"reason,omitempty"`  // why it failed, waits or needs a person
-	Fault       *models.Fault `json:"fault,omitempty"`
-	Retry       time.Time     `json:"retry,omitzero"`   // parked: when it goes on
-	Failed      int           `json:"failed,omitempty"` // times that its check has failed
-	Earlier     models.Usage  `json:"earlier,omitzero"` // of sessions that were given up for this one
-	Calls       int           `json:"calls,omitempty"`  // of tools
-	Usage       models.Usage  `json:"usage"`
-	Cost        float64       `json:"cost"` // US dollars
-	EarlierCost float64       `json:"earlier_cost,omitempty"`
-	Began       time.Time     `json:"began,omitzero"`
-	Ended       time.Time     `json:"ended,omitzero"`
+	State        StepState     `json:"state"`
+	Session      ID            `json:"session,omitempty"` // where it is carried out
+	Note         string        `json:"note,omitempty"`    // of what came of it, for the steps after it
+	Reason       string        `json:"reason,omitempty"`  // why it failed, waits or needs a person
+	Fault        *models.Fault `json:"fault,omitempty"`
+	RetryAt      time.Time     `json:"retry,omitzero"`   // parked: when it goes on
+	FailedChecks int           `json:"failed,omitempty"` // times that its check has failed
+	EarlierUsage models.Usage  `json:"earlier,omitzero"` // of sessions that were given up for this one
+	ToolCalls    int           `json:"calls,omitempty"`  // of tools
+	Usage        models.Usage  `json:"usage"`
+	Cost         float64       `json:"cost"` // US dollars
+	EarlierCost  float64       `json:"earlier_cost,omitempty"`
+	StartedAt    time.Time     `json:"began,omitzero"`
+	EndedAt      time.Time     `json:"ended,omitzero"`
 }
 
-// Anew is the step before it began. What it took until then stays counted.
-func (s Step) Anew() Step {
-	return Step{Title: s.Title, Do: s.Do, Proof: s.Proof, Tier: s.Tier, Pin: s.Pin, Check: s.Check, Needs: s.Needs, Pause: s.Pause, MostRequests: s.MostRequests, MostCost: s.MostCost,
-		State: StepPending, Usage: s.Usage, Cost: s.Cost, Earlier: s.Usage, EarlierCost: s.Cost}
+// Reset is the step before it began. What it took until then stays counted.
+func (s Step) Reset() Step {
+	return Step{Title: s.Title, Instructions: s.Instructions, Proof: s.Proof, Tier: s.Tier, Pinned: s.Pinned, Check: s.Check, Needs: s.Needs, Pause: s.Pause, MaxRequests: s.MaxRequests, MaxCost: s.MaxCost,
+		State: StepPending, Usage: s.Usage, Cost: s.Cost, EarlierUsage: s.Usage, EarlierCost: s.Cost}
 }
 
 // StepState is how far a step is.
@@ -60,45 +60,47 @@ const (
 	StepSkipped StepState = "skipped"
 )
 
-// Over reports whether nothing more is to be done for a step.
-func (s Step) Over() bool { return s.State == StepDone || s.State == StepSkipped }
+// Finished reports whether nothing more is to be done for a step.
+func (s Step) Finished() bool { return s.State == StepDone || s.State == StepSkipped }
 
-// Begun reports whether a step has left something behind, so that it can no
+// Started reports whether a step has left something behind, so that it can no
 // longer be changed or moved.
-func (s Step) Begun() bool { return s.State != StepPending && s.State != StepSkipped && s.State != "" }
+func (s Step) Started() bool {
+	return s.State != StepPending && s.State != StepSkipped && s.State != ""
+}
 
-// Steps is a large task and its plan.
-type Steps struct {
+// Plan is a large task and its plan.
+type Plan struct {
 	Task     string        `json:"task"` // the user's words
-	List     []Step        `json:"list"`
+	Steps    []Step        `json:"list"`
 	By       models.Target `json:"by,omitzero"`        // who proposed it; zero: a person wrote it
 	Planning ID            `json:"planning,omitempty"` // the session in which it was proposed
 	Template string        `json:"template,omitempty"` // the shape that it begins with
 	Reviewed bool          `json:"reviewed,omitempty"` // a person has seen it: its checks may run
-	Begun    bool          `json:"begun,omitempty"`    // a person has said that it is to be carried out
+	Started  bool          `json:"begun,omitempty"`    // a person has said that it is to be carried out
 	Through  bool          `json:"through,omitempty"`  // one after the other; otherwise a person says go each time
-	Go       int           `json:"go,omitempty"`       // the step that a person last said go to
+	Approved int           `json:"go,omitempty"`       // the step that a person last said go to
 }
 
 // Done counts the steps that are over.
-func (s *Steps) Done() int {
+func (s *Plan) Done() int {
 	n := 0
-	for _, x := range s.List {
-		if x.Over() {
+	for _, x := range s.Steps {
+		if x.Finished() {
 			n++
 		}
 	}
 	return n
 }
 
-// At is the number of the step that is under way, or would be next; 0: none.
-func (s *Steps) At() int {
+// Current is the number of the step that is under way, or would be next; 0: none.
+func (s *Plan) Current() int {
 	next := 0
-	for i, x := range s.List {
+	for i, x := range s.Steps {
 		switch {
 		case x.State == StepRunning:
 			return i + 1
-		case !x.Over() && next == 0:
+		case !x.Finished() && next == 0:
 			next = i + 1
 		}
 	}
@@ -106,39 +108,39 @@ func (s *Steps) At() int {
 }
 
 // Running is the step that is under way, if one is.
-func (s *Steps) Running() (Step, bool) {
-	if n := s.At(); n > 0 && s.List[n-1].State == StepRunning {
-		return s.List[n-1], true
+func (s *Plan) Running() (Step, bool) {
+	if n := s.Current(); n > 0 && s.Steps[n-1].State == StepRunning {
+		return s.Steps[n-1], true
 	}
 	return Step{}, false
 }
 
-// begin is the plan after a person's word to carry it out.
-func (s *Steps) begin(e StepsBegun) *Steps {
+// start is the plan after a person's word to carry it out.
+func (s *Plan) start(e PlanStarted) *Plan {
 	next := *s
-	next.List = slices.Clone(s.List)
+	next.Steps = slices.Clone(s.Steps)
 	if e.From > 0 {
-		for i := range next.List {
-			if i+1 >= e.From && next.List[i].State != StepSkipped {
-				next.List[i] = next.List[i].Anew()
+		for i := range next.Steps {
+			if i+1 >= e.From && next.Steps[i].State != StepSkipped {
+				next.Steps[i] = next.Steps[i].Reset()
 			}
 		}
 	}
-	next.Through, next.Reviewed, next.Begun = e.Through, true, true
-	next.Go = next.At()
+	next.Through, next.Reviewed, next.Started = e.Through, true, true
+	next.Approved = next.Current()
 	return &next
 }
 
 // Checkpoint is a place that can be returned to: in the log, and in the files.
 type Checkpoint struct {
-	Seq   int64     `json:"seq"` // of its record; what came after it is taken back
-	Turn  int       `json:"turn"`
-	Time  time.Time `json:"time"`
-	Step  int       `json:"step,omitempty"`  // before this step; 0: before a turn
-	After bool      `json:"after,omitempty"` // after the turn: the files may have been changed by hand since
-	Words string    `json:"words"`           // what came after it: the prompt, the step
-	Tree  string    `json:"tree,omitempty"`  // the working tree; empty: it was not kept
-	Gone  bool      `json:"gone,omitempty"`  // taken back
+	Seq     int64     `json:"seq"` // of its record; what came after it is taken back
+	Turn    int       `json:"turn"`
+	Time    time.Time `json:"time"`
+	Step    int       `json:"step,omitempty"`  // before this step; 0: before a turn
+	After   bool      `json:"after,omitempty"` // after the turn: the files may have been changed by hand since
+	Title   string    `json:"words"`           // what came after it: the prompt, the step
+	Tree    string    `json:"tree,omitempty"`  // the working tree; empty: it was not kept
+	Rewound bool      `json:"gone,omitempty"`  // taken back
 }
 
 // Change is what a rewind would do to a file.

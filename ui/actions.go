@@ -89,7 +89,7 @@ func (m *Model) send() tea.Cmd {
 			return shellMsg{command, out, err}
 		}
 	}
-	return tea.Batch(said, m.deliver(session.Prompt{ID: m.o.NewID(), Text: words, Attached: attached}, asSend))
+	return tea.Batch(said, m.deliver(session.Prompt{ID: m.o.NewID(), Text: words, Attachments: attached}, asSend))
 }
 
 // deliver reads the pictures of a prompt and gives it to the engine.
@@ -126,7 +126,7 @@ func (m *Model) takeBack() tea.Cmd {
 		return nil
 	}
 	last := r.s.Queue[len(r.s.Queue)-1]
-	m.composer.Restore(last.Text, last.Attached)
+	m.composer.Restore(last.Text, last.Attachments)
 	return m.inOrder(m.current, session.Unqueue{ID: last.ID})
 }
 
@@ -272,7 +272,7 @@ func (m *Model) search() tea.Cmd {
 }
 
 // file archives, deletes or takes back the session.
-func (m *Model) file(s session.Session, f session.File, toast string) tea.Cmd {
+func (m *Model) file(s session.Session, f session.SetArchived, toast string) tea.Cmd {
 	engine, ctx := m.engine, m.ctx
 	return tea.Sequence(func() tea.Msg { return didMsg{err: engine.Do(ctx, s.ID, f), toast: toast} }, m.list())
 }
@@ -286,10 +286,10 @@ func (m *Model) remove(s session.Session) tea.Cmd {
 	if s.ID == m.current {
 		m.enter("")
 	}
-	return m.doAt(s.ID, session.File{Archived: s.Archived, Deleted: m.o.Now()})
+	return m.doAt(s.ID, session.SetArchived{Archived: s.Archived, Deleted: m.o.Now()})
 }
 
-func (m *Model) fork(s session.Session) tea.Cmd { return m.forkAt(s, s.Events) }
+func (m *Model) fork(s session.Session) tea.Cmd { return m.forkAt(s, s.LastSeq) }
 
 // forkAt begins a session with the beginning of another.
 func (m *Model) forkAt(s session.Session, at int64) tea.Cmd {
@@ -303,7 +303,7 @@ func (m *Model) forkAt(s session.Session, at int64) tea.Cmd {
 		if err != nil {
 			return openedMsg{id: made.ID, err: err}
 		}
-		records, err := books.Records(ctx, made.ID, opened.Events+1, tailRecords, tailBytes)
+		records, err := books.Records(ctx, made.ID, opened.LastSeq+1, tailRecords, tailBytes)
 		return openedMsg{made.ID, opened, records, err, false}
 	}
 }

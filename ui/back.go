@@ -158,7 +158,7 @@ func (m *Model) goThere(talk, files bool) tea.Cmd {
 	}
 	m.back.busy = true
 	engine, ctx, id := m.engine, m.ctx, m.back.of
-	c := session.Rewind{To: v.Checkpoint.Seq, Talk: talk, Files: files, Expect: v.Now}
+	c := session.Rewind{To: v.Checkpoint.Seq, Conversation: talk, Files: files, ExpectTree: v.Now}
 	return func() tea.Msg { return rewoundMsg{id, engine.Do(ctx, id, c)} }
 }
 
@@ -188,5 +188,5 @@ func (m *Model) unrewind() tea.Cmd {
 	if r == nil {
 		return m.say("nothing was taken back")
 	}
-	return m.doAt(r.s.ID, session.Unrewind{})
+	return m.doAt(r.s.ID, session.UndoRewind{})
 }

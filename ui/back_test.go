@@ -35,10 +35,10 @@ index 1f..2e 100644
 
 func points() []session.Checkpoint {
 	return []session.Checkpoint{
-		{Seq: 2, Turn: 1, Time: noon.Add(-2 * time.Hour), Words: "refactor the orders module\nand more", Tree: "t0"},
-		{Seq: 5, Turn: 1, Time: noon.Add(-time.Hour), Step: 3, Words: "core logic", Tree: "t1"},
-		{Seq: 7, Turn: 2, Time: noon.Add(-30 * time.Minute), Words: "gone", Tree: "t2", Gone: true},
-		{Seq: 9, Turn: 2, Time: noon.Add(-5 * time.Minute), Words: "端数を直す"},
+		{Seq: 2, Turn: 1, Time: noon.Add(-2 * time.Hour), Title: "refactor the orders module\nand more", Tree: "t0"},
+		{Seq: 5, Turn: 1, Time: noon.Add(-time.Hour), Step: 3, Title: "core logic", Tree: "t1"},
+		{Seq: 7, Turn: 2, Time: noon.Add(-30 * time.Minute), Title: "gone", Tree: "t2", Rewound: true},
+		{Seq: 9, Turn: 2, Time: noon.Add(-5 * time.Minute), Title: "端数を直す"},
 	}
 }
 
@@ -46,7 +46,7 @@ func points() []session.Checkpoint {
 func returning(t *testing.T, w, h int) (*realm, *screen, chan session.Command, chan error) {
 	t.Helper()
 	world := newWorld()
-	world.add("s1", "", begun("refactor"), session.StepsSet{Steps: plannedSteps()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "look"})
+	world.add("s1", "", begun("refactor"), session.PlanSet{Plan: plannedSteps()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "look"})
 	got, answers := make(chan session.Command, 8), make(chan error, 8)
 	world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
 	o := world.options()
@@ -104,7 +104,7 @@ func TestTheRewindLayer(t *testing.T) {
 
 func TestKeysOfARewind(t *testing.T) {
 	for key, want := range map[string]session.Rewind{
-		"b": {To: 5, Talk: true, Files: true, Expect: "now5"}, "f": {To: 5, Files: true, Expect: "now5"}, "c": {To: 5, Talk: true, Expect: "now5"},
+		"b": {To: 5, Conversation: true, Files: true, ExpectTree: "now5"}, "f": {To: 5, Files: true, ExpectTree: "now5"}, "c": {To: 5, Conversation: true, ExpectTree: "now5"},
 	} {
 		t.Run(key, func(t *testing.T) {
 			_, s, got, _ := returning(t, 100, 30)
@@ -167,20 +167,20 @@ func TestKeysOfARewind(t *testing.T) {
 	t.Run("undo rewind", func(t *testing.T) {
 		_, s, got, _ := returning(t, 100, 30)
 		s.press("/", "undo rewind", "enter")
-		if c := <-got; c != (session.Unrewind{}) {
+		if c := <-got; c != (session.UndoRewind{}) {
 			t.Errorf("did %#v", c)
 		}
 	})
 }
 
 func TestWhatWasTakenBackVanishesAndReturns(t *testing.T) {
-	events := []session.Event{turn("the first"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone}, session.Checkpointed{Tree: "t1", Words: "the second"}, // 1 is Created
+	events := []session.Event{turn("the first"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone}, session.Checkpointed{Tree: "t1", Title: "the second"}, // 1 is Created
 		turn("the second"), said("answer two"), session.TurnEnded{Outcome: session.OutcomeDone}, turn("the third"), said("answer three"), session.TurnEnded{Outcome: session.OutcomeDone}}
 	world, s := opened(t, 100, 40, events...)
 	s.wait("answer three")
 	world.emit("s1", turn("streamed"), session.TextDelta{Text: "Words that came."}, session.CallDelta{CallID: "k", Name: "read", Bytes: 3}, said("Words that came."), calls("k", "read", `{"path":"q.go"}`), session.TurnEnded{Outcome: session.OutcomeDone})
 	s.wait("Words that came.", "q.go")
-	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Talk: true, Files: true}, Written: 2})
+	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Conversation: true, Files: true}, Written: 2})
 	text := s.wait("⟲ taken back: 3 turns (files too)", "/undo rewind brings them back", "answer one")
 	for _, gone := range []string{"the second", "answer two", "answer three", "Words that came", "q.go"} {
 		if strings.Contains(text, gone) {
@@ -197,6 +197,6 @@ func TestWhatWasTakenBackVanishesAndReturns(t *testing.T) {
 		}
 	})
 	at := world.logs["s1"][len(world.logs["s1"])-1].Seq
-	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Talk: true, Files: true, Undo: at}})
+	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Conversation: true, Files: true, Undo: at}})
 	s.wait("answer one", "answer two", "answer three", "Words that came.", "brought back")
 }

@@ -90,7 +90,7 @@ func BenchmarkOpenLongSession(b *testing.B) {
 		w.record("s1", turn(fmt.Sprint("question ", i)), said(strings.Repeat(sample, 20)), session.TurnEnded{Outcome: session.OutcomeDone})
 	}
 	s, _ := w.Load(context.Background(), "s1")
-	records, _ := w.Records(context.Background(), "s1", s.Events+1, tailRecords, tailBytes)
+	records, _ := w.Records(context.Background(), "s1", s.LastSeq+1, tailRecords, tailBytes)
 	for b.Loop() {
 		m := New(w.options())
 		m.engine, m.books = w, w

@@ -156,7 +156,7 @@ func (m *Model) stop() tea.Cmd {
 		return m.do(session.Stop{})
 	case r.s.PartOf != "":
 		return m.goBack()
-	case r.s.Status == session.Parked && !r.s.Retry.IsZero():
+	case r.s.Status == session.Parked && !r.s.RetryAt.IsZero():
 		return m.do(session.Stop{})
 	case !r.pane.Following():
 		r.pane.Bottom()
@@ -304,16 +304,16 @@ func (m *Model) pickKey(name, text string) tea.Cmd {
 	case sessions.Fork:
 		return m.fork(s)
 	case sessions.Archive:
-		return m.file(s, session.File{Archived: !s.Archived, Deleted: s.Deleted}, "")
+		return m.file(s, session.SetArchived{Archived: !s.Archived, Deleted: s.Deleted}, "")
 	case sessions.Delete:
 		if !s.Deleted.IsZero() {
-			return m.file(s, session.File{Archived: s.Archived}, "")
+			return m.file(s, session.SetArchived{Archived: s.Archived}, "")
 		}
 		return m.remove(s)
 	case sessions.Undo:
 		if gone, ok := m.picker.Undone(); ok {
 			m.picker.Note("taken back")
-			return m.file(gone, session.File{Archived: gone.Archived}, "")
+			return m.file(gone, session.SetArchived{Archived: gone.Archived}, "")
 		}
 	case sessions.Fresh:
 		m.layer = none

@@ -89,7 +89,7 @@ func (w *realm) record(id session.ID, events ...session.Event) []session.Record 
 			r.Turn++
 		}
 		if session.Durable(e) {
-			r.Seq = s.Events + 1
+			r.Seq = s.LastSeq + 1
 			s.Apply(r)
 			w.logs[id] = append(w.logs[id], r)
 		}
@@ -181,7 +181,7 @@ func (w *realm) Fork(_ context.Context, id session.ID, at int64) (session.Sessio
 // Events of a usual turn.
 
 func said(text string) session.Event {
-	it := models.Say(models.Assistant, text)
+	it := models.NewMessage(models.Assistant, text)
 	it.Origin = models.Origin{Provider: "openai", Model: sol.Model}
 	return session.ItemAdded{Item: it}
 }
@@ -212,10 +212,10 @@ func work() []session.Event {
 		said("The module mixes **pricing** and `storage`. I will read it first.\n\n- one rule lives twice\n- 端数は二回丸められる 👍\n"),
 		calls("c1", "read", `{"path":"orders/service.go"}`),
 		session.ToolStarted{Effect: session.Effect{CallID: "c1", Tool: "read", Title: "orders/service.go"}},
-		session.ToolEnded{CallID: "c1", Tool: "read", Title: "orders/service.go", Summary: "212 lines", Output: "package orders", Took: 4 * time.Millisecond},
-		session.ToolEnded{CallID: "c2", Tool: "grep", Title: `"PriceOf("`, Summary: "14 hits", Took: 110 * time.Millisecond},
-		session.ToolEnded{CallID: "c3", Tool: "edit", Title: "orders/service.go", Summary: "1 edit", Diff: orderDiff, Took: 12 * time.Millisecond},
-		session.ToolEnded{CallID: "c4", Tool: "shell", Title: "go test ./orders/...", Summary: "exit 1", Error: true, Output: "--- FAIL: TestTotal\n    got 1299, want 1300\nFAIL", Took: 3200 * time.Millisecond},
+		session.ToolEnded{CallID: "c1", Tool: "read", Title: "orders/service.go", Summary: "212 lines", Output: "package orders", Duration: 4 * time.Millisecond},
+		session.ToolEnded{CallID: "c2", Tool: "grep", Title: `"PriceOf("`, Summary: "14 hits", Duration: 110 * time.Millisecond},
+		session.ToolEnded{CallID: "c3", Tool: "edit", Title: "orders/service.go", Summary: "1 edit", Diff: orderDiff, Duration: 12 * time.Millisecond},
+		session.ToolEnded{CallID: "c4", Tool: "shell", Title: "go test ./orders/...", Summary: "exit 1", Error: true, Output: "--- FAIL: TestTotal\n    got 1299, want 1300\nFAIL", Duration: 3200 * time.Millisecond},
 		session.ReplyEnded{Target: sol, Usage: models.Usage{Input: 41_210, Cached: 30_000, Output: 830}, Cost: 0.41, Window: 272_000},
 	}
 }

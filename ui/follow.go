@@ -22,12 +22,12 @@ type going struct {
 // working is the session in which the running step of a plan is carried out, or
 // the steps are proposed.
 func (m *Model) working(r *room) *room {
-	if s := r.s.Steps; s != nil {
+	if s := r.s.Plan; s != nil {
 		if step, ok := s.Running(); ok {
 			return m.rooms[step.Session]
 		}
 	}
-	if !r.s.Stepping || !r.s.Live() {
+	if !r.s.RunsPlan || !r.s.Live() {
 		return nil
 	}
 	for _, id := range m.order {
@@ -47,10 +47,10 @@ func (m *Model) stepName(s *session.Session) string {
 		return "proposing steps"
 	}
 	whole := m.rooms[s.PartOf]
-	if whole == nil || whole.s.Steps == nil || s.Step > len(whole.s.Steps.List) {
+	if whole == nil || whole.s.Plan == nil || s.Step > len(whole.s.Plan.Steps) {
 		return fmt.Sprintf("step %d", s.Step)
 	}
-	list := whole.s.Steps.List
+	list := whole.s.Plan.Steps
 	return fmt.Sprintf("step %d/%d %s", s.Step, len(list), theme.Line(list[s.Step-1].Title))
 }
 
@@ -108,20 +108,20 @@ func (m *Model) attentive(id session.ID) bool {
 }
 
 // stepped follows what happened to the plan of a session.
-func (m *Model) stepped(r *room, was *session.Steps, part []session.Record) tea.Cmd {
+func (m *Model) stepped(r *room, was *session.Plan, part []session.Record) tea.Cmd {
 	var cmds []tea.Cmd
 	var list []session.Step
 	if was != nil {
-		list = slices.Clone(was.List)
+		list = slices.Clone(was.Steps)
 	}
 	for _, rec := range part {
 		m.confirmed(r.s.ID, rec.Event)
 		switch e := rec.Event.(type) {
-		case session.StepsSet:
-			list = slices.Clone(e.Steps.List)
+		case session.PlanSet:
+			list = slices.Clone(e.Plan.Steps)
 			switch {
-			case e.Steps.Reviewed || len(list) == 0 || m.current != r.s.ID:
-			case e.Steps.Begun: // nobody has to look at it first
+			case e.Plan.Reviewed || len(list) == 0 || m.current != r.s.ID:
+			case e.Plan.Started: // nobody has to look at it first
 				m.accompany()
 			default:
 				cmds = append(cmds, m.propose())
@@ -134,11 +134,11 @@ func (m *Model) stepped(r *room, was *session.Steps, part []session.Record) tea.
 			list[e.Number-1] = e.Step
 			cmds = append(cmds, m.moved(r.s.ID, before, e.Step))
 		case session.TurnResumed:
-			if r.s.Steps != nil && m.attentive(r.s.ID) {
-				cmds = append(cmds, m.rejoin(r.s.Steps))
+			if r.s.Plan != nil && m.attentive(r.s.ID) {
+				cmds = append(cmds, m.rejoin(r.s.Plan))
 			}
 		case session.Rewound:
-			if e.Talk && e.Undo > 0 { // what was taken out of the transcript is read again
+			if e.Conversation && e.Undo > 0 { // what was taken out of the transcript is read again
 				r.loading = true
 				cmds = append(cmds, m.reload(r.s.ID, false))
 			}
@@ -165,7 +165,7 @@ func (m *Model) moved(whole session.ID, before, now session.Step) tea.Cmd {
 }
 
 // rejoin goes with the step of a plan that goes on, if one is under way.
-func (m *Model) rejoin(plan *session.Steps) tea.Cmd {
+func (m *Model) rejoin(plan *session.Plan) tea.Cmd {
 	if step, ok := plan.Running(); ok && step.Session != "" {
 		return m.visit(step.Session, true)
 	}
@@ -202,7 +202,7 @@ func (m *Model) wholeIs(id session.ID) bool {
 // planKeys are the ways on for a plan that stands still.
 func planKeys(r *room) []string {
 	on := "go on"
-	if r.s.Status == session.NeedsPerson && r.s.Steps.Reviewed {
+	if r.s.Status == session.NeedsPerson && r.s.Plan.Reviewed {
 		on = "next step"
 	}
 	pairs := []string{"F7", "the plan", "F8", on}
@@ -225,12 +225,12 @@ func backKeys(r *room) []string {
 func (m *Model) planLine(b *status.Bottom, r, c *room) {
 	live := m.liveWords(r, c)
 	step := "planning"
-	if s := r.s.Steps; s != nil && s.At() > 0 {
-		step = fmt.Sprintf("step %d/%d", s.At(), len(s.List))
+	if s := r.s.Plan; s != nil && s.Current() > 0 {
+		step = fmt.Sprintf("step %d/%d", s.Current(), len(s.Steps))
 		if m.width >= besideFrom {
-			step += " " + theme.Cut(theme.Line(s.List[s.At()-1].Title), 24)
+			step += " " + theme.Cut(theme.Line(s.Steps[s.Current()-1].Title), 24)
 		}
-		b.Since = s.List[s.At()-1].Began
+		b.Since = s.Steps[s.Current()-1].StartedAt
 	}
 	b.Doing = strings.TrimSuffix(step+": "+live.Words, ": ")
 	if c != nil {

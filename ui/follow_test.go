@@ -10,11 +10,11 @@ import (
 
 func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 	plan := plannedSteps()
-	plan.List[2].State, plan.List[2].Session = session.StepPending, ""
+	plan.Steps[2].State, plan.Steps[2].Session = session.StepPending, ""
 	stand := func(t *testing.T, w, h int) (*realm, *screen) {
 		t.Helper()
 		world := newWorld()
-		world.add("s1", "", begun("refactor the orders"), session.StepsSet{Steps: plan}, session.StepsBegun{Through: true})
+		world.add("s1", "", begun("refactor the orders"), session.PlanSet{Plan: plan}, session.PlanStarted{Through: true})
 		o := world.options()
 		o.Open = "s1"
 		s := show(t, w, h, o)
@@ -26,10 +26,10 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 		world.emit("s1", moved(plan, 3, session.StepRunning, "st3"))
 	}
 	done := func(world *realm) {
-		x := plan.List[2]
-		x.State, x.Session, x.Note, x.Calls, x.Cost = session.StepDone, "st3", "PriceOf holds the rules.\nMore.", 3, 0.02
+		x := plan.Steps[2]
+		x.State, x.Session, x.Note, x.ToolCalls, x.Cost = session.StepDone, "st3", "PriceOf holds the rules.\nMore.", 3, 0.02
 		world.emit("st3", session.TurnEnded{Outcome: session.OutcomeDone})
-		world.emit("s1", session.StepChecked{Number: 3, Command: "go test ./orders/...", OK: true, Summary: "exit 0", Output: "ok", Took: 2100 * time.Millisecond}, session.StepMoved{Number: 3, Step: x})
+		world.emit("s1", session.StepChecked{Number: 3, Command: "go test ./orders/...", OK: true, Summary: "exit 0", Output: "ok", Duration: 2100 * time.Millisecond}, session.StepMoved{Number: 3, Step: x})
 	}
 	t.Run("there and back", func(t *testing.T) {
 		world, s := stand(t, 120, 36)
@@ -42,7 +42,7 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 		s.wait("allow shell?", "asks you")
 		world.pass(time.Second)
 		s.press("y")
-		if got := <-world.commands; got != "AnswerCall" {
+		if got := <-world.commands; got != "AnswerApproval" {
 			t.Errorf("command = %s, want AnswerCall", got)
 		}
 		world.emit("st3", session.ApprovalAnswered{Answer: session.Answer{CallID: "c9", Allow: true}})
@@ -105,8 +105,8 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 	t.Run("with a step that goes on", func(t *testing.T) {
 		world := newWorld()
 		running := plannedSteps()
-		running.List[2].State, running.List[2].Session = session.StepRunning, "st3"
-		world.add("s1", "", begun("refactor the orders"), session.StepsSet{Steps: running}, session.StepsBegun{Through: true}, session.TurnEnded{Outcome: session.OutcomeStopped})
+		running.Steps[2].State, running.Steps[2].Session = session.StepRunning, "st3"
+		world.add("s1", "", begun("refactor the orders"), session.PlanSet{Plan: running}, session.PlanStarted{Through: true}, session.TurnEnded{Outcome: session.OutcomeStopped})
 		stepOf(world, "st3", 3, turn("do the core logic"))
 		world.reply = func(w *realm, id session.ID, c session.Command) {
 			if _, ok := c.(session.Resume); ok {
@@ -125,13 +125,13 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 
 func TestTheScreenBeginsWithAPlan(t *testing.T) {
 	plan := proposal()
-	plan.Begun = true
+	plan.Started = true
 	world := newWorld()
-	asked := make(chan session.Split, 2)
+	asked := make(chan session.PlanTask, 2)
 	world.reply = func(w *realm, id session.ID, c session.Command) {
-		if x, ok := c.(session.Split); ok {
+		if x, ok := c.(session.PlanTask); ok {
 			asked <- x
-			w.emit(id, session.TurnStarted{Prompt: x.Prompt, Steps: true}, session.StepsSet{Steps: plan})
+			w.emit(id, session.TurnStarted{Prompt: x.Prompt, RunsPlan: true}, session.PlanSet{Plan: plan})
 		}
 	}
 	for _, tt := range []struct {
@@ -150,7 +150,7 @@ func TestTheScreenBeginsWithAPlan(t *testing.T) {
 			if panel := strings.Contains(text, "○ 1 map the module"); panel != tt.panel {
 				t.Errorf("the panel is shown: %v, want %v:\n%s", panel, tt.panel, text)
 			}
-			if got := <-asked; !got.Go || got.Prompt.Text != "refactor the orders" {
+			if got := <-asked; !got.Start || got.Prompt.Text != "refactor the orders" {
 				t.Errorf("command = %#v, want a split that goes on at once", got)
 			}
 		})

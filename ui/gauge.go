@@ -71,7 +71,7 @@ func (m *Model) gauged(msg gaugeMsg) tea.Cmd {
 
 func (m *Model) pinned() models.Target {
 	if r := m.room(); r != nil {
-		return r.s.Pin
+		return r.s.PinnedTarget
 	}
 	return models.Target{}
 }
@@ -94,12 +94,12 @@ func (m *Model) gaugeKey(name string) tea.Cmd {
 		if target == m.pinned() {
 			target = models.Target{}
 		}
-		return tea.Sequence(m.do(session.Pin{Target: target}), m.loadGauge())
+		return tea.Sequence(m.do(session.PinTarget{Target: target}), m.loadGauge())
 	case "i":
 		if !ok {
 			return nil
 		}
-		engine, ctx, c := m.engine, m.ctx, session.SetAside{Target: row.Target, Aside: row.State != models.Aside}
+		engine, ctx, c := m.engine, m.ctx, session.DisableTarget{Target: row.Target, Disabled: row.State != models.Disabled}
 		return tea.Sequence(func() tea.Msg { return didMsg{err: engine.Do(ctx, "", c)} }, m.loadGauge())
 	case "d":
 		return m.runTool("doctor")

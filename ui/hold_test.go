@@ -12,7 +12,7 @@ import (
 
 func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
 	world := newWorld()
-	world.add("s1", "", turn("move the pricing rules"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(time.Hour), Rung: 2})
+	world.add("s1", "", turn("move the pricing rules"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(time.Hour), ParkCount: 2})
 	world.add("s2", "", turn("a finished one"), session.TurnEnded{Outcome: session.OutcomeDone})
 	s := show(t, 80, 24, world.options())
 	golden(t, "offered-80x24", s.wait("Unfinished", "move the pricing rules"))
@@ -71,7 +71,7 @@ func TestKeysOfTheCapacityPanel(t *testing.T) {
 	s.wait("· done")
 	s.press("F5")
 	s.wait("resting 1:42")
-	for _, tt := range []struct{ key, want string }{{"enter", "Pin"}, {"i", "SetAside"}, {"F3", "ChooseTier"}} {
+	for _, tt := range []struct{ key, want string }{{"enter", "PinTarget"}, {"i", "DisableTarget"}, {"F3", "ChooseTier"}} {
 		s.press(tt.key)
 		if got := <-world.commands; got != tt.want {
 			t.Errorf("%s did %s, want %s", tt.key, got, tt.want)

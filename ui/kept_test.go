@@ -107,7 +107,7 @@ func TestAFailureCallsAPersonWhoLooksElsewhere(t *testing.T) {
 		s.wait("move the rules")
 		s.press("blur", "seen")
 		s.wait("› seen")
-		world.emit("s1", session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(60e9), Rung: 1})
+		world.emit("s1", session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(60e9), ParkCount: 1})
 		s.wait("⏸ parked until")
 		if s.wrote("\x1b]9;") {
 			t.Error("a notification was sent")

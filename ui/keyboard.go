@@ -96,7 +96,7 @@ func (m *Model) askedKey(name, text string) (tea.Cmd, bool) {
 	}
 	switch m.question.Key(name, text) {
 	case approval.Answer:
-		return m.inOrder(m.current, session.AnswerCall{Answer: m.question.Reply()}), true
+		return m.inOrder(m.current, session.AnswerApproval{Answer: m.question.Reply()}), true
 	case approval.Handled:
 		return nil, true
 	case approval.Early:
@@ -128,7 +128,7 @@ func (m *Model) borrowed() tea.Cmd {
 		if aimed {
 			cmd = m.focusOn(text)
 		} else if text != "" {
-			cmd = m.do(session.Keep{Text: text})
+			cmd = m.do(session.PinNote{Text: text})
 		}
 		if back {
 			cmd = tea.Batch(cmd, m.toggleScales())
@@ -156,7 +156,7 @@ func (m *Model) borrowed() tea.Cmd {
 		return m.say(err.Error())
 	}
 	m.release()
-	return m.inOrder(m.current, session.AnswerCall{Answer: answer})
+	return m.inOrder(m.current, session.AnswerApproval{Answer: answer})
 }
 
 func (m *Model) boxKey(name string) (tea.Cmd, bool) {

@@ -64,7 +64,7 @@ func TestAMessageBehindATurnIsQueuedAndTakenBack(t *testing.T) {
 
 func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
 	w, s := opened(t, 100, 24, turn("go on"), session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}},
-		session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(2 * time.Minute), Rung: 2})
+		session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(2 * time.Minute), ParkCount: 2})
 	golden(t, "parked-100x24", s.wait("held    then the docs", "parked until 12:02", "ctrl+x", "again in 2:00"))
 	for _, tt := range []struct {
 		key  string
@@ -102,13 +102,13 @@ func TestALargePasteIsFoldedAndSentWhole(t *testing.T) {
 	s.paste(body)
 	s.wait("› why? [pasted 312 lines]")
 	s.press("enter")
-	if got := <-sent; got.Text != "why? [pasted 312 lines]" || len(got.Attached) != 1 || got.Attached[0] != (models.Attachment{Name: "pasted 312 lines", Text: body}) {
-		t.Errorf("sent %q with %d attachments", got.Text, len(got.Attached))
+	if got := <-sent; got.Text != "why? [pasted 312 lines]" || len(got.Attachments) != 1 || got.Attachments[0] != (models.Attachment{Name: "pasted 312 lines", Text: body}) {
+		t.Errorf("sent %q with %d attachments", got.Text, len(got.Attachments))
 	}
 	s.paste(body)
 	s.wait("› [pasted 312 lines]")
 	s.press("enter")
-	if got := <-sent; got.Text != body || len(got.Attached) != 0 {
+	if got := <-sent; got.Text != body || len(got.Attachments) != 0 {
 		t.Errorf("a paste alone is sent as %d bytes of words, want %d", len(got.Text), len(body))
 	}
 }
@@ -228,7 +228,7 @@ func TestLeavingListsWhatRuns(t *testing.T) {
 type theirs struct{ error }
 
 func (theirs) Owner() session.Owner {
-	return session.Owner{PID: 41, Host: "box", What: "run", Since: noon}
+	return session.Owner{PID: 41, Host: "box", Program: "run", Since: noon}
 }
 
 func TestASessionOfAnotherBelayIsTakenOverOnlyWhenAsked(t *testing.T) {
@@ -259,7 +259,7 @@ func TestForeignTextCannotReachTheTerminal(t *testing.T) {
 	fault.Message, fault.Code, fault.RequestID = evil, evil, evil
 	w, s := opened(t, 100, 40, turn(evil), said(evil+"\n\n```\n"+evil+"\n```\n"),
 		session.ToolEnded{CallID: "c", Tool: "shell" + evil, Title: evil, Output: evil, Summary: evil, Error: true},
-		session.PlanChanged{Tasks: []session.Task{{Text: evil}}}, session.Noted{Text: evil}, session.Renamed{Title: evil},
+		session.TodosChanged{Todos: []session.Todo{{Text: evil}}}, session.Noted{Text: evil}, session.Renamed{Title: evil},
 		session.TurnEnded{Outcome: session.OutcomeFailed, Fault: fault}, turn("THE END"))
 	s.wait("THE END")
 	w.emit("s1", session.TextDelta{Text: evil}, session.ReasoningDelta{Text: evil}, session.Noted{Text: "SEEN"})

@@ -11,14 +11,14 @@ import (
 )
 
 // weights is a session of some size, as the engine weighs it.
-func weights() session.Weight {
-	return session.Weight{
-		Failing: session.Failing{From: 96_000, Above: 0.22, Below: 0.03}, Counts: session.Counts{Encoding: "o200k_base", Own: true, Measured: true, Factor: 1.04}, Tools: 7,
-		Target: sol, Budget: 256_000, Trigger: 204_800, Counted: 43_600, Output: 128_000, Effort: "high", Steps: 12, Through: 9,
+func weights() session.ContextUsage {
+	return session.ContextUsage{
+		Failures: session.FailureThreshold{From: 96_000, Above: 0.22, Below: 0.03}, Accuracy: session.CountAccuracy{Encoding: "o200k_base", Exact: true, Measured: true, Factor: 1.04}, Tools: 7,
+		Target: sol, Budget: 256_000, Trigger: 204_800, Counted: 43_600, Output: 128_000, Effort: "high", ToolCalls: 12, SummaryThrough: 9,
 		Parts: []session.Part{
-			{Origin: session.OfBriefing, Tokens: 3120}, {Origin: session.OfAgents, Tokens: 1050}, {Origin: session.OfTools, Tokens: 2410},
-			{Origin: session.OfKept, Tokens: 40}, {Origin: session.OfSummary, Tokens: 2200}, {Origin: session.OfUser, Tokens: 1300},
-			{Origin: session.OfModel, Tokens: 6100}, {Origin: session.OfReasoning, Tokens: 3900}, {Origin: session.OfCalls, Tokens: 1150}, {Origin: session.OfOutput, Tokens: 22330},
+			{Source: session.SourceSystemPrompt, Tokens: 3120}, {Source: session.SourceAgentsFile, Tokens: 1050}, {Source: session.SourceTools, Tokens: 2410},
+			{Source: session.SourcePinned, Tokens: 40}, {Source: session.SourceSummary, Tokens: 2200}, {Source: session.SourceUser, Tokens: 1300},
+			{Source: session.SourceModel, Tokens: 6100}, {Source: session.SourceReasoning, Tokens: 3900}, {Source: session.SourceToolCalls, Tokens: 1150}, {Source: session.SourceToolOutput, Tokens: 22330},
 		},
 	}
 }
@@ -26,15 +26,15 @@ func weights() session.Weight {
 // lightened are events after which much is left out of the requests.
 func lightened() []session.Event {
 	return append(work(), session.TurnEnded{Outcome: session.OutcomeDone},
-		session.Reduced{By: "older outputs", Calls: []string{"a", "b", "c", "d", "e", "f"}, Before: 90_000, After: 52_000},
+		session.Pruned{By: "older outputs", Calls: []string{"a", "b", "c", "d", "e", "f"}, Before: 90_000, After: 52_000},
 		session.Compacted{Through: 3, Summary: "## Goal\n- the rules move", Before: 104_600, After: 43_600},
-		session.Kept{Text: "prices are in cents, never in floats"})
+		session.NotePinned{Text: "prices are in cents, never in floats"})
 }
 
 func weighed(world *realm) Options {
 	o := world.options()
 	o.Open = "s1"
-	o.Weight = func(context.Context, session.ID) (session.Weight, error) { return weights(), nil }
+	o.Weight = func(context.Context, session.ID) (session.ContextUsage, error) { return weights(), nil }
 	return o
 }
 
@@ -71,7 +71,7 @@ func TestKeysOfTheContextPanel(t *testing.T) {
 	for _, tt := range []struct {
 		key  string
 		want session.Command
-	}{{"enter", session.Compact{}}, {"t", session.Trim{}}, {"s", session.Slim{}}, {"r", session.Restore{}}, {"F3", session.ChooseTier{Tier: "medium"}}} {
+	}{{"enter", session.Compact{}}, {"t", session.PruneOutputs{}}, {"s", session.PruneRequest{}}, {"r", session.Restore{}}, {"F3", session.ChooseTier{Tier: "medium"}}} {
 		s.press(tt.key)
 		if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", tt.want) {
 			t.Errorf("%s did %#v, want %#v", tt.key, c, tt.want)
@@ -80,7 +80,7 @@ func TestKeysOfTheContextPanel(t *testing.T) {
 	s.press("p")
 	s.wait("a note for every request")
 	s.press("use tabs", "enter")
-	if c := <-got; c != (session.Keep{Text: "use tabs"}) {
+	if c := <-got; c != (session.PinNote{Text: "use tabs"}) {
 		t.Errorf("p did %#v", c)
 	}
 	s.wait("43,600") // the panel is back
@@ -110,7 +110,7 @@ func TestTheContextPanelFollowsTheSession(t *testing.T) {
 	for _, n := range []int64{41_000, 41_000, 33_000, 0} {
 		counts <- n
 	}
-	o.Weight = func(context.Context, session.ID) (session.Weight, error) {
+	o.Weight = func(context.Context, session.ID) (session.ContextUsage, error) {
 		v := weights()
 		if v.Counted = <-counts; v.Counted == 0 {
 			return v, errors.New("the session is not open")
@@ -123,7 +123,7 @@ func TestTheContextPanelFollowsTheSession(t *testing.T) {
 	s.wait("41,000")
 	world.emit("s1", session.Restored{})
 	s.wait("33,000", "nothing")
-	world.emit("s1", session.Kept{Text: "x"})
+	world.emit("s1", session.NotePinned{Text: "x"})
 	s.wait("the session is not open")
 	s.gone("33,000")
 }
@@ -135,13 +135,13 @@ func TestCommandsAreTyped(t *testing.T) {
 	}{
 		{"compact with what to keep", "/compact the names of the API", session.Compact{Keep: "the names of the API"}},
 		{"compact", "/compact", session.Compact{}},
-		{"trim", "/trim", session.Trim{}},
-		{"slim", "/slim", session.Slim{}},
+		{"trim", "/trim", session.PruneOutputs{}},
+		{"slim", "/slim", session.PruneRequest{}},
 		{"effort", "/effort High", session.ChooseEffort{Effort: "high"}},
 		{"focus", "/focus orders *.md", session.Focus{Paths: []string{"orders", "*.md"}}},
 		{"restore", "/restore", session.Restore{}},
-		{"pin", "/pin use tabs, not spaces", session.Keep{Text: "use tabs, not spaces"}},
-		{"drop by some of its words", "/drop in cents", session.Keep{Text: "prices are in cents, never in floats", Drop: true}},
+		{"pin", "/pin use tabs, not spaces", session.PinNote{Text: "use tabs, not spaces"}},
+		{"drop by some of its words", "/drop in cents", session.PinNote{Text: "prices are in cents, never in floats", Unpin: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			world := newWorld()
@@ -192,7 +192,7 @@ func TestCommandsAreTyped(t *testing.T) {
 		s.wait("a note for every request")
 	})
 	t.Run("which note is asked", func(t *testing.T) {
-		_, s := opened(t, 80, 24, turn("x"), session.Kept{Text: "one note"}, session.Kept{Text: "another note"}, session.TurnEnded{Outcome: session.OutcomeDone})
+		_, s := opened(t, 80, 24, turn("x"), session.NotePinned{Text: "one note"}, session.NotePinned{Text: "another note"}, session.TurnEnded{Outcome: session.OutcomeDone})
 		s.wait("· done")
 		s.press("/", "drop note", "enter")
 		s.wait("Which note?", "- one note", "- another note")
@@ -201,9 +201,9 @@ func TestCommandsAreTyped(t *testing.T) {
 
 func TestASessionIsHandedOver(t *testing.T) {
 	world := newWorld()
-	world.add("s1", "", append(lightened(), session.PlanChanged{Tasks: []session.Task{{Text: "map the module", Status: "done"}, {Text: "core logic", Status: "pending"}}})...)
+	world.add("s1", "", append(lightened(), session.TodosChanged{Todos: []session.Todo{{Text: "map the module", Status: "done"}, {Text: "core logic", Status: "pending"}}})...)
 	world.mu.Lock()
-	world.sessions["s1"].Files = []string{"orders/service.go"}
+	world.sessions["s1"].ChangedFiles = []string{"orders/service.go"}
 	world.mu.Unlock()
 	got := make(chan session.Command, 8)
 	world.reply = func(_ *realm, id session.ID, c session.Command) {
@@ -214,22 +214,22 @@ func TestASessionIsHandedOver(t *testing.T) {
 	s := show(t, 100, 30, weighed(world))
 	s.wait("ctx unknown")
 	s.press("/", "hand over write the core logic", "enter")
-	for i, want := range []string{"ChooseTier", "Keep", "Send"} {
+	for i, want := range []string{"ChooseTier", "PinNote", "Send"} {
 		c := <-got
 		if name := strings.TrimPrefix(fmt.Sprintf("%T", c), "session."); name != want {
 			t.Fatalf("command %d = %s, want %s", i, name, want)
 		}
-		if k, ok := c.(session.Keep); ok && k.Text != "prices are in cents, never in floats" {
+		if k, ok := c.(session.PinNote); ok && k.Text != "prices are in cents, never in floats" {
 			t.Errorf("kept %q", k.Text)
 		}
 		sent, ok := c.(session.Send)
 		if !ok {
 			continue
 		}
-		if sent.Prompt.Text != "write the core logic" || len(sent.Prompt.Attached) != 1 || sent.Prompt.Attached[0].Name != "carried over from session s1" {
-			t.Fatalf("sent %q with %v", sent.Prompt.Text, sent.Prompt.Attached)
+		if sent.Prompt.Text != "write the core logic" || len(sent.Prompt.Attachments) != 1 || sent.Prompt.Attachments[0].Name != "carried over from session s1" {
+			t.Fatalf("sent %q with %v", sent.Prompt.Text, sent.Prompt.Attachments)
 		}
-		text := sent.Prompt.Attached[0].Text
+		text := sent.Prompt.Attachments[0].Text
 		for _, part := range []string{"A record of the work of an earlier session, “refactor the orders module", "The module mixes **pricing** and", "the rules move", "- [x] map the module", "- [ ] core logic", "- orders/service.go"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("the first prompt lacks %q:\n%s", part, text)

@@ -216,10 +216,10 @@ func (m *Model) adopt(s session.Session, records []session.Record) *room {
 		r.pane.SetNames(r.tiers)
 	}
 	more := len(records) > 0 && records[0].Seq > 1
-	if s.Steps != nil {
-		r.pane.SetSteps(len(s.Steps.List))
+	if s.Plan != nil {
+		r.pane.SetSteps(len(s.Plan.Steps))
 	}
-	r.pane.Load(records, more, s.Gone...)
+	r.pane.Load(records, more, s.RewoundSpans...)
 	r.checkpoints(records)
 	switch s.Status {
 	case session.Running:
@@ -234,7 +234,7 @@ func (m *Model) adopt(s session.Session, records []session.Record) *room {
 func (m *Model) ask() {
 	var open []session.Approval
 	if r := m.room(); r != nil {
-		open = r.s.Asked
+		open = r.s.PendingApprovals
 	}
 	before := m.question.Asked().CallID
 	m.question.Ask(open)

@@ -71,7 +71,7 @@ func (m *Model) begin() session.Command {
 	p := session.Prompt{ID: m.o.NewID(), Text: m.o.Prompt}
 	m.o.Prompt = ""
 	if m.o.Split {
-		return session.Split{Prompt: p, Go: true}
+		return session.PlanTask{Prompt: p, Start: true}
 	}
 	return session.Send{Prompt: p}
 }
@@ -128,7 +128,7 @@ func (m *Model) open(id session.ID, takeover bool) tea.Cmd {
 		if err != nil {
 			return openedMsg{id: id, err: err}
 		}
-		records, err := books.Records(ctx, s.ID, s.Events+1, tailRecords, tailBytes)
+		records, err := books.Records(ctx, s.ID, s.LastSeq+1, tailRecords, tailBytes)
 		return openedMsg{id, s, records, err, false}
 	}
 }
@@ -141,7 +141,7 @@ func (m *Model) reload(id session.ID, behind bool) tea.Cmd {
 		if err != nil {
 			return openedMsg{id: id, err: err, behind: behind}
 		}
-		records, err := books.Records(ctx, id, s.Events+1, tailRecords, tailBytes)
+		records, err := books.Records(ctx, id, s.LastSeq+1, tailRecords, tailBytes)
 		return openedMsg{id, s, records, err, behind}
 	}
 }
@@ -201,7 +201,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	m.layer = none
 	m.enter(msg.s.ID)
 	var cmds []tea.Cmd
-	if r.s.Turn > 0 && r.s.Context == 0 {
+	if r.s.Turn > 0 && r.s.ContextTokens == 0 {
 		cmds = append(cmds, m.weigh(msg.s.ID))
 	}
 	if msg.id == "" {
@@ -213,7 +213,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	if msg.s.ID == m.goOn {
 		m.goOn = ""
 		if r.stuck() {
-			if r.s.Steps != nil && r.s.Steps.Begun {
+			if r.s.Plan != nil && r.s.Plan.Started {
 				m.accompany()
 			}
 			cmds = append(cmds, m.doAt(msg.s.ID, session.Resume{}))
@@ -230,9 +230,9 @@ func (m *Model) giveBack() {
 		}
 		switch c := c.(type) {
 		case session.Send:
-			m.composer.Restore(c.Prompt.Text, c.Prompt.Attached)
-		case session.Split:
-			m.composer.Restore("/"+keys.Name(keys.Steps)+" "+c.Prompt.Text, c.Prompt.Attached)
+			m.composer.Restore(c.Prompt.Text, c.Prompt.Attachments)
+		case session.PlanTask:
+			m.composer.Restore("/"+keys.Name(keys.Steps)+" "+c.Prompt.Text, c.Prompt.Attachments)
 		}
 	}
 	m.after = nil

@@ -72,14 +72,14 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
-	ListFiles func(ctx context.Context, focus []string) ([]string, error)      // to mention with @, in some paths alone
-	ReadImage func(ctx context.Context, path string) (models.Image, error)     // of a mentioned picture
-	Capacity  func(ctx context.Context) (capacity.View, error)                 // how all models are doing
-	Weight    func(ctx context.Context, id session.ID) (session.Weight, error) // what the next request is made of
-	Curl      func(ctx context.Context, id session.ID) (string, error)         // a session's last request for a shell
-	RunTool   func(ctx context.Context, name string) (string, error)           // a command of belay's own: doctor, stats
-	RunShell  func(ctx context.Context, command string) (string, error)        // for !
-	Prompts   func(ctx context.Context) []string                               // earlier ones, oldest first
+	ListFiles func(ctx context.Context, focus []string) ([]string, error)            // to mention with @, in some paths alone
+	ReadImage func(ctx context.Context, path string) (models.Image, error)           // of a mentioned picture
+	Capacity  func(ctx context.Context) (capacity.View, error)                       // how all models are doing
+	Weight    func(ctx context.Context, id session.ID) (session.ContextUsage, error) // what the next request is made of
+	Curl      func(ctx context.Context, id session.ID) (string, error)               // a session's last request for a shell
+	RunTool   func(ctx context.Context, name string) (string, error)                 // a command of belay's own: doctor, stats
+	RunShell  func(ctx context.Context, command string) (string, error)              // for !
+	Prompts   func(ctx context.Context) []string                                     // earlier ones, oldest first
 
 	// The plan of a large task as text for the editor, and read again.
 	PlanText  func(steps []session.Step) string

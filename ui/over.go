@@ -94,7 +94,7 @@ func (m *Model) brokenWords() []string {
 	lines := []string{m.theme.Bad.Paint("belay cannot go on"), ""}
 	if m.fault != nil {
 		lines = append(lines, theme.Wrap(theme.Plain(m.fault.Error()), room)...)
-		if h := session.HintOf(m.fault); h != "" {
+		if h := session.ErrorHint(m.fault); h != "" {
 			lines = append(lines, "")
 			for _, l := range theme.Wrap(theme.Plain(h), room) {
 				lines = append(lines, m.theme.Dim.Paint(l))
@@ -115,7 +115,7 @@ func (m *Model) dialog(width int) []string {
 	th := m.theme
 	if m.layer == owned {
 		o := m.taken
-		what := "a belay (" + theme.Line(o.What) + ", process " + theme.Count(int64(o.PID)) + " on " + theme.Line(o.Host) + ") has written to it since " + theme.At(o.Since) + "."
+		what := "a belay (" + theme.Line(o.Program) + ", process " + theme.Count(int64(o.PID)) + " on " + theme.Line(o.Host) + ") has written to it since " + theme.At(o.Since) + "."
 		lines := theme.Wrap(what, width)
 		lines = append(lines, theme.Wrap("If you take it over, that one stops writing; nothing that is saved gets lost.", width)...)
 		return append(lines, "", th.Keys("t", "take over", "esc", "leave it"))

@@ -37,14 +37,14 @@ func (m *Model) whole() *room {
 }
 
 // planned is the plan as it was edited last; nil: there is none.
-func (m *Model) planned() *session.Steps {
+func (m *Model) planned() *session.Plan {
 	r := m.whole()
-	if r == nil || r.s.Steps == nil {
+	if r == nil || r.s.Plan == nil {
 		return nil
 	}
-	s := *r.s.Steps
+	s := *r.s.Plan
 	if m.plan.sent > 0 && m.plan.of == r.s.ID {
-		s.List = m.plan.list
+		s.Steps = m.plan.list
 	}
 	return &s
 }
@@ -125,7 +125,7 @@ func (m *Model) showSteps() {
 		v.Checkpoint = r.kept
 		c := m.working(r)
 		v.Live = m.liveWords(r, c)
-		if (v.Steps == nil || len(v.Steps.List) == 0) && c != nil {
+		if (v.Steps == nil || len(v.Steps.Steps) == 0) && c != nil {
 			v.Planning = v.Live.Words
 		}
 	}
@@ -145,7 +145,7 @@ func (m *Model) liveWords(whole, c *room) steps.Live {
 	}
 	switch {
 	case c == nil || !c.s.Live() && c.s.Status != session.Parked:
-		if s := whole.s.Steps; s != nil && c != nil {
+		if s := whole.s.Plan; s != nil && c != nil {
 			if step, ok := s.Running(); ok && step.Check != "" {
 				return steps.Live{Words: "its check runs"}
 			}
@@ -192,12 +192,12 @@ func (m *Model) stepsKey(name, text string) tea.Cmd {
 	case "enter":
 		return m.openStep(number, s)
 	case "g":
-		return m.runSteps(session.RunSteps{Through: true})
+		return m.runSteps(session.RunPlan{Through: true})
 	case "n":
-		return m.runSteps(session.RunSteps{})
+		return m.runSteps(session.RunPlan{})
 	case "r":
 		if p := m.planned(); ok && p != nil {
-			return m.runSteps(session.RunSteps{Through: p.Through, From: number})
+			return m.runSteps(session.RunPlan{Through: p.Through, From: number})
 		}
 	case "z":
 		if ok {
@@ -219,7 +219,7 @@ func (m *Model) stepsKey(name, text string) tea.Cmd {
 // openStep shows the session of a step, or of the model that proposes them.
 func (m *Model) openStep(number int, s session.Step) tea.Cmd {
 	id := s.Session
-	if r := m.whole(); id == "" && r != nil && r.s.Steps == nil {
+	if r := m.whole(); id == "" && r != nil && r.s.Plan == nil {
 		if c := m.working(r); c != nil {
 			id = c.s.ID
 		}
@@ -236,9 +236,9 @@ func (m *Model) openStep(number int, s session.Step) tea.Cmd {
 }
 
 // runSteps carries the plan out, and follows it.
-func (m *Model) runSteps(c session.RunSteps) tea.Cmd {
+func (m *Model) runSteps(c session.RunPlan) tea.Cmd {
 	r := m.whole()
-	if r == nil || r.s.Steps == nil {
+	if r == nil || r.s.Plan == nil {
 		return m.say("there is no plan yet: /steps TASK makes one")
 	}
 	m.letGo()
@@ -265,8 +265,8 @@ func (m *Model) splitDraft() tea.Cmd {
 	m.told = false
 	m.composer.Clear()
 	m.transcript().Bottom()
-	return m.deliver(session.Prompt{ID: m.o.NewID(), Text: words, Attached: attached}, asSplit)
+	return m.deliver(session.Prompt{ID: m.o.NewID(), Text: words, Attachments: attached}, asSplit)
 }
 
-func asSplit(p session.Prompt) session.Command { return session.Split{Prompt: p} }
+func asSplit(p session.Prompt) session.Command { return session.PlanTask{Prompt: p} }
 func asSend(p session.Prompt) session.Command  { return session.Send{Prompt: p} }

@@ -15,31 +15,31 @@ import (
 )
 
 // plannedSteps is a plan in the middle of its work: one step of each kind.
-func plannedSteps() session.Steps {
-	return session.Steps{Task: "refactor the orders module and cover it with tests", Reviewed: true, Through: true, By: sol, Planning: "pl", List: []session.Step{
-		{Title: "map the module and its problems", Do: "Read orders/ and list what is wrong with it.", Tier: models.Light, State: session.StepDone, Session: "st1",
-			Note: "pricing and storage are mixed; 端数 is rounded twice", Calls: 3, Cost: 0.02, Began: noon.Add(-time.Hour), Ended: noon.Add(-50 * time.Minute)},
-		{Title: "three options, choose one", Do: "Write three ways down.", Tier: models.Heavy, Pin: true, State: session.StepDone, Session: "st2", Note: "rules move into PriceOf", Calls: 1, Cost: 0.11},
-		{Title: "core logic", Do: "Move the rules of prices into orders/pricing.go, with one function PriceOf. Nothing else changes.", Proof: "the old tests pass", Check: "go test ./orders/...", Tier: models.Heavy, State: session.StepRunning, Session: "st3"},
-		{Title: "tests", Do: "Cover PriceOf.", Check: "go test ./orders/...", Tier: models.Medium, State: session.StepPending, Needs: []int{2, 3}, Pause: true},
+func plannedSteps() session.Plan {
+	return session.Plan{Task: "refactor the orders module and cover it with tests", Reviewed: true, Through: true, By: sol, Planning: "pl", Steps: []session.Step{
+		{Title: "map the module and its problems", Instructions: "Read orders/ and list what is wrong with it.", Tier: models.Light, State: session.StepDone, Session: "st1",
+			Note: "pricing and storage are mixed; 端数 is rounded twice", ToolCalls: 3, Cost: 0.02, StartedAt: noon.Add(-time.Hour), EndedAt: noon.Add(-50 * time.Minute)},
+		{Title: "three options, choose one", Instructions: "Write three ways down.", Tier: models.Heavy, Pinned: true, State: session.StepDone, Session: "st2", Note: "rules move into PriceOf", ToolCalls: 1, Cost: 0.11},
+		{Title: "core logic", Instructions: "Move the rules of prices into orders/pricing.go, with one function PriceOf. Nothing else changes.", Proof: "the old tests pass", Check: "go test ./orders/...", Tier: models.Heavy, State: session.StepRunning, Session: "st3"},
+		{Title: "tests", Instructions: "Cover PriceOf.", Check: "go test ./orders/...", Tier: models.Medium, State: session.StepPending, Needs: []int{2, 3}, Pause: true},
 		{Title: "文書と移行の手順を書く", State: session.StepPending},
 		{Title: "tell the team", State: session.StepSkipped},
 	}}
 }
 
-func proposal() session.Steps {
+func proposal() session.Plan {
 	s := plannedSteps()
 	s.Reviewed, s.Through = false, false
-	for i := range s.List {
-		x := &s.List[i]
-		x.State, x.Session, x.Note, x.Calls, x.Cost = session.StepPending, "", "", 0, 0
-		x.Began, x.Ended = time.Time{}, time.Time{}
+	for i := range s.Steps {
+		x := &s.Steps[i]
+		x.State, x.Session, x.Note, x.ToolCalls, x.Cost = session.StepPending, "", "", 0, 0
+		x.StartedAt, x.EndedAt = time.Time{}, time.Time{}
 	}
 	return s
 }
 
 func begun(text string) session.Event {
-	return session.TurnStarted{Prompt: session.Prompt{ID: "x" + text, Text: text}, Steps: true}
+	return session.TurnStarted{Prompt: session.Prompt{ID: "x" + text, Text: text}, RunsPlan: true}
 }
 
 // stepOf adds a session that carries out a step.
@@ -51,8 +51,8 @@ func stepOf(w *realm, id session.ID, step int, events ...session.Event) {
 	w.record(id, events...)
 }
 
-func moved(s session.Steps, number int, state session.StepState, id session.ID) session.Event {
-	x := s.List[number-1]
+func moved(s session.Plan, number int, state session.StepState, id session.ID) session.Event {
+	x := s.Steps[number-1]
 	x.State, x.Session = state, id
 	return session.StepMoved{Number: number, Step: x}
 }
@@ -62,8 +62,8 @@ func atWork(t *testing.T, w, h int) (*realm, *screen) {
 	t.Helper()
 	world := newWorld()
 	plan := plannedSteps()
-	world.add("s1", "", begun("refactor the orders module and cover it with tests"), session.Checkpointed{Tree: "t0", Words: "refactor", Took: 1},
-		session.StepsSet{Steps: plan}, session.StepsBegun{Through: true})
+	world.add("s1", "", begun("refactor the orders module and cover it with tests"), session.Checkpointed{Tree: "t0", Title: "refactor", Duration: 1},
+		session.PlanSet{Plan: plan}, session.PlanStarted{Through: true})
 	stepOf(world, "st3", 3, turn("core logic"))
 	o := world.options()
 	o.Open = "s1"
@@ -90,16 +90,16 @@ func TestTheStepsPanel(t *testing.T) {
 	t.Run("proposed", func(t *testing.T) {
 		world, s := opened(t, 80, 24, begun("refactor the orders module and cover it with tests"))
 		s.wait("refactor")
-		world.emit("s1", session.StepsSet{Steps: proposal()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "the steps are proposed: look at them"})
+		world.emit("s1", session.PlanSet{Plan: proposal()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "the steps are proposed: look at them"})
 		golden(t, "steps-proposed-80x24", s.wait("6 steps proposed ─", "g go through"))
 	})
 	t.Run("parked and failed", func(t *testing.T) {
 		world := newWorld()
 		plan := plannedSteps()
-		plan.List[2].State, plan.List[2].Retry, plan.List[2].Reason = session.StepParked, noon.Add(90*time.Second), "no capacity at sol, terra"
-		plan.List[3].State, plan.List[3].Reason = session.StepFailed, "its check failed 3 times"
-		plan.List[4].State, plan.List[4].Reason = session.StepPerson, "the same call 8 times"
-		world.add("s1", "", begun("refactor"), session.StepsSet{Steps: plan}, session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(90 * time.Second), Rung: 1})
+		plan.Steps[2].State, plan.Steps[2].RetryAt, plan.Steps[2].Reason = session.StepParked, noon.Add(90*time.Second), "no capacity at sol, terra"
+		plan.Steps[3].State, plan.Steps[3].Reason = session.StepFailed, "its check failed 3 times"
+		plan.Steps[4].State, plan.Steps[4].Reason = session.StepPerson, "the same call 8 times"
+		world.add("s1", "", begun("refactor"), session.PlanSet{Plan: plan}, session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(90 * time.Second), ParkCount: 1})
 		o := world.options()
 		o.Open = "s1"
 		s := show(t, 80, 24, o)
@@ -135,14 +135,14 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 	stand := func(t *testing.T) (*realm, *screen, chan session.Command) {
 		t.Helper()
 		world := newWorld()
-		world.add("s1", "", begun("refactor"), session.StepsSet{Steps: plannedSteps()}, moved(plannedSteps(), 3, session.StepDone, "st3"),
+		world.add("s1", "", begun("refactor"), session.PlanSet{Plan: plannedSteps()}, moved(plannedSteps(), 3, session.StepDone, "st3"),
 			session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "step 3 is done; next: tests"})
 		got := make(chan session.Command, 8)
 		world.reply = func(w *realm, id session.ID, c session.Command) {
-			if e, ok := c.(session.SetSteps); ok {
+			if e, ok := c.(session.EditPlan); ok {
 				plan := plannedSteps()
-				plan.List = e.Steps
-				w.emit(id, session.StepsSet{Steps: plan})
+				plan.Steps = e.Steps
+				w.emit(id, session.PlanSet{Plan: plan})
 			}
 			got <- c
 		}
@@ -161,7 +161,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		{" ", func(l list) bool { return !l[3].Pause }},
 		{"x", func(l list) bool { return l[3].State == session.StepSkipped }},
 		{"t", func(l list) bool { return l[3].Tier == models.Light }},
-		{"P", func(l list) bool { return l[3].Pin }},
+		{"P", func(l list) bool { return l[3].Pinned }},
 		{"d", func(l list) bool { return len(l) == 5 && l[3].Title != "tests" }},
 		{"J", func(l list) bool { return l[4].Title == "tests" && fmt.Sprint(l[4].Needs) == "[2 3]" }},
 		{"s", func(l list) bool {
@@ -171,7 +171,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		t.Run("changes with "+tt.key, func(t *testing.T) {
 			_, s, got := stand(t)
 			s.press(tt.key)
-			if c, ok := (<-got).(session.SetSteps); !ok || !tt.check(c.Steps) {
+			if c, ok := (<-got).(session.EditPlan); !ok || !tt.check(c.Steps) {
 				t.Errorf("%q did %#v", tt.key, c)
 			}
 		})
@@ -181,12 +181,12 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		s.press("J", "t", "t")
 		<-got
 		<-got
-		if c := (<-got).(session.SetSteps); c.Steps[4].Title != "tests" || c.Steps[4].Tier != "" {
+		if c := (<-got).(session.EditPlan); c.Steps[4].Title != "tests" || c.Steps[4].Tier != "" {
 			t.Errorf("the third press made %+v", c.Steps)
 		}
 		s.wait("❯ ○ 5 tests")
 	})
-	for key, want := range map[string]session.Command{"g": session.RunSteps{Through: true}, "n": session.RunSteps{}, "r": session.RunSteps{Through: true, From: 4}, "F8": session.Resume{}} {
+	for key, want := range map[string]session.Command{"g": session.RunPlan{Through: true}, "n": session.RunPlan{}, "r": session.RunPlan{Through: true, From: 4}, "F8": session.Resume{}} {
 		t.Run("goes on with "+key, func(t *testing.T) {
 			_, s, got := stand(t)
 			s.press(key)
@@ -215,7 +215,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 			s.press("backspace")
 		}
 		s.press(" only", "enter")
-		if c := (<-got).(session.SetSteps); !c.Steps[3].Pin || c.Steps[3].Tier != models.Medium || c.Steps[3].Do != "Cover PriceOf." || !c.Steps[3].Pause {
+		if c := (<-got).(session.EditPlan); !c.Steps[3].Pinned || c.Steps[3].Tier != models.Medium || c.Steps[3].Instructions != "Cover PriceOf." || !c.Steps[3].Pause {
 			t.Errorf("the step is %+v", c.Steps[3])
 		}
 		s.wait("medium ⊙")
@@ -231,7 +231,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		s.press("enter")
 		s.wait("a step needs a title")
 		s.press("\x15", "\x7f\x15\x7f\x15\x7f\x15\x7f\x15", "measure it", "enter")
-		if c := (<-got).(session.SetSteps); len(c.Steps) != 7 || c.Steps[4].Title != "measure it" || c.Steps[4].State != session.StepPending {
+		if c := (<-got).(session.EditPlan); len(c.Steps) != 7 || c.Steps[4].Title != "measure it" || c.Steps[4].State != session.StepPending {
 			t.Errorf("the steps are %+v", c.Steps)
 		}
 		s.wait("❯ ○ 5 measure it")
@@ -241,7 +241,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 func TestAProposalDoesNotTakeWhatIsBeingTyped(t *testing.T) {
 	world, s := opened(t, 80, 24, begun("refactor"))
 	s.wait("› refactor")
-	world.emit("s1", session.StepsSet{Steps: proposal()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "the steps are proposed"})
+	world.emit("s1", session.PlanSet{Plan: proposal()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "the steps are proposed"})
 	s.wait("g go through")
 	s.press("d")
 	s.wait("› d", "F7")
@@ -252,20 +252,20 @@ func TestAProposalDoesNotTakeWhatIsBeingTyped(t *testing.T) {
 	s.press("F7")
 	s.wait("g go through")
 	s.press("g")
-	if got := <-world.commands; got != "RunSteps" {
+	if got := <-world.commands; got != "RunPlan" {
 		t.Errorf("command = %s, want RunSteps", got)
 	}
 }
 
 func TestThePlanIsEditedAsAFile(t *testing.T) {
 	world := newWorld()
-	world.add("s1", "", begun("refactor"), session.StepsSet{Steps: plannedSteps()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "look"})
+	world.add("s1", "", begun("refactor"), session.PlanSet{Plan: plannedSteps()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "look"})
 	o, written := world.options(), make(chan string, 8)
 	o.EditText = func(_ context.Context, text string) (string, error) { written <- text; return "plan.md", nil }
 	o.ReadText = func(string) (string, error) { return "", nil }
 	o.PlanText = func(list []session.Step) string { return fmt.Sprintf("%d steps", len(list)) }
 	o.ParsePlan = func(text string) ([]session.Step, error) {
-		list := plannedSteps().List
+		list := plannedSteps().Steps
 		for i := range list {
 			list[i].State, list[i].Session = session.StepPending, ""
 		}
@@ -285,7 +285,7 @@ func TestThePlanIsEditedAsAFile(t *testing.T) {
 	m.enter("s1")
 	edit := func(wrote, back string) {
 		t.Helper()
-		msg := m.writePlan(m.planned().List)()
+		msg := m.writePlan(m.planned().Steps)()
 		if d, ok := msg.(draftMsg); !ok || !d.plan || d.path != "plan.md" {
 			t.Fatalf("the editor got %#v", msg)
 		}
@@ -306,7 +306,7 @@ func TestThePlanIsEditedAsAFile(t *testing.T) {
 		t.Error("a plan was sent")
 	}
 	edit("moved", "fine")
-	list := m.planned().List
+	list := m.planned().Steps
 	if len(list) != 7 || list[0].State != session.StepDone || list[2].Session != "st3" || list[6].State != session.StepPending {
 		t.Errorf("the steps are %+v", list)
 	}
@@ -320,7 +320,7 @@ func TestATaskIsSplit(t *testing.T) {
 		s := show(t, 100, 30, o)
 		s.wait("● sol")
 		typed(s)
-		if c, ok := (<-got).(session.Split); !ok || c.Prompt.Text != "port the importer" || c.Prompt.ID == "" {
+		if c, ok := (<-got).(session.PlanTask); !ok || c.Prompt.Text != "port the importer" || c.Prompt.ID == "" {
 			t.Errorf("did %#v", c)
 		}
 	}

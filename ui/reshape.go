@@ -21,7 +21,7 @@ type plannedMsg struct {
 // keep their order, also with what is begun after them.
 func (m *Model) setSteps(list []session.Step, at int) tea.Cmd {
 	r := m.whole()
-	if r == nil || r.s.Steps == nil {
+	if r == nil || r.s.Plan == nil {
 		return nil
 	}
 	id := r.s.ID
@@ -34,7 +34,7 @@ func (m *Model) setSteps(list []session.Step, at int) tea.Cmd {
 	m.plan.pane.Choose(at)
 	engine := m.engine
 	m.serial = append(m.serial, func(ctx context.Context) tea.Msg {
-		return plannedMsg{id, engine.Do(ctx, id, session.SetSteps{Steps: list})}
+		return plannedMsg{id, engine.Do(ctx, id, session.EditPlan{Steps: list})}
 	})
 	return m.pump()
 }
@@ -58,7 +58,7 @@ func (m *Model) confirmed(id session.ID, e session.Event) {
 		return
 	}
 	switch e := e.(type) {
-	case session.StepsSet:
+	case session.PlanSet:
 		m.plan.sent--
 	case session.StepMoved:
 		if e.Number >= 1 && e.Number <= len(m.plan.list) {
@@ -76,7 +76,7 @@ func (m *Model) reshape(key string, number int) tea.Cmd {
 	if p == nil {
 		return nil
 	}
-	list, at, why := steps.Shape(key, p.List, number)
+	list, at, why := steps.Shape(key, p.Steps, number)
 	if why != "" {
 		return m.say(why)
 	}
@@ -90,16 +90,16 @@ func (m *Model) writeStep(key string, number int, s session.Step) tea.Cmd {
 	case p == nil:
 		return m.say("there is no plan yet: /steps TASK makes one")
 	case key == "E":
-		return m.writePlan(p.List)
+		return m.writePlan(p.Steps)
 	case key == "a":
-		if _, _, why := steps.Insert(p.List, number, session.Step{}); why != "" {
+		if _, _, why := steps.Insert(p.Steps, number, session.Step{}); why != "" {
 			return m.say(why)
 		}
 		m.plan.at, m.plan.back, m.layer = number, true, none
 		m.borrow(adding, steps.Text(session.Step{}))
 		return nil
-	case s.Begun():
-		_, _, why := steps.Shape("e", p.List, number)
+	case s.Started():
+		_, _, why := steps.Shape("e", p.Steps, number)
 		return m.say(why)
 	}
 	m.plan.at, m.plan.back, m.layer = number, true, none
@@ -114,7 +114,7 @@ func (m *Model) wroteStep(text string) tea.Cmd {
 		m.release()
 		return nil
 	}
-	s, list, at, why := session.Step{State: session.StepPending}, p.List, m.plan.at, ""
+	s, list, at, why := session.Step{State: session.StepPending}, p.Steps, m.plan.at, ""
 	if m.focus == shaping {
 		if at < 1 || at > len(list) {
 			m.release()
@@ -166,7 +166,7 @@ func (m *Model) wrotePlan(text string) tea.Cmd {
 		m.transcript().Note("the plan was not changed: " + theme.Sanitize(err.Error()) + "; E opens it again as you left it")
 		return m.say(err.Error() + ": E opens it again")
 	}
-	list, why := steps.Merge(p.List, written)
+	list, why := steps.Merge(p.Steps, written)
 	if why != "" {
 		return m.say(why + ": E opens it again")
 	}

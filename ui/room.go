@@ -19,7 +19,7 @@ type room struct {
 	draft   string
 	doing   string
 	heard   time.Time                 // when something last arrived
-	weight  session.Weight            // of the next request, as it was weighed last
+	weight  session.ContextUsage      // of the next request, as it was weighed last
 	hinted  map[session.HintKind]bool // what was said once
 	wait    *status.Wait
 	kept    time.Time // the last checkpoint
@@ -32,10 +32,10 @@ type room struct {
 func (r *room) apply(records []session.Record) {
 	for _, rec := range records {
 		if rec.Seq > 0 {
-			if rec.Seq <= r.s.Events {
+			if rec.Seq <= r.s.LastSeq {
 				continue
 			}
-			if rec.Seq > r.s.Events+1 {
+			if rec.Seq > r.s.LastSeq+1 {
 				r.torn = true
 			}
 			r.s.Apply(rec)
@@ -170,7 +170,7 @@ func (r *room) ticks(now time.Time) time.Duration {
 	if r.wait != nil && r.wait.Until.After(now) {
 		return 100 * time.Millisecond
 	}
-	if r.s.Live() || r.s.Status == session.Parked && r.s.Retry.After(now) {
+	if r.s.Live() || r.s.Status == session.Parked && r.s.RetryAt.After(now) {
 		return time.Second
 	}
 	for _, c := range r.tiers {

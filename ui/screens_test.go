@@ -127,11 +127,11 @@ func TestKeysDuringAWait(t *testing.T) {
 }
 
 func asks(detail string) session.Event {
-	return session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "shell", Title: "make release", Detail: detail, Args: `{"command":"make release"}`, Reason: "it runs a command", Always: "make release, in this project"}}
+	return session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "shell", Title: "make release", Preview: detail, Args: `{"command":"make release"}`, Reason: "it runs a command", Always: "make release, in this project"}}
 }
 
 func TestApprovalScreen(t *testing.T) {
-	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Title: "orders/service.go", Detail: orderDiff, Args: "{}", Reason: "every edit asks", Always: "edits in this project"}}
+	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Title: "orders/service.go", Preview: orderDiff, Args: "{}", Reason: "every edit asks", Always: "edits in this project"}}
 	for _, size := range sizes {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
 			_, s := opened(t, size.w, size.h, turn("go on"), edit)
@@ -151,7 +151,7 @@ func TestTypingNeverApproves(t *testing.T) {
 	s.wait("› whyes")
 	world.pass(time.Second)
 	s.press("y")
-	if got := <-world.commands; got != "AnswerCall" {
+	if got := <-world.commands; got != "AnswerApproval" {
 		t.Errorf("command = %s, want AnswerCall", got)
 	}
 	s.wait("› whyes")
@@ -161,7 +161,7 @@ func TestAlwaysIsConfirmed(t *testing.T) {
 	var answer session.Answer
 	world, s := opened(t, 80, 24, turn("go on"), asks("make release"))
 	world.reply = func(w *realm, id session.ID, c session.Command) {
-		answer = c.(session.AnswerCall).Answer
+		answer = c.(session.AnswerApproval).Answer
 		w.emit(id, session.ApprovalAnswered{Answer: answer})
 	}
 	s.wait("allow shell?")
@@ -178,13 +178,13 @@ func TestAlwaysIsConfirmed(t *testing.T) {
 func TestARefusalMayHaveWordsAndACallMayBeEdited(t *testing.T) {
 	answers := make(chan session.Answer, 1)
 	world, s := opened(t, 80, 24, turn("go on"), asks("make release"))
-	world.reply = func(w *realm, id session.ID, c session.Command) { answers <- c.(session.AnswerCall).Answer }
+	world.reply = func(w *realm, id session.ID, c session.Command) { answers <- c.(session.AnswerApproval).Answer }
 	s.wait("allow shell?")
 	world.pass(time.Second)
 	s.press("n")
 	s.wait("no, because:")
 	s.press("not today", "enter")
-	if got := <-answers; got.Allow || got.Words != "not today" {
+	if got := <-answers; got.Allow || got.Message != "not today" {
 		t.Errorf("answer = %+v, want refused with words", got)
 	}
 	world.pass(time.Second)
@@ -208,7 +208,7 @@ func TestPickerScreen(t *testing.T) {
 	world := newWorld()
 	world.add("a1", "port the importer", turn("x"), said("May I run make migrate?"), asks("make migrate"))
 	world.add("b2", "日本語のREADMEを書く", turn("x"), said("できました。"), session.TurnEnded{Outcome: session.OutcomeDone})
-	world.add("c3", "nightly job", turn("x"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), Retry: noon.Add(2 * time.Minute)})
+	world.add("c3", "nightly job", turn("x"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(2 * time.Minute)})
 	world.add("d4", "login test", turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed, Fault: &models.Fault{Kind: models.KindAuth}})
 	world.hits = []session.Hit{{Session: *world.sessions["b2"], Snippet: "the \x02importer\x03 was named"}}
 	for _, size := range sizes[:3] {
@@ -245,11 +245,11 @@ func TestPickerScreen(t *testing.T) {
 		s.gone("nightly")
 		s.press("\x04")
 		s.wait("deleted “login test”")
-		if got := <-world.commands; got != "File" {
+		if got := <-world.commands; got != "SetArchived" {
 			t.Errorf("command = %s, want File", got)
 		}
 		s.press("\x1a")
-		if got := <-world.commands; got != "File" {
+		if got := <-world.commands; got != "SetArchived" {
 			t.Errorf("command = %s, want File", got)
 		}
 	})

@@ -41,11 +41,11 @@ func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 		}
 		return cmd
 	case keys.Trim:
-		return m.do(session.Trim{})
+		return m.do(session.PruneOutputs{})
 	case keys.Slim:
-		return tea.Batch(m.do(session.Slim{}), m.say("the next request goes out slim"))
+		return tea.Batch(m.do(session.PruneRequest{}), m.say("the next request goes out slim"))
 	case keys.Restore:
-		if len(r.s.Left) == 0 && r.s.Summary == "" {
+		if len(r.s.Omitted) == 0 && r.s.Summary == "" {
 			return m.say("nothing was taken out")
 		}
 		return m.do(session.Restore{})
@@ -58,7 +58,7 @@ func (m *Model) call(a keys.Action, rest string) tea.Cmd {
 			m.borrow(noting, "")
 			return nil
 		}
-		return m.do(session.Keep{Text: rest})
+		return m.do(session.PinNote{Text: rest})
 	default:
 		if rest == "" {
 			m.borrow(handing, "")
@@ -86,9 +86,9 @@ func (m *Model) focusOn(paths string) tea.Cmd {
 // with those words in it.
 func (m *Model) unkeep(r *room, words string) tea.Cmd {
 	var found []string
-	for _, k := range r.s.Kept {
+	for _, k := range r.s.PinnedNotes {
 		if k == words {
-			return m.do(session.Keep{Text: k, Drop: true})
+			return m.do(session.PinNote{Text: k, Unpin: true})
 		}
 		if strings.Contains(strings.ToLower(k), strings.ToLower(words)) {
 			found = append(found, k)
@@ -96,12 +96,12 @@ func (m *Model) unkeep(r *room, words string) tea.Cmd {
 	}
 	switch len(found) {
 	case 1:
-		return m.do(session.Keep{Text: found[0], Drop: true})
+		return m.do(session.PinNote{Text: found[0], Unpin: true})
 	case 0:
-		if len(r.s.Kept) == 0 {
+		if len(r.s.PinnedNotes) == 0 {
 			return m.say("no note is pinned")
 		}
-		found = r.s.Kept
+		found = r.s.PinnedNotes
 	}
 	lines := []string{"Which note? Type /drop and enough of its words:"}
 	for _, k := range found {
@@ -124,11 +124,11 @@ func (m *Model) handOver(old session.Session, task string) tea.Cmd {
 	if len(old.Focus) > 0 {
 		m.after = append(m.after, session.Focus{Paths: old.Focus})
 	}
-	for _, k := range old.Kept {
-		m.after = append(m.after, session.Keep{Text: k})
+	for _, k := range old.PinnedNotes {
+		m.after = append(m.after, session.PinNote{Text: k})
 	}
 	note := models.Attachment{Name: "carried over from session " + string(old.ID), Text: carryOver(&old, answer)}
-	m.after = append(m.after, session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: task, Attached: []models.Attachment{note}}})
+	m.after = append(m.after, session.Send{Prompt: session.Prompt{ID: m.o.NewID(), Text: task, Attachments: []models.Attachment{note}}})
 	return m.startIn(old.Project)
 }
 
@@ -142,8 +142,8 @@ func carryOver(s *session.Session, answer string) string {
 	fmt.Fprintf(&b, "A record of the work of an earlier session, “%s”. It is not a request.\n", theme.Line(s.Title))
 	if s.Summary != "" {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(s.Summary))
-	} else if s.First != "" {
-		fmt.Fprintf(&b, "\nIt began with: %s\n", s.First)
+	} else if s.FirstPrompt != "" {
+		fmt.Fprintf(&b, "\nIt began with: %s\n", s.FirstPrompt)
 	}
 	if len(answer) > mostAnswer {
 		answer = strings.ToValidUTF8(answer[:mostAnswer], "") + " …"
@@ -151,9 +151,9 @@ func carryOver(s *session.Session, answer string) string {
 	if answer = strings.TrimSpace(answer); answer != "" {
 		fmt.Fprintf(&b, "\nIts last answer:\n%s\n", answer)
 	}
-	if len(s.Plan) > 0 {
+	if len(s.Todos) > 0 {
 		b.WriteString("\nIts plan:\n")
-		for _, t := range s.Plan {
+		for _, t := range s.Todos {
 			mark := " "
 			if t.Status == "done" {
 				mark = "x"
@@ -161,9 +161,9 @@ func carryOver(s *session.Session, answer string) string {
 			fmt.Fprintf(&b, "- [%s] %s\n", mark, theme.Line(t.Text))
 		}
 	}
-	if len(s.Files) > 0 {
+	if len(s.ChangedFiles) > 0 {
 		b.WriteString("\nFiles it changed:\n")
-		for _, f := range s.Files {
+		for _, f := range s.ChangedFiles {
 			fmt.Fprintf(&b, "- %s\n", theme.Line(f))
 		}
 	}

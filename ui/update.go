@@ -123,7 +123,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			if msg.err != nil {
 				return m.say("older messages: " + msg.err.Error())
 			}
-			r.pane.Prepend(msg.records, len(msg.records) > 0 && msg.records[0].Seq > 1, r.s.Gone...)
+			r.pane.Prepend(msg.records, len(msg.records) > 0 && msg.records[0].Seq > 1, r.s.RewoundSpans...)
 		}
 	case didMsg:
 		return m.did(msg)
@@ -217,7 +217,7 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 			}
 			continue
 		}
-		needed, was := r.s.NeedsYou(), r.s.Steps
+		needed, was := r.s.NeedsYou(), r.s.Plan
 		r.apply(part)
 		if r.torn {
 			r.loading = true
@@ -379,7 +379,7 @@ func (m *Model) complain(err error) tea.Cmd {
 
 // wayOut is the hint of an error, to be put behind its words.
 func wayOut(err error) string {
-	if h := session.HintOf(err); h != "" {
+	if h := session.ErrorHint(err); h != "" {
 		return " — " + h
 	}
 	return ""

@@ -231,7 +231,7 @@ func (m *Model) fatWords(lines []string) []string {
 	}
 	mark := "   " + m.theme.Warn.Paint("▲ ")
 	for _, h := range m.hints {
-		for i, l := range theme.Wrap(h.Words, m.width-7) {
+		for i, l := range theme.Wrap(h.Text, m.width-7) {
 			if i > 0 {
 				mark = "     "
 			}
@@ -262,7 +262,7 @@ func (m *Model) queue(r *room) []string {
 	}
 	switch {
 	case r.s.PartOf != "" || m.stepsHaveKeys() && r.s.Status != session.Parked:
-	case r.stuck() && r.s.Status != session.Parked && r.s.Steps != nil && r.s.Steps.At() > 0:
+	case r.stuck() && r.s.Status != session.Parked && r.s.Plan != nil && r.s.Plan.Current() > 0:
 		lines = append(lines, "   "+th.Keys(planKeys(r)...))
 	case r.s.Status == session.Parked || r.stuck() && len(r.s.Queue) > 0:
 		pairs := []string{"F8", "go on now", "F2 F3 F4", "on another tier"}
@@ -304,20 +304,20 @@ func (m *Model) bottom() string {
 	b.Keys = []string{"?", "keys", "ctrl+p", "commands"}
 	if r := m.room(); r != nil {
 		b.Session, b.Mode, b.Counted = &r.s, r.s.Mode, r.weight.Counted
-		b.Doing, b.Since = r.doing, r.s.Began
+		b.Doing, b.Since = r.doing, r.s.TurnStartedAt
 		if r.doing == summarising {
 			b.Since = time.Time{}
 			b.Keys = []string{"esc", "stop", "?", "keys", "ctrl+p", "commands"}
 		}
 		if r.s.Status == session.Parked {
 			b.Doing, b.Since = "parked", time.Time{}
-			if left := r.s.Retry.Sub(m.o.Now()); left > 0 {
+			if left := r.s.RetryAt.Sub(m.o.Now()); left > 0 {
 				b.Doing = "parked, again in " + theme.Clock(left)
 			}
 		}
 		if r.s.Live() {
 			b.Keys = []string{"esc", "stop", "?", "keys", "ctrl+p", "commands"}
-			if c := m.working(r); c != nil || r.s.Stepping {
+			if c := m.working(r); c != nil || r.s.RunsPlan {
 				m.planLine(&b, r, c)
 			} else {
 				b.Quiet = r.quiet(m.o.Now())
@@ -326,7 +326,7 @@ func (m *Model) bottom() string {
 	}
 	if r := m.room(); r != nil && r.s.PartOf != "" {
 		b.Keys = append(backKeys(r), b.Keys...)
-	} else if r != nil && r.s.Steps != nil && m.layer != stepping {
+	} else if r != nil && r.s.Plan != nil && m.layer != stepping {
 		b.Keys = append([]string{"F7", "steps"}, b.Keys...)
 	}
 	if m.focus == choosing {

@@ -21,7 +21,7 @@ type scales struct {
 // weightMsg brings what the next request of a session would be made of.
 type weightMsg struct {
 	id   session.ID
-	view session.Weight
+	view session.ContextUsage
 	err  error
 }
 
@@ -86,17 +86,17 @@ func (m *Model) reweigh(id session.ID, part []session.Record) tea.Cmd {
 	r := m.rooms[id]
 	for _, rec := range part {
 		switch e := rec.Event.(type) {
-		case session.Weighed:
-			r.weight = e.Weight
+		case session.ContextMeasured:
+			r.weight = e.Usage
 		case session.Noted: // the panel may lie over it
 			if m.layer == weighing && id == m.current {
 				return m.say(e.Text)
 			}
-		case session.Reduced, session.Restored, session.Compacted, session.TurnStarted, session.TurnEnded:
-			if r.s.Context == 0 || m.layer == weighing && id == m.current {
+		case session.Pruned, session.Restored, session.Compacted, session.TurnStarted, session.TurnEnded:
+			if r.s.ContextTokens == 0 || m.layer == weighing && id == m.current {
 				return m.weigh(id)
 			}
-		case session.Kept, session.ReplyEnded, session.ToolEnded, session.Pinned, session.TierChosen:
+		case session.NotePinned, session.ReplyEnded, session.ToolEnded, session.TargetPinned, session.TierChosen:
 			if m.layer == weighing && id == m.current {
 				return m.weigh(id)
 			}
@@ -151,27 +151,27 @@ func (m *Model) heavy(words string, bytes int) (halt bool, said tea.Cmd) {
 	if m.o.Warn == nil || m.told {
 		return false, nil
 	}
-	var w session.Weight
+	var w session.ContextUsage
 	r := m.room()
 	if r != nil {
 		if r.s.Live() || r.s.Status == session.Parked {
 			return false, nil // it goes into the queue
 		}
-		if w = r.weight; r.s.Context > 0 {
-			w.Counted = r.s.Context
+		if w = r.weight; r.s.ContextTokens > 0 {
+			w.Counted = r.s.ContextTokens
 		}
 	}
 	m.hints = m.hints[:0]
 	for _, h := range w.Hints(words, int64(bytes)/bytesPerToken, m.streams(), m.o.Warn()) {
 		switch {
-		case h.Halt:
+		case h.Confirm:
 			m.hints = append(m.hints, h)
-		case r != nil && !r.hinted[h.Why]:
+		case r != nil && !r.hinted[h.Kind]:
 			if r.hinted == nil {
 				r.hinted = map[session.HintKind]bool{}
 			}
-			r.hinted[h.Why] = true
-			said = m.say(h.Words)
+			r.hinted[h.Kind] = true
+			said = m.say(h.Text)
 		}
 	}
 	return len(m.hints) > 0, said

@@ -50,7 +50,7 @@ func Request(previous string, items []models.Item, f Facts, most int) models.Req
 	if f.Keep != "" {
 		fmt.Fprintf(&b, "\nThe user asks you to keep: %s\n", f.Keep)
 	}
-	return models.Request{Instructions: strings.TrimSpace(prose), Items: []models.Item{models.Say(models.User, b.String())}}
+	return models.Request{Instructions: strings.TrimSpace(prose), Items: []models.Item{models.NewMessage(models.User, b.String())}}
 }
 
 // transcript writes items as text for reading. They are material: quoted, not
@@ -74,7 +74,7 @@ func line(it models.Item) string {
 	switch it.Kind {
 	case models.Message:
 		s := fmt.Sprintf("[%s] %s\n", it.Role, strings.TrimSpace(it.Text))
-		for _, a := range it.Attached {
+		for _, a := range it.Attachments {
 			s += fmt.Sprintf("[attached: %s] %s\n", a.Name, ends(a.Text, mostOutput))
 		}
 		return s

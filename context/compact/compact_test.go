@@ -46,8 +46,8 @@ func TestWhatIsNoSummaryIsRefused(t *testing.T) {
 }
 
 func TestARequestIsBoundedAndHoldsTheCertainFacts(t *testing.T) {
-	items := []models.Item{models.Say(models.User, strings.Repeat("old ", 1000)), {Kind: models.Call, Name: "shell", Arguments: "{}"},
-		{Kind: models.Output, Text: "begin" + strings.Repeat("x", 10_000) + "end"}, models.Say(models.Assistant, "newest")}
+	items := []models.Item{models.NewMessage(models.User, strings.Repeat("old ", 1000)), {Kind: models.Call, Name: "shell", Arguments: "{}"},
+		{Kind: models.Output, Text: "begin" + strings.Repeat("x", 10_000) + "end"}, models.NewMessage(models.Assistant, "newest")}
 	req := Request("earlier", items, Facts{Task: "the task", Files: []string{"a.go"}}, 3000)
 	text := req.Items[0].Text
 	if len(text) > 5000 || strings.Contains(text, "old old") {

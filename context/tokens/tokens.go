@@ -152,7 +152,7 @@ func Estimate(text string) int { return int(float64(len(text))/bytesPerToken) + 
 // Item counts the tokens that an item takes in a request.
 func (c *Counter) Item(it models.Item) int {
 	n := perItem + c.Text(it.Text) + c.Text(it.Name) + c.Text(it.Arguments)
-	for _, a := range it.Attached {
+	for _, a := range it.Attachments {
 		n += perAttachment + c.Text(a.Name) + c.Text(a.Text)
 	}
 	for _, image := range it.Images {

@@ -80,7 +80,7 @@ func Excerpt(text string) string {
 // excerpts shortens all that is attached to an item, and counts what became
 // shorter by that.
 func excerpts(it models.Item) (texts []string, shorter int) {
-	for _, at := range it.Attached {
+	for _, at := range it.Attachments {
 		text := Excerpt(at.Text)
 		if len(text) < len(at.Text) {
 			shorter++

@@ -9,12 +9,12 @@ import (
 // unknown is told to the model for a call whose outcome nobody recorded.
 const unknown = "interrupted: whether this call was carried out is not known. Verify before you repeat it."
 
-// Mend makes a conversation valid for a target, whatever interrupted it: each
+// Repair makes a conversation valid for a target, whatever interrupted it: each
 // call has exactly one output, right after the reply that made it; an output
 // without a call and a call with an id that was used before are dropped;
 // reasoning goes only to its maker and only with the item it led to; no id of
 // the provider's stands twice. The result is a new slice.
-func Mend(items []models.Item, t models.Target) []models.Item {
+func Repair(items []models.Item, t models.Target) []models.Item {
 	outputs := map[string]models.Item{}
 	for _, it := range items {
 		if it.Kind == models.Output {
@@ -54,7 +54,7 @@ func Mend(items []models.Item, t models.Target) []models.Item {
 			if it.Role != models.Assistant {
 				flush()
 			}
-			if it.Text == "" && len(it.Images)+len(it.Attached) == 0 {
+			if it.Text == "" && len(it.Images)+len(it.Attachments) == 0 {
 				continue
 			}
 		}

@@ -13,8 +13,8 @@ type Piece struct {
 	Masked bool // an output whose text was taken out before
 }
 
-// Reduction is what one reducer takes out.
-type Reduction struct {
+// PruneResult is what one reducer takes out.
+type PruneResult struct {
 	By        string   // in a few words for people
 	Calls     []string // whose outputs become stubs
 	Reasoning int      // reasoning up to this turn goes
@@ -40,12 +40,12 @@ const (
 	leastOutput = 200 // an output below it is not worth a stub
 )
 
-// Reduce finds what to take out of a conversation so that about want tokens are
+// Prune finds what to take out of a conversation so that about want tokens are
 // freed: first what is there twice, then reasoning of earlier turns, then all but
 // the telling parts of attachments to earlier turns, then the outputs of old calls, those of the last two turns only if nothing else helps.
 // It never touches words, calls, or the end of the conversation. The same
 // conversation gives the same reductions.
-func Reduce(c Counter, pieces []Piece, budget, want int64) []Reduction {
+func Prune(c Counter, pieces []Piece, budget, want int64) []PruneResult {
 	if len(pieces) == 0 || want <= 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ type reducer struct {
 	edited map[string]bool        // paths of the files that are being edited
 	gone   map[string]bool
 	freed  int64
-	out    []Reduction
+	out    []PruneResult
 }
 
 // tailFrom is the first piece of the last so many tokens.
@@ -85,7 +85,7 @@ func tailFrom(c Counter, pieces []Piece, tokens int64) int {
 	return i
 }
 
-func (r *reducer) take(x Reduction) {
+func (r *reducer) take(x PruneResult) {
 	for _, id := range x.Calls {
 		r.gone[id] = true
 	}
@@ -120,7 +120,7 @@ func (r *reducer) findCalls() {
 // and text.
 func (r *reducer) duplicates() {
 	seen := map[string]bool{}
-	x := Reduction{By: ByDuplicates}
+	x := PruneResult{By: ByDuplicates}
 	for _, p := range slices.Backward(r.pieces) {
 		n, ok := r.open(p)
 		if !ok {
@@ -142,7 +142,7 @@ func (r *reducer) duplicates() {
 
 // reasoning drops the reasoning of the turns before this one.
 func (r *reducer) reasoning() {
-	x := Reduction{By: ByReasoning, Reasoning: r.turn - 1}
+	x := PruneResult{By: ByReasoning, Reasoning: r.turn - 1}
 	for _, p := range r.pieces {
 		if p.Item.Kind == models.Reasoning && p.Turn < r.turn {
 			x.Freed += int64(r.c.Item(p.Item))
@@ -155,9 +155,9 @@ func (r *reducer) reasoning() {
 
 // excerpts shortens what was attached to the words of earlier turns.
 func (r *reducer) excerpts() {
-	x := Reduction{By: ByExcerpts, Excerpts: map[int][]string{}}
+	x := PruneResult{By: ByExcerpts, Excerpts: map[int][]string{}}
 	for _, p := range r.pieces {
-		if len(p.Item.Attached) == 0 || p.Turn >= r.turn {
+		if len(p.Item.Attachments) == 0 || p.Turn >= r.turn {
 			continue
 		}
 		texts, shorter := excerpts(p.Item)
@@ -165,7 +165,7 @@ func (r *reducer) excerpts() {
 			continue
 		}
 		x.Excerpts[p.Turn] = texts
-		for i, at := range p.Item.Attached {
+		for i, at := range p.Item.Attachments {
 			x.Freed += int64(r.c.Text(at.Text)) - int64(r.c.Text(texts[i]))
 		}
 	}
@@ -177,7 +177,7 @@ func (r *reducer) excerpts() {
 // outputs takes out the outputs of turns up to one, before the protected tail,
 // if that is worth losing the cache.
 func (r *reducer) outputs(through int) {
-	x := Reduction{By: ByOutputs}
+	x := PruneResult{By: ByOutputs}
 	for _, p := range r.pieces[:r.tail] {
 		n, ok := r.open(p)
 		call := r.calls[p.Item.CallID]
@@ -192,10 +192,10 @@ func (r *reducer) outputs(through int) {
 	}
 }
 
-// Cut finds where a summary may take over: the number of pieces that it stands
+// Truncate finds where a summary may take over: the number of pieces that it stands
 // for. About keep tokens stay behind it. No call is parted from its output.
 // 0 means that there is nothing worth a summary.
-func Cut(c Counter, pieces []Piece, keep int64) int {
+func Truncate(c Counter, pieces []Piece, keep int64) int {
 	end := tailFrom(c, pieces, keep)
 	for ; end > 0; end-- {
 		if whole(pieces[:end]) && (end == len(pieces) || pieces[end].Item.Kind != models.Output) {

@@ -26,7 +26,7 @@ func turnOf(n, size int, files ...string) []Piece {
 // attached makes words with a text of so many lines attached.
 func attached(turn, lines int) []Piece {
 	it := user("look")
-	it.Attached = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", lines)}}
+	it.Attachments = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", lines)}}
 	return []Piece{{Item: it, Turn: turn}}
 }
 
@@ -38,7 +38,7 @@ func join(turns ...[]Piece) []Piece {
 	return all
 }
 
-func reduced(list []Reduction) string {
+func reduced(list []PruneResult) string {
 	var words []string
 	for _, r := range list {
 		words = append(words, fmt.Sprintf("%s: %s%s", r.By, strings.Join(r.Calls, " "), strings.Repeat("r", r.Reasoning)))
@@ -70,7 +70,7 @@ func TestReduce(t *testing.T) {
 		{"not a little", join(turnOf(1, 3000, "a"), turnOf(2, 20_000, "b"), turnOf(3, 100, "c")), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := reduced(Reduce(letters{}, tt.pieces, budget, 12_000)); got != tt.want {
+			if got := reduced(Prune(letters{}, tt.pieces, budget, 12_000)); got != tt.want {
 				t.Errorf("Reduce = %q, want %q", got, tt.want)
 			}
 		})
@@ -80,15 +80,15 @@ func TestReduce(t *testing.T) {
 func TestCutPartsNoCallFromItsOutput(t *testing.T) {
 	pieces := join(turnOf(1, 1000, "a"), turnOf(2, 1000, "b", "c"), turnOf(3, 1000, "d"))
 	for keep := range int64(6000) {
-		n := Cut(letters{}, pieces, keep)
+		n := Truncate(letters{}, pieces, keep)
 		if n > 0 && !whole(pieces[:n]) {
 			t.Fatalf("Cut(%d) = %d parts a call from its output", keep, n)
 		}
 	}
-	if n := Cut(letters{}, pieces, 1023); n != 10 {
+	if n := Truncate(letters{}, pieces, 1023); n != 10 {
 		t.Errorf("Cut = %d, want the first two turns, 10 pieces", n)
 	}
-	if n := Cut(letters{}, pieces[:3], 0); n != 0 {
+	if n := Truncate(letters{}, pieces[:3], 0); n != 0 {
 		t.Errorf("Cut of almost nothing = %d, want 0", n)
 	}
 }
@@ -99,6 +99,6 @@ func BenchmarkReduce(b *testing.B) {
 		pieces = append(pieces, turnOf(n+1, 2000, "a", "b", fmt.Sprint(n))...)
 	}
 	for b.Loop() {
-		Reduce(letters{}, pieces, 200_000, 100_000)
+		Prune(letters{}, pieces, 200_000, 100_000)
 	}
 }

@@ -23,9 +23,9 @@ type Limits struct {
 	Budget  int64 // tokens a request may take; 0: the model's window less Reserve
 	Reserve int64 // tokens kept free for the reply
 
-	// Pressed takes out of this request what the reducers find, though there
+	// UnderPressure takes out of this request what the reducers find, though there
 	// would be room: a slim request finds a place sooner.
-	Pressed bool
+	UnderPressure bool
 
 	// Factor is how many tokens the target counts for one of ours; 0 is 1.
 	Factor float64
@@ -56,8 +56,8 @@ type Account struct {
 	Budget       int64
 	LeftOut      int   // items that did not go in
 	LeftTokens   int64 // that they would have taken
-	Masked       int   // outputs that went in shortened
-	Trimmed      int   // attachments of which only the parts that tell most went in
+	Truncated    int   // outputs that went in shortened
+	Pruned       int   // attachments of which only the parts that tell most went in
 }
 
 // Total is the size of the request.
@@ -66,19 +66,19 @@ func (a Account) Total() int64 { return a.Briefing + a.Tools + a.Conversation }
 // mask stands in for the output of a call when there is no room for it.
 const mask = "(left out to save room; run the call again if you need its output)"
 
-// Talk is a conversation that a request is to be made of.
-type Talk struct {
-	Head  []models.Item // goes before the items, whatever is left out of them
-	Items []models.Item // oldest first
-	Gist  string        // takes the place of turns that are left out: what must not be lost with them
+// Conversation is a conversation that a request is to be made of.
+type Conversation struct {
+	Head       []models.Item // goes before the items, whatever is left out of them
+	Items      []models.Item // oldest first
+	Essentials string        // takes the place of turns that are left out: what must not be lost with them
 }
 
 // Fit makes a request of a conversation for one model. The items it leaves out
 // are the oldest turns, whole; within the last turn it shortens the oldest
 // outputs, and what is attached to words. A conversation that still does not fit
 // is a fault of kind size.
-func Fit(m models.Model, l Limits, c Counter, instructions string, tools []models.ToolSpec, t Talk) (models.Request, Account, error) {
-	items := Mend(t.Items, m.Target)
+func Fit(m models.Model, l Limits, c Counter, instructions string, tools []models.ToolSpec, t Conversation) (models.Request, Account, error) {
+	items := Repair(t.Items, m.Target)
 	if !m.Images {
 		items = withoutImages(items)
 	}
@@ -96,7 +96,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 	}
 	if over := a.Total() - a.Budget; over > 0 {
 		lighten(c, items, sizes, &a, over)
-	} else if l.Pressed {
+	} else if l.UnderPressure {
 		lighten(c, items, sizes, &a, a.Total()/2)
 	}
 	// Oldest turns first. A turn begins at a user's message. The note about what
@@ -112,7 +112,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			a.LeftTokens += n
 		}
 		a.LeftOut += next - start
-		start, note = next, int64(c.Item(leftOut(a.LeftOut, t.Gist)))
+		start, note = next, int64(c.Item(leftOut(a.LeftOut, t.Essentials)))
 	}
 	a.Conversation += note
 	items, sizes = items[start:], sizes[start:]
@@ -125,7 +125,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			items[i].Text, items[i].Images = mask, nil
 			a.Conversation -= sizes[i] - masked
 			a.LeftTokens += sizes[i] - masked
-			a.Masked++
+			a.Truncated++
 		}
 	}
 	trim(c, items, sizes, &a, a.Budget)
@@ -136,7 +136,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 	}
 	items = slices.DeleteFunc(items, func(it models.Item) bool { return it.Kind == "" })
 	if a.LeftOut > 0 {
-		items = slices.Insert(items, 0, leftOut(a.LeftOut, t.Gist))
+		items = slices.Insert(items, 0, leftOut(a.LeftOut, t.Essentials))
 	}
 	return models.Request{Instructions: instructions, Items: append(slices.Clip(t.Head), items...), Tools: tools, Tokens: a.Total()}, a, nil
 }
@@ -149,11 +149,11 @@ func trim(c Counter, items []models.Item, sizes []int64, a *Account, most int64)
 		if a.Total() <= most {
 			return
 		}
-		if len(items[i].Attached) == 0 {
+		if len(items[i].Attachments) == 0 {
 			continue
 		}
 		texts, shorter := excerpts(items[i])
-		a.Trimmed += shorter
+		a.Pruned += shorter
 		shorten(&items[i], texts)
 		n := int64(c.Item(items[i]))
 		a.Conversation -= sizes[i] - n
@@ -175,7 +175,7 @@ func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int
 	}
 	gone, thought := map[string]bool{}, 0
 	texts := map[int][]string{}
-	for _, r := range Reduce(c, pieces, a.Budget, want) {
+	for _, r := range Prune(c, pieces, a.Budget, want) {
 		for _, id := range r.Calls {
 			gone[id] = true
 		}
@@ -186,12 +186,12 @@ func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int
 		switch it := &items[i]; {
 		case it.Kind == models.Output && gone[it.CallID]:
 			it.Text, it.Images = mask, nil
-			a.Masked++
+			a.Truncated++
 		case it.Kind == models.Reasoning && pieces[i].Turn <= thought:
 			*it = models.Item{} // goes with the empty ones
-		case len(it.Attached) > 0 && len(texts[pieces[i].Turn]) > 0:
+		case len(it.Attachments) > 0 && len(texts[pieces[i].Turn]) > 0:
 			shorten(it, texts[pieces[i].Turn])
-			a.Trimmed++
+			a.Pruned++
 		default:
 			continue
 		}
@@ -207,14 +207,14 @@ func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int
 
 // shorten puts texts in the place of what is attached to an item.
 func shorten(it *models.Item, texts []string) {
-	it.Attached = slices.Clone(it.Attached)
+	it.Attachments = slices.Clone(it.Attachments)
 	for i, text := range texts {
-		it.Attached[i].Text = text
+		it.Attachments[i].Text = text
 	}
 }
 
 func leftOut(n int, gist string) models.Item {
-	return models.Say(models.Developer, strings.TrimSpace(fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)))
+	return models.NewMessage(models.Developer, strings.TrimSpace(fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)))
 }
 
 // begins reports whether an item begins a turn.

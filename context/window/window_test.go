@@ -13,13 +13,13 @@ import (
 type letters struct{}
 
 func (letters) Text(s string) int             { return len(s) }
-func (letters) Item(it models.Item) int       { return len(it.Words()) + len(it.Arguments) }
+func (letters) Item(it models.Item) int       { return len(it.FullText()) + len(it.Arguments) }
 func (letters) Tool(spec models.ToolSpec) int { return len(spec.Name) }
 
 var sol = models.Model{Target: models.Target{Provider: "openai", Model: "sol"}, Window: 1000, Tools: true, Images: true}
 
-func user(s string) models.Item      { return models.Say(models.User, s) }
-func assistant(s string) models.Item { return models.Say(models.Assistant, s) }
+func user(s string) models.Item      { return models.NewMessage(models.User, s) }
+func assistant(s string) models.Item { return models.NewMessage(models.Assistant, s) }
 func call(id string) models.Item {
 	return models.Item{Kind: models.Call, CallID: id, Name: "read", Arguments: "{}"}
 }
@@ -69,11 +69,11 @@ func TestMend(t *testing.T) {
 		{"words beside calls stay before the outputs", []models.Item{user("a"), assistant("x"), call("1"), call("2"), output("1"), output("2")}, "u a c1 c2 o1 o2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Mend(tt.items, sol.Target)
+			got := Repair(tt.items, sol.Target)
 			if shape(got) != tt.want {
 				t.Errorf("Mend = %s, want %s", shape(got), tt.want)
 			}
-			if again := Mend(got, sol.Target); shape(again) != tt.want {
+			if again := Repair(got, sol.Target); shape(again) != tt.want {
 				t.Errorf("Mend of what was mended = %s, want %s", shape(again), tt.want)
 			}
 		})
@@ -83,13 +83,13 @@ func TestMend(t *testing.T) {
 func TestFit(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	t.Run("all goes in when there is room", func(t *testing.T) {
-		req, a, err := Fit(sol, Limits{}, letters{}, "sys", nil, Talk{Items: []models.Item{user("a"), assistant("b")}})
+		req, a, err := Fit(sol, Limits{}, letters{}, "sys", nil, Conversation{Items: []models.Item{user("a"), assistant("b")}})
 		if err != nil || shape(req.Items) != "u a" || a.Total() != 5 || a.LeftOut != 0 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
 	t.Run("the oldest turns are left out and the model is told", func(t *testing.T) {
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}})
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}})
 		if err != nil || shape(req.Items) != "d u a u" || a.LeftOut != 2 || a.LeftTokens != 800 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -97,8 +97,8 @@ func TestFit(t *testing.T) {
 	t.Run("old outputs go before the words of old turns", func(t *testing.T) {
 		old := output("1")
 		old.Text = strings.Repeat("y", 700)
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}})
-		if err != nil || a.LeftOut != 0 || a.Masked != 1 || req.Items[0].Text != "first" {
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}})
+		if err != nil || a.LeftOut != 0 || a.Truncated != 1 || req.Items[0].Text != "first" {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
@@ -106,22 +106,22 @@ func TestFit(t *testing.T) {
 		old := output("1")
 		old.Text = strings.Repeat("y", 400)
 		items := []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}
-		_, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: items})
-		_, pressed, err2 := Fit(sol, Limits{Pressed: true}, letters{}, "", nil, Talk{Items: items})
-		if err != nil || err2 != nil || a.Masked != 0 || pressed.Masked != 1 {
+		_, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: items})
+		_, pressed, err2 := Fit(sol, Limits{UnderPressure: true}, letters{}, "", nil, Conversation{Items: items})
+		if err != nil || err2 != nil || a.Truncated != 0 || pressed.Truncated != 1 {
 			t.Errorf("Fit = %+v, pressed %+v, %v %v", a, pressed, err, err2)
 		}
 	})
 	t.Run("old outputs of the last turn are shortened", func(t *testing.T) {
 		big := output("1")
 		big.Text = strings.Repeat("y", 900)
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}})
-		if err != nil || a.Masked != 1 || req.Items[2].Text != mask {
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}})
+		if err != nil || a.Truncated != 1 || req.Items[2].Text != mask {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
 	t.Run("the head stays, and the gist stands for what is left out", func(t *testing.T) {
-		talk := Talk{Head: []models.Item{models.Say(models.Developer, "keep")}, Items: []models.Item{user(long), assistant(long + long), user("now")}, Gist: "gist"}
+		talk := Conversation{Head: []models.Item{models.NewMessage(models.Developer, "keep")}, Items: []models.Item{user(long), assistant(long + long), user("now")}, Essentials: "gist"}
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, talk)
 		if err != nil || a.LeftOut != 2 || shape(req.Items) != shape([]models.Item{talk.Head[0], leftOut(2, "gist"), user("now")}) || !strings.HasSuffix(req.Items[1].Text, "gist") {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
@@ -129,17 +129,17 @@ func TestFit(t *testing.T) {
 	})
 	t.Run("at last what is attached is shortened, the words never", func(t *testing.T) {
 		it := user("why does it fail?")
-		it.Attached = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", 2000) + "the end\n"}}
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{it}})
-		if err != nil || a.Trimmed != 1 || req.Items[0].Text != it.Text || !strings.HasPrefix(req.Items[0].Attached[0].Text, trimmed) || !strings.HasSuffix(req.Items[0].Attached[0].Text, "the end\n") {
+		it.Attachments = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", 2000) + "the end\n"}}
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{it}})
+		if err != nil || a.Pruned != 1 || req.Items[0].Text != it.Text || !strings.HasPrefix(req.Items[0].Attachments[0].Text, trimmed) || !strings.HasSuffix(req.Items[0].Attachments[0].Text, "the end\n") {
 			t.Errorf("Fit = %+v, %+v, %v", req.Items, a, err)
 		}
-		if len(it.Attached[0].Text) < 4000 {
+		if len(it.Attachments[0].Text) < 4000 {
 			t.Error("the conversation itself was cut")
 		}
 	})
 	t.Run("what cannot fit is a fault", func(t *testing.T) {
-		_, _, err := Fit(sol, Limits{}, letters{}, "", nil, Talk{Items: []models.Item{user(long + long + long)}})
+		_, _, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user(long + long + long)}})
 		var f *models.Fault
 		if !errors.As(err, &f) || f.Kind != models.KindSize || f.Hint == "" {
 			t.Errorf("Fit = %v, want a fault of kind size with a hint", err)
@@ -151,7 +151,7 @@ func TestFit(t *testing.T) {
 		it := user("look")
 		it.Images = []models.Image{{MIME: "image/png"}}
 		items := []models.Item{it}
-		req, _, err := Fit(blind, Limits{}, letters{}, "", nil, Talk{Items: items})
+		req, _, err := Fit(blind, Limits{}, letters{}, "", nil, Conversation{Items: items})
 		if err != nil || len(req.Items[0].Images) != 0 || !strings.Contains(req.Items[0].Text, "cannot see") || len(items[0].Images) != 1 {
 			t.Errorf("Fit = %+v, %v", req.Items, err)
 		}
@@ -166,7 +166,7 @@ func BenchmarkFit(b *testing.B) {
 	m := sol
 	m.Window = 272000
 	for b.Loop() {
-		if _, _, err := Fit(m, Limits{Reserve: 16000}, letters{}, "sys", nil, Talk{Items: items}); err != nil {
+		if _, _, err := Fit(m, Limits{Reserve: 16000}, letters{}, "sys", nil, Conversation{Items: items}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -191,7 +191,7 @@ func conversation(data []byte) []models.Item {
 			it = output(id)
 			it.Text = strings.Repeat("o", int(b))
 		case 7:
-			it = models.Say(models.Developer, "note")
+			it = models.NewMessage(models.Developer, "note")
 		}
 		if it.Kind != models.Output && b%3 == 0 {
 			it.ID = fmt.Sprint("id", i%5)
@@ -245,15 +245,15 @@ func FuzzAnyConversationBecomesAValidRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, budget int64) {
 		items := conversation(data)
-		mended := Mend(items, sol.Target)
+		mended := Repair(items, sol.Target)
 		if fault := broken(mended); fault != "" {
 			t.Errorf("Mend(%s) = %s: %s", shape(items), shape(mended), fault)
 		}
-		if twice := Mend(mended, sol.Target); !reflect.DeepEqual(twice, mended) && len(mended) > 0 {
+		if twice := Repair(mended, sol.Target); !reflect.DeepEqual(twice, mended) && len(mended) > 0 {
 			t.Errorf("mended again %s becomes %s", shape(mended), shape(twice))
 		}
 		budget = min(max(budget, 1), 2000)
-		req, account, err := Fit(sol, Limits{Budget: budget}, letters{}, "be good", nil, Talk{Items: items})
+		req, account, err := Fit(sol, Limits{Budget: budget}, letters{}, "be good", nil, Conversation{Items: items})
 		if err != nil {
 			return
 		}

@@ -9,18 +9,18 @@ import (
 )
 
 // Condition gives the state of a target, without tier and short name.
-func (b *Board) Condition(t models.Target) models.Condition {
+func (b *Breakers) Condition(t models.Target) models.Condition {
 	return b.condition(t, b.entry(id{t}), b.clock.read())
 }
 
-func (b *Board) condition(t models.Target, e *entry, now instant) models.Condition {
+func (b *Breakers) condition(t models.Target, e *entry, now instant) models.Condition {
 	c := models.Condition{Target: t, State: models.Ready, Fault: e.Target.Fault}
 	if e.Target.Aside {
-		c.State = models.Aside
+		c.State = models.Disabled
 		return c
 	}
 	if o, until := b.unusable(t, e, now); o != nil {
-		c.State, c.Until, c.Fault = models.Out, until, o
+		c.State, c.Until, c.Fault = models.Unusable, until, o
 		return c
 	}
 	switch {
@@ -36,7 +36,7 @@ func (b *Board) condition(t models.Target, e *entry, now instant) models.Conditi
 }
 
 // unusable tells what speaks against a target for longer than a rest.
-func (b *Board) unusable(t models.Target, e *entry, now instant) (*models.Fault, time.Time) {
+func (b *Breakers) unusable(t models.Target, e *entry, now instant) (*models.Fault, time.Time) {
 	if until := e.out.at(now); !until.IsZero() {
 		return e.Target.Out.Fault, until
 	}
@@ -58,12 +58,12 @@ func (b *Board) unusable(t models.Target, e *entry, now instant) (*models.Fault,
 // allowed reports how it went by Succeeded, Failed or Left. Insist says that a
 // person wants it now: then only what the user set aside is refused. When the
 // answer is no, the condition says why, and until when if that is known.
-func (b *Board) Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool) {
+func (b *Breakers) Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool) {
 	b.begin(ctx)
 	now := b.clock.look()
 	c := b.condition(t, b.entry(id{t}), now)
 	switch {
-	case c.State == models.Aside:
+	case c.State == models.Disabled:
 		return c, false
 	case c.State == models.Ready, insist:
 		return c, true
@@ -87,7 +87,7 @@ const clockSlack = 10 * time.Millisecond
 
 // Succeeded records a reply that came to its end, firstToken after it was
 // asked for; 0 when that is unknown. It closes the circuit.
-func (b *Board) Succeeded(ctx context.Context, t models.Target, firstToken time.Duration) {
+func (b *Breakers) Succeeded(ctx context.Context, t models.Target, firstToken time.Duration) {
 	now := b.clock.look()
 	b.forget(func(i id) bool { return i.Target == t || i == provider(t.Provider) })
 	pace := b.pace(b.tierOf(t))
@@ -107,12 +107,12 @@ func (b *Board) Succeeded(ctx context.Context, t models.Target, firstToken time.
 	}
 }
 
-// Left records that a request which was allowed ended without telling anything
+// Release records that a request which was allowed ended without telling anything
 // about the target: its user stopped it.
-func (b *Board) Left(ctx context.Context, t models.Target) { b.giveBack(ctx, b.clock.look(), t) }
+func (b *Breakers) Release(ctx context.Context, t models.Target) { b.giveBack(ctx, b.clock.look(), t) }
 
 // giveBack ends this program's lease on a target, if it has one.
-func (b *Board) giveBack(ctx context.Context, now instant, t models.Target) {
+func (b *Breakers) giveBack(ctx context.Context, now instant, t models.Target) {
 	owner := b.o.Owner
 	mine := func(l lease) bool { return !l.Until.IsZero() && l.Owner == owner }
 	if !mine(b.entry(id{t}).Target.Lease) {
@@ -130,7 +130,7 @@ func (b *Board) giveBack(ctx context.Context, now instant, t models.Target) {
 // Failed records how an attempt failed. Failures that say nothing about the
 // target (the network, a refused request, an attempt during which the computer
 // was suspended) only free it for the next one.
-func (b *Board) Failed(ctx context.Context, t models.Target, f *models.Fault) {
+func (b *Breakers) Failed(ctx context.Context, t models.Target, f *models.Fault) {
 	now := b.clock.look()
 	if f == nil || b.clock.slept(now, f.Elapsed) {
 		b.giveBack(ctx, now, t)
@@ -151,7 +151,7 @@ func (b *Board) Failed(ctx context.Context, t models.Target, f *models.Fault) {
 }
 
 // count records a failure that passes by itself.
-func (b *Board) count(ctx context.Context, now instant, t models.Target, f *models.Fault) {
+func (b *Breakers) count(ctx context.Context, now instant, t models.Target, f *models.Fault) {
 	pace := b.pace(b.tierOf(t))
 	owner := b.o.Owner
 	b.update(ctx, now, id{t}, func(k *kept) bool {
@@ -179,7 +179,7 @@ func (b *Board) count(ctx context.Context, now instant, t models.Target, f *mode
 }
 
 // usedUp records that an allowance is gone until it is renewed.
-func (b *Board) usedUp(ctx context.Context, now instant, t models.Target, f *models.Fault) {
+func (b *Breakers) usedUp(ctx context.Context, now instant, t models.Target, f *models.Fault) {
 	end := f.ResetAt
 	if end.IsZero() && f.Delayed {
 		end = now.wall.Add(f.RetryAfter)
@@ -207,7 +207,7 @@ func (b *Board) usedUp(ctx context.Context, now instant, t models.Target, f *mod
 }
 
 // refuse remembers what depends on this program's key and settings.
-func (b *Board) refuse(now instant, t models.Target, f *models.Fault) {
+func (b *Breakers) refuse(now instant, t models.Target, f *models.Fault) {
 	i := id{t}
 	if wide(f) {
 		i = provider(t.Provider)
@@ -220,7 +220,7 @@ func (b *Board) refuse(now instant, t models.Target, f *models.Fault) {
 }
 
 // forget drops what this program has against some ids.
-func (b *Board) forget(which func(id) bool) {
+func (b *Breakers) forget(which func(id) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	old := *b.refused.Load()
@@ -237,9 +237,9 @@ func wide(f *models.Fault) bool {
 	return f.Scope == models.ScopeAccount || f.Scope == models.ScopeProvider
 }
 
-// SetAside isolates a target until the user takes it back. It stays so over
+// SetDisabled isolates a target until the user takes it back. It stays so over
 // restarts and in all belays.
-func (b *Board) SetAside(ctx context.Context, t models.Target, isolated bool) {
+func (b *Breakers) SetDisabled(ctx context.Context, t models.Target, isolated bool) {
 	b.update(ctx, b.clock.look(), id{t}, func(k *kept) bool {
 		did := k.Target.Aside != isolated
 		k.Target.Aside = isolated
@@ -249,7 +249,7 @@ func (b *Board) SetAside(ctx context.Context, t models.Target, isolated bool) {
 
 // SetOutage marks a target as down: the whole ladder was climbed in vain. A
 // success takes the mark away, and so does a night in which the computer slept.
-func (b *Board) SetOutage(ctx context.Context, t models.Target, down bool) {
+func (b *Breakers) SetOutage(ctx context.Context, t models.Target, down bool) {
 	now := b.clock.look()
 	b.update(ctx, now, id{t}, func(k *kept) bool {
 		did := k.Target.Outage.IsZero() == down
@@ -263,24 +263,24 @@ func (b *Board) SetOutage(ctx context.Context, t models.Target, down bool) {
 	})
 }
 
-// Leave records that requests are moved away from a target by themselves, and
+// StartFailback records that requests are moved away from a target by themselves, and
 // returns when they may come back: after 5 minutes, and after 10, 20 and 30
 // when they had hardly come back and must leave again.
-func (b *Board) Leave(ctx context.Context, t models.Target) time.Time {
+func (b *Breakers) StartFailback(ctx context.Context, t models.Target) time.Time {
 	now := b.clock.look()
-	first := b.o.Hold
+	first := b.o.FailbackDelay
 	e, _ := b.update(ctx, now, id{t}, func(k *kept) bool { return k.Target.leave(now.wall, first) })
 	return e.hold.at(now)
 }
 
-// Hold returns until when requests that left a target stay away; zero when
+// FailbackAt returns until when requests that left a target stay away; zero when
 // they may come back.
-func (b *Board) Hold(t models.Target) time.Time {
+func (b *Breakers) FailbackAt(t models.Target) time.Time {
 	return b.entry(id{t}).hold.at(b.clock.read())
 }
 
 // Forget drops what speaks against a provider in this program alone: call it
 // when a key or the settings have changed.
-func (b *Board) Forget(name string) {
+func (b *Breakers) Forget(name string) {
 	b.forget(func(i id) bool { return i.Provider == name })
 }

@@ -103,7 +103,7 @@ func (a *allowance) ended(slotID string, now time.Time, clean bool) {
 // It reports whether there was one; if not, the request is parked instead.
 // Retries by hand, rungs of the ladder, stated delays and network retries are
 // free and do not ask.
-func (b *Board) Retry(ctx context.Context, name string) bool {
+func (b *Breakers) Retry(ctx context.Context, name string) bool {
 	now := b.clock.look()
 	_, ok := b.update(ctx, now, provider(name), func(k *kept) bool {
 		spent := k.Provider.refilled(now.wall)
@@ -117,17 +117,17 @@ func (b *Board) Retry(ctx context.Context, name string) bool {
 }
 
 // Budget is how many automatic retries a provider may be sent now.
-func (b *Board) Budget(name string) int {
+func (b *Breakers) Budget(name string) int {
 	return int(budget - b.entry(provider(name)).Provider.refilled(b.clock.read().wall))
 }
 
 // Pace describes the queued work of a provider.
-func (b *Board) Pace(name string) (running, limit int) {
+func (b *Breakers) Pace(name string) (running, limit int) {
 	a := &b.entry(provider(name)).Provider
 	return len(a.running(b.clock.read().wall)), a.limit(b.most(name))
 }
 
-func (b *Board) most(name string) int {
+func (b *Breakers) most(name string) int {
 	if b.o.Concurrency == nil {
 		return 0
 	}
@@ -138,7 +138,7 @@ func (b *Board) most(name string) int {
 // half a second to two after the one before, and not more at once than go
 // well. Leave must be called when the request has ended; clean is false when
 // the provider had no capacity for it. The error is the context's cause.
-func (b *Board) Enter(ctx context.Context, name string) (leave func(clean bool), err error) {
+func (b *Breakers) Enter(ctx context.Context, name string) (leave func(clean bool), err error) {
 	b.begin(ctx)
 	slotID, most := b.slot(), b.most(name)
 	look := false // into the store, whatever memory says
@@ -179,17 +179,17 @@ func sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) (bool,
 
 // Join counts a request that does not wait for its turn, because a person
 // does. Queued work makes room for it. Leave is as with Enter.
-func (b *Board) Join(ctx context.Context, name string) (leave func(clean bool)) {
+func (b *Breakers) Join(ctx context.Context, name string) (leave func(clean bool)) {
 	slotID := b.slot()
 	b.enter(ctx, b.clock.look(), name, slotID, func(*allowance) bool { return true })
 	return b.leaver(ctx, name, slotID)
 }
 
-func (b *Board) slot() string {
+func (b *Breakers) slot() string {
 	return b.o.Owner + "/" + strconv.FormatInt(b.slots.Add(1), 36)
 }
 
-func (b *Board) enter(ctx context.Context, now instant, name, slotID string, may func(*allowance) bool) (*entry, bool) {
+func (b *Breakers) enter(ctx context.Context, now instant, name, slotID string, may func(*allowance) bool) (*entry, bool) {
 	gap := minGap + time.Duration(b.o.Random()*float64(maxGap-minGap))
 	return b.update(ctx, now, provider(name), func(k *kept) bool {
 		a := &k.Provider
@@ -202,7 +202,7 @@ func (b *Board) enter(ctx context.Context, now instant, name, slotID string, may
 	})
 }
 
-func (b *Board) leaver(ctx context.Context, name, slotID string) func(bool) {
+func (b *Breakers) leaver(ctx context.Context, name, slotID string) func(bool) {
 	var once sync.Once
 	return func(clean bool) {
 		once.Do(func() {

@@ -16,7 +16,7 @@ import (
 
 func TestTheRetryBudgetIsShared(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
-		boards := []*capacity.Board{board(shared, "a"), board(shared, "b")}
+		boards := []*capacity.Breakers{board(shared, "a"), board(shared, "b")}
 		given := 0
 		for n := range 30 {
 			if boards[n%2].Retry(ctx, "p") {
@@ -69,7 +69,7 @@ func TestQueuedWorkIsPaced(t *testing.T) {
 
 // crowd lets many requests of several boards through, each taking a while, and
 // returns the most there were at once.
-func crowd(t *testing.T, boards []*capacity.Board, count int, took time.Duration) int {
+func crowd(t *testing.T, boards []*capacity.Breakers, count int, took time.Duration) int {
 	t.Helper()
 	var mu sync.Mutex
 	running, most := 0, 0
@@ -99,7 +99,7 @@ func crowd(t *testing.T, boards []*capacity.Board, count int, took time.Duration
 
 func TestConcurrencyAdapts(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
-		boards := []*capacity.Board{board(shared, "a"), board(shared, "b")}
+		boards := []*capacity.Breakers{board(shared, "a"), board(shared, "b")}
 		limit := func() int {
 			boards[0].Refresh(ctx)
 			_, limit := boards[0].Pace("p")
@@ -160,7 +160,7 @@ func TestAPersonNeverWaitsButCounts(t *testing.T) {
 func TestTheUsersOwnLimitHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := board(&memory{}, "a", func(o *capacity.Options) { o.Concurrency = func(string) int { return 1 } })
-		if most := crowd(t, []*capacity.Board{b}, 30, 5*time.Second); most != 1 {
+		if most := crowd(t, []*capacity.Breakers{b}, 30, 5*time.Second); most != 1 {
 			t.Errorf("%d at once, want 1", most)
 		}
 	})
@@ -204,7 +204,7 @@ func TestWaitersDoNotWriteToTheStore(t *testing.T) {
 
 func TestWorkGoesOnWithTheRaceDetectorWatching(t *testing.T) {
 	s := &memory{}
-	boards := []*capacity.Board{board(s, "a"), board(s, "b")}
+	boards := []*capacity.Breakers{board(s, "a"), board(s, "b")}
 	var wg sync.WaitGroup
 	for n := range 8 {
 		b := boards[n%2]

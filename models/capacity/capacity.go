@@ -39,12 +39,12 @@ const (
 
 // Shared is where all running belays of a user keep what they know.
 type Shared interface {
-	// Update changes the value of a key while nobody else can. Change gets the
+	// UpdateShared changes the value of a key while nobody else can. Change gets the
 	// old value, nil when there is none, and may be called more than once; when
 	// it returns nil the value stays as it is.
-	Update(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
-	// All returns every key with its value.
-	All(ctx context.Context) (map[string][]byte, error)
+	UpdateShared(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
+	// SharedStates returns every key with its value.
+	SharedStates(ctx context.Context) (map[string][]byte, error)
 }
 
 // Options are what a Board works with. The zero value keeps everything in
@@ -53,9 +53,9 @@ type Options struct {
 	Shared Shared // nil: nothing is shared and nothing survives this program
 	Tiers  map[models.Tier][]models.Target
 
-	Owner       string                    // names this program among those that share the store; needed with Shared
-	Concurrency func(provider string) int // the user's limit on queued requests at once; nil or 0: none
-	Hold        time.Duration             // the first fail-back hold; 0: 5 minutes
+	Owner         string                    // names this program among those that share the store; needed with Shared
+	Concurrency   func(provider string) int // the user's limit on queued requests at once; nil or 0: none
+	FailbackDelay time.Duration             // the first fail-back hold; 0: 5 minutes
 
 	Now    func() time.Time // nil: time.Now
 	Random func() float64   // uniform in [0, 1); nil: always a half
@@ -68,9 +68,9 @@ type Options struct {
 	Report func(error)
 }
 
-// Board is what is known of all targets. Its methods may be called by several
+// Breakers is what is known of all targets. Its methods may be called by several
 // goroutines; Condition, Status, Order, Hold and Budget touch memory alone.
-type Board struct {
+type Breakers struct {
 	o     Options
 	clock clock
 	view  atomic.Pointer[view]
@@ -91,17 +91,17 @@ type Board struct {
 }
 
 // New returns a board that knows nothing. It does nothing until it is used.
-func New(o Options) *Board {
+func New(o Options) *Breakers {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Random == nil {
 		o.Random = func() float64 { return 0.5 }
 	}
-	if o.Hold <= 0 {
-		o.Hold = 5 * time.Minute
+	if o.FailbackDelay <= 0 {
+		o.FailbackDelay = 5 * time.Minute
 	}
-	b := &Board{o: o, unsaved: map[id][]change{}, changed: make(chan struct{})}
+	b := &Breakers{o: o, unsaved: map[id][]change{}, changed: make(chan struct{})}
 	b.clock.now, b.clock.elapsed = o.Now, o.Elapsed
 	b.view.Store(&view{})
 	b.refused.Store(&map[id]local{})
@@ -180,7 +180,7 @@ type local struct {
 
 var none = &entry{}
 
-func (b *Board) entry(i id) *entry {
+func (b *Breakers) entry(i id) *entry {
 	if e := b.view.Load().entries[i]; e != nil {
 		return e
 	}
@@ -189,14 +189,14 @@ func (b *Board) entry(i id) *entry {
 
 // Refresh takes over what other belays have written. Call it at the start, and
 // whenever the store says that somebody wrote.
-func (b *Board) Refresh(ctx context.Context) {
+func (b *Breakers) Refresh(ctx context.Context) {
 	now := b.clock.look()
 	if b.o.Shared == nil || b.spared(now) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saving)
 	defer cancel()
-	rows, err := b.o.Shared.All(ctx)
+	rows, err := b.o.Shared.SharedStates(ctx)
 	if err != nil {
 		b.failed(now, err)
 		return
@@ -222,7 +222,7 @@ func (b *Board) Refresh(ctx context.Context) {
 }
 
 // begin reads the store before the first decision that depends on it.
-func (b *Board) begin(ctx context.Context) {
+func (b *Breakers) begin(ctx context.Context) {
 	if b.o.Shared == nil || b.loaded.Load() {
 		return
 	}
@@ -235,9 +235,9 @@ func (b *Board) begin(ctx context.Context) {
 
 // spared reports whether the store failed only just: work that waits for a
 // broken disk again and again would stand still.
-func (b *Board) spared(now instant) bool { return now.mono < time.Duration(b.spare.Load()) }
+func (b *Breakers) spared(now instant) bool { return now.mono < time.Duration(b.spare.Load()) }
 
-func (b *Board) failed(now instant, err error) {
+func (b *Breakers) failed(now instant, err error) {
 	b.spare.Store(int64(now.mono + sparing))
 	if b.o.Report != nil {
 		b.reported.Do(func() { b.o.Report(err) })
@@ -246,7 +246,7 @@ func (b *Board) failed(now instant, err error) {
 
 // update makes a change in the store and in memory, in memory alone when the
 // store fails. It returns the state that follows and what change said.
-func (b *Board) update(ctx context.Context, now instant, i id, c change) (*entry, bool) {
+func (b *Breakers) update(ctx context.Context, now instant, i id, c change) (*entry, bool) {
 	b.begin(ctx)
 	if b.o.Shared == nil {
 		return b.remember(now, i, c)
@@ -263,7 +263,7 @@ func (b *Board) update(ctx context.Context, now instant, i id, c change) (*entry
 	defer cancel()
 	var after kept
 	var did bool
-	err := b.o.Shared.Update(ctx, i.key(), func(old []byte) ([]byte, error) {
+	err := b.o.Shared.UpdateShared(ctx, i.key(), func(old []byte) ([]byte, error) {
 		var ok bool
 		if after, ok = decode(old); !ok {
 			after = b.entry(i).kept // the store lost it, or never had it
@@ -294,7 +294,7 @@ func (b *Board) update(ctx context.Context, now instant, i id, c change) (*entry
 
 // postpone keeps changes for the time when the store works again; early ones
 // go before those that wait already.
-func (b *Board) postpone(i id, early []change, c change) {
+func (b *Breakers) postpone(i id, early []change, c change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	list := append(append(early[:len(early):len(early)], b.unsaved[i]...), c)
@@ -302,7 +302,7 @@ func (b *Board) postpone(i id, early []change, c change) {
 }
 
 // remember makes a change in memory alone.
-func (b *Board) remember(now instant, i id, c change) (*entry, bool) {
+func (b *Breakers) remember(now instant, i id, c change) (*entry, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.entry(i).kept
@@ -314,7 +314,7 @@ func (b *Board) remember(now instant, i id, c change) (*entry, bool) {
 }
 
 // publish replaces the view; the caller holds mu.
-func (b *Board) publish(now instant, fresh map[id]kept) {
+func (b *Breakers) publish(now instant, fresh map[id]kept) {
 	old := b.view.Load()
 	next := &view{entries: maps.Clone(old.entries)}
 	if next.entries == nil {
@@ -338,7 +338,7 @@ func (b *Board) publish(now instant, fresh map[id]kept) {
 
 // Changed returns a channel that is closed at the next change of any target's
 // or provider's state. Time alone changes states too: see Condition's Until.
-func (b *Board) Changed() <-chan struct{} {
+func (b *Breakers) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changed

@@ -31,7 +31,7 @@ type memory struct {
 	tried  int
 }
 
-func (m *memory) Update(_ context.Context, key string, change func([]byte) ([]byte, error)) error {
+func (m *memory) UpdateShared(_ context.Context, key string, change func([]byte) ([]byte, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tried++
@@ -50,7 +50,7 @@ func (m *memory) Update(_ context.Context, key string, change func([]byte) ([]by
 	return nil
 }
 
-func (m *memory) All(context.Context) (map[string][]byte, error) {
+func (m *memory) SharedStates(context.Context) (map[string][]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tried++
@@ -61,7 +61,7 @@ func (m *memory) All(context.Context) (map[string][]byte, error) {
 	return all, m.broken
 }
 
-func board(shared capacity.Shared, owner string, change ...func(*capacity.Options)) *capacity.Board {
+func board(shared capacity.Shared, owner string, change ...func(*capacity.Options)) *capacity.Breakers {
 	o := capacity.Options{Shared: shared, Owner: owner, Tiers: map[models.Tier][]models.Target{models.Heavy: {sol, terra, luna}}}
 	for _, c := range change {
 		c(&o)
@@ -75,7 +75,7 @@ func full() *models.Fault {
 
 func fault(k models.Kind) *models.Fault { return &models.Fault{Kind: k} }
 
-func states(b *capacity.Board) string {
+func states(b *capacity.Breakers) string {
 	c := b.Condition(sol)
 	s := string(c.State)
 	if !c.Until.IsZero() {
@@ -118,7 +118,7 @@ func TestTwoBoardsAgree(t *testing.T) {
 		if !first || second {
 			t.Errorf("the rested target was tried by a: %v, by b: %v; want only the first", first, second)
 		}
-		b.Left(ctx, sol) // somebody else's lease
+		b.Release(ctx, sol) // somebody else's lease
 		if _, again := b.Allow(ctx, sol, false); again {
 			t.Error("b gave a's lease back")
 		}
@@ -130,7 +130,7 @@ func TestTwoBoardsAgree(t *testing.T) {
 		if got := states(b); got != "has room" {
 			t.Errorf("after a success elsewhere: %s", got)
 		}
-		b.SetAside(ctx, sol, true)
+		b.SetDisabled(ctx, sol, true)
 		a.Refresh(ctx)
 		if got := states(a); got != "set aside" {
 			t.Errorf("set aside elsewhere: %s", got)
@@ -142,7 +142,7 @@ func TestTwoProgramsOnOneDatabaseAgree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		var stores []*store.Store
-		var boards []*capacity.Board
+		var boards []*capacity.Breakers
 		for _, owner := range []string{"a", "b"} {
 			s, err := store.Open(ctx, dir, store.Options{})
 			if err != nil {
@@ -190,7 +190,7 @@ func TestARefusedKeyIsThisProgramsOwn(t *testing.T) {
 		a, b := board(shared, "a"), board(shared, "b")
 		a.Failed(ctx, sol, &models.Fault{Kind: models.KindAuth, Scope: models.ScopeAccount})
 		b.Refresh(ctx)
-		if got := a.Condition(terra).State; got != models.Out {
+		if got := a.Condition(terra).State; got != models.Unusable {
 			t.Errorf("another model of the account is %s, want out", got)
 		}
 		if got := a.Condition(luna).State; got != models.Ready {
@@ -207,7 +207,7 @@ func TestAUsedUpAccountIsOutForAll(t *testing.T) {
 		a, b := board(shared, "a"), board(shared, "b")
 		a.Failed(ctx, sol, &models.Fault{Kind: models.KindUsage, Scope: models.ScopeAccount, Message: "daily", Delayed: true, RetryAfter: time.Hour})
 		b.Refresh(ctx)
-		if c := b.Condition(terra); c.State != models.Out || time.Until(c.Until) != time.Hour || c.Fault.Message != "daily" {
+		if c := b.Condition(terra); c.State != models.Unusable || time.Until(c.Until) != time.Hour || c.Fault.Message != "daily" {
 			t.Errorf("elsewhere another model of the account is %+v", c)
 		}
 		b.Succeeded(ctx, terra, 0)
@@ -221,7 +221,7 @@ func TestAUsedUpAccountIsOutForAll(t *testing.T) {
 func TestTheStateSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		run := func(do func(b *capacity.Board)) {
+		run := func(do func(b *capacity.Breakers)) {
 			s, err := store.Open(ctx, dir, store.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -231,28 +231,28 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run(func(b *capacity.Board) {
+		run(func(b *capacity.Breakers) {
 			for range 3 {
 				b.Failed(ctx, sol, full())
 			}
-			b.Leave(ctx, sol)
+			b.StartFailback(ctx, sol)
 			b.Retry(ctx, "p")
 		})
 		time.Sleep(10 * time.Second)
-		run(func(b *capacity.Board) {
+		run(func(b *capacity.Breakers) {
 			b.Refresh(ctx)
 			s := b.Status(sol)
 			if states(b) != "resting 20s" || s.Streak != 3 || s.Fault.Code != "server_is_overloaded" || time.Since(s.Since) != 10*time.Second {
 				t.Errorf("after a restart: %s, %+v", states(b), s)
 			}
-			if got := time.Until(b.Hold(sol)); got != 5*time.Minute-10*time.Second {
+			if got := time.Until(b.FailbackAt(sol)); got != 5*time.Minute-10*time.Second {
 				t.Errorf("the hold lasts %v", got)
 			}
 			if got := b.Budget("p"); got != 9 {
 				t.Errorf("budget is %d", got)
 			}
 		})
-		run(func(b *capacity.Board) { // without Refresh
+		run(func(b *capacity.Breakers) { // without Refresh
 			if c, ok := b.Allow(ctx, sol, false); ok || c.State != models.Resting {
 				t.Errorf("Allow() before Refresh = %v, %v", c, ok)
 			}
@@ -412,7 +412,7 @@ func FuzzSavedState(f *testing.F) {
 		b.Refresh(ctx)
 		b.Allow(ctx, sol, false)
 		b.Failed(ctx, sol, full())
-		b.Leave(ctx, sol)
+		b.StartFailback(ctx, sol)
 		b.Retry(ctx, "p")
 		b.Join(ctx, "p")(false)
 		b.Succeeded(ctx, sol, time.Second)
@@ -422,13 +422,13 @@ func FuzzSavedState(f *testing.F) {
 		if h := b.Status(sol).Health; h < 0 || h > 1 {
 			t.Errorf("health is %v", h)
 		}
-		if got := b.Condition(sol).State; got != models.Ready && got != models.Aside && got != models.Out {
+		if got := b.Condition(sol).State; got != models.Ready && got != models.Disabled && got != models.Unusable {
 			t.Errorf("after a success it is %s", got)
 		}
 	})
 }
 
-func loaded() *capacity.Board {
+func loaded() *capacity.Breakers {
 	b := board(nil, "")
 	for range 40 {
 		b.Succeeded(ctx, sol, time.Second)
@@ -476,7 +476,7 @@ func BenchmarkSucceededOnDisk(b *testing.B) {
 	}
 }
 
-func ExampleBoard_Allow() {
+func ExampleBreakers_Allow() {
 	b := capacity.New(capacity.Options{})
 	for range 3 {
 		if _, ok := b.Allow(ctx, sol, false); ok {

@@ -174,7 +174,7 @@ func fade(now, then time.Time) float64 {
 func bounded(f *models.Fault) *models.Fault {
 	c := *f
 	c.Raw, c.Err, c.Nearest = "", nil, nil
-	for _, s := range []*string{&c.Code, &c.Type, &c.Param, &c.RequestID, &c.Served} {
+	for _, s := range []*string{&c.Code, &c.Type, &c.Param, &c.RequestID, &c.ServedModel} {
 		*s = cut(*s, 120)
 	}
 	c.Message, c.Hint = cut(c.Message, 500), cut(c.Hint, 300)

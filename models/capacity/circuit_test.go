@@ -92,9 +92,9 @@ func TestTheCircuit(t *testing.T) {
 						_, ok := b.Allow(ctx, sol, word == "insist")
 						answer = map[bool]string{true: "yes ", false: "no "}[ok]
 					case "left":
-						b.Left(ctx, sol)
+						b.Release(ctx, sol)
 					case "aside", "back":
-						b.SetAside(ctx, sol, word == "aside")
+						b.SetDisabled(ctx, sol, word == "aside")
 					case "forget":
 						b.Forget(sol.Provider)
 					case "wait":
@@ -163,7 +163,7 @@ func TestHealthDecidesTheOrderInATier(t *testing.T) {
 		want("a resting one is behind", "lst")
 		b.Failed(ctx, luna, &models.Fault{Kind: models.KindAuth})
 		want("an unusable one behind that", "stl")
-		b.SetAside(ctx, sol, true)
+		b.SetDisabled(ctx, sol, true)
 		want("one set aside is the last", "tls")
 		if !slices.Equal(tier, []models.Target{sol, terra, luna}) {
 			t.Error("Order changed its argument")
@@ -179,20 +179,20 @@ func TestARelapseDoublesTheHold(t *testing.T) {
 		b := board(shared, "a")
 		var got []string
 		for range 5 {
-			until := b.Leave(ctx, sol)
+			until := b.StartFailback(ctx, sol)
 			got = append(got, time.Until(until).String())
 			time.Sleep(time.Minute)
-			if again := b.Leave(ctx, sol); !again.Equal(until) || !b.Hold(sol).Equal(until) {
+			if again := b.StartFailback(ctx, sol); !again.Equal(until) || !b.FailbackAt(sol).Equal(until) {
 				t.Errorf("another session's leaving changed the hold to %v", again)
 			}
 			time.Sleep(time.Until(until))
-			if h := b.Hold(sol); !h.IsZero() {
+			if h := b.FailbackAt(sol); !h.IsZero() {
 				t.Errorf("the hold is over and lasts until %v", h)
 			}
 			time.Sleep(time.Minute)
 		}
 		time.Sleep(time.Hour)
-		got = append(got, time.Until(b.Leave(ctx, sol)).String())
+		got = append(got, time.Until(b.StartFailback(ctx, sol)).String())
 		if want := "5m0s 10m0s 20m0s 30m0s 30m0s 5m0s"; strings.Join(got, " ") != want {
 			t.Errorf("holds are %v, want %s", got, want)
 		}

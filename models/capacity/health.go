@@ -52,7 +52,7 @@ func median(ms []int64) time.Duration {
 }
 
 // pace is the median of what the targets of a tier take to their first token.
-func (b *Board) pace(tier []models.Target) time.Duration {
+func (b *Breakers) pace(tier []models.Target) time.Duration {
 	var buffer [8]int64
 	list := buffer[:0]
 	for _, t := range tier {
@@ -64,7 +64,7 @@ func (b *Board) pace(tier []models.Target) time.Duration {
 }
 
 // tierOf is the first tier that a target is in, or nil.
-func (b *Board) tierOf(t models.Target) []models.Target {
+func (b *Breakers) tierOf(t models.Target) []models.Target {
 	for _, tier := range models.Tiers() {
 		if slices.Contains(b.o.Tiers[tier], t) {
 			return b.o.Tiers[tier]
@@ -86,7 +86,7 @@ const (
 // can be asked, in the order of the settings; the unhealthy ones; those that
 // rest, the first to be rested in front; the unusable; and those that the user
 // set aside. It does not change its argument.
-func (b *Board) Order(tier []models.Target) []models.Target {
+func (b *Breakers) Order(tier []models.Target) []models.Target {
 	type place struct {
 		models.Target
 		class int
@@ -101,9 +101,9 @@ func (b *Board) Order(tier []models.Target) []models.Target {
 		c := b.condition(t, e, now)
 		p := place{Target: t}
 		switch c.State {
-		case models.Aside:
+		case models.Disabled:
 			p.class = aside
-		case models.Out:
+		case models.Unusable:
 			p.class, p.until = unusable, c.Until
 		case models.Resting:
 			p.class, p.until = resting, c.Until
@@ -139,7 +139,7 @@ type Status struct {
 }
 
 // Status describes a target.
-func (b *Board) Status(t models.Target) Status {
+func (b *Breakers) Status(t models.Target) Status {
 	now := b.clock.read()
 	e := b.entry(id{t})
 	c := &e.Target

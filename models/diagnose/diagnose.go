@@ -60,7 +60,7 @@ type Evidence struct {
 // Fault names the failure. It never returns nil and does no I/O.
 func Fault(ev Evidence) *models.Fault {
 	f := &models.Fault{
-		Phase: ev.Phase, Target: ev.Target, Served: ev.Served, Status: ev.Status,
+		Phase: ev.Phase, Target: ev.Target, ServedModel: ev.Served, Status: ev.Status,
 		Bytes: ev.Bytes, Events: ev.Events, Elapsed: ev.Elapsed, RequestID: requestID(ev.Header),
 	}
 	if ev.Err != nil {

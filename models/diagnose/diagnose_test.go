@@ -205,7 +205,7 @@ func TestEvidenceIsKept(t *testing.T) {
 		Body: []byte(`{"error":{"message":"m","type":"t","code":"brand_new","param":"p"}}`), Served: "m-1", Phase: models.BeforeHeaders, Bytes: 3, Events: 2, Elapsed: time.Second,
 	})
 	if f.Code != "brand_new" || f.Type != "t" || f.Param != "p" || f.Message != "m" || f.RequestID != "req_1" || f.Retry == nil || *f.Retry ||
-		f.Served != "m-1" || f.Bytes != 3 || f.Events != 2 || f.Elapsed != time.Second || f.Phase != models.BeforeHeaders || !strings.Contains(f.Raw, "brand_new") {
+		f.ServedModel != "m-1" || f.Bytes != 3 || f.Events != 2 || f.Elapsed != time.Second || f.Phase != models.BeforeHeaders || !strings.Contains(f.Raw, "brand_new") {
 		t.Errorf("got %+v", f)
 	}
 	f = diagnose.Fault(diagnose.Evidence{Status: 529, Body: []byte(`{"type":"error","error":{"message":"m"},"request_id":"req_2"}`)})

@@ -97,7 +97,7 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, l Limits) []Alert
 	var order []models.Target
 	for i := range list {
 		a := &list[i]
-		if !a.Told() || a.CreatedAt.Before(week) {
+		if !a.Counts() || a.CreatedAt.Before(week) {
 			continue
 		}
 		c := targets[a.Target()]

@@ -113,10 +113,10 @@ type Level string
 
 // The levels of a budget.
 const (
-	Within Level = ""       // below 80 %, or no limit
-	Notice Level = "notice" // from 80 %: said
-	Soft   Level = "soft"   // from 95 %: nothing new begins
-	Full   Level = "full"   // from 100 %: what runs ends
+	SpentSince Level = ""       // below 80 %, or no limit
+	Notice     Level = "notice" // from 80 %: said
+	Soft       Level = "soft"   // from 95 %: nothing new begins
+	Full       Level = "full"   // from 100 %: what runs ends
 )
 
 // Budget is a limit that the user set, in dollars, tokens, steps or whatever.
@@ -144,11 +144,11 @@ func (b Budget) Level() Level {
 	case s >= 0.8:
 		return Notice
 	}
-	return Within
+	return SpentSince
 }
 
-// Degrade is a switch that belay made by itself.
-type Degrade struct {
+// Failover is a switch that belay made by itself.
+type Failover struct {
 	Time    time.Time   `json:"time"`
 	Session string      `json:"session"`
 	Turn    int         `json:"turn"`
@@ -162,16 +162,16 @@ type Degrade struct {
 	Tries   int         `json:"tries"` // attempts before it
 }
 
-// Degrades lists every switch that belay made by itself, the first in front:
+// Failovers lists every switch that belay made by itself, the first in front:
 // for a look once a week.
-func Degrades(list []Attempt) []Degrade {
-	var found []Degrade
+func Failovers(list []Attempt) []Failover {
+	var found []Failover
 	for i := range list {
 		a := &list[i]
 		if a.FallbackModel == "" || a.OK() || a.Kind == models.KindCancelled {
 			continue
 		}
-		found = append(found, Degrade{
+		found = append(found, Failover{
 			Time: a.CreatedAt, Session: a.Session, Turn: a.Turn, Step: a.Step, Project: a.ProjectID, Tier: a.Tier,
 			From: a.Target().String(), To: a.FallbackModel, Kind: a.Kind, Code: a.ErrorCode, Tries: a.RetryCount + 1,
 		})

@@ -24,7 +24,7 @@ type Attempt models.Attempt
 
 // Log is where attempts are kept.
 type Log interface {
-	Write(ctx context.Context, a Attempt) error
+	AppendAttempts(ctx context.Context, a Attempt) error
 	// Attempts gives those created at since or later and before until, in order
 	// of time; a zero time is no limit. An error ends the sequence.
 	Attempts(ctx context.Context, since, until time.Time) iter.Seq2[Attempt, error]
@@ -48,10 +48,10 @@ func (a *Attempt) Target() models.Target { return models.Target{Provider: a.Prov
 // OK reports whether the attempt succeeded.
 func (a *Attempt) OK() bool { return a.Kind == "" }
 
-// Told reports whether the attempt says anything about its target. One that a
+// Counts reports whether the attempt says anything about its target. One that a
 // person stopped, that never reached it, or that was refused for what was in
 // it, does not.
-func (a *Attempt) Told() bool {
+func (a *Attempt) Counts() bool {
 	switch a.Kind {
 	case "", models.KindCapacity, models.KindServer, models.KindStream, models.KindRate:
 		return true

@@ -57,7 +57,10 @@ type lines struct {
 	err  error
 }
 
-func (l *lines) Write(_ context.Context, a Attempt) error { l.list = append(l.list, a); return nil }
+func (l *lines) AppendAttempts(_ context.Context, a Attempt) error {
+	l.list = append(l.list, a)
+	return nil
+}
 
 func (l *lines) Attempts(context.Context, time.Time, time.Time) iter.Seq2[Attempt, error] {
 	return func(yield func(Attempt, error) bool) {
@@ -261,7 +264,7 @@ func TestBudgets(t *testing.T) {
 	for _, tt := range []struct {
 		limit, spent float64
 		want         Level
-	}{{0, 99, Within}, {-1, 5, Within}, {10, 7.99, Within}, {10, 8, Notice}, {10, 9.49, Notice}, {10, 9.5, Soft}, {10, 9.999, Soft}, {10, 10, Full}, {10, 11, Full}, {0.3, 0.1 + 0.1 + 0.1, Full}, {1, 0.95, Soft}} {
+	}{{0, 99, SpentSince}, {-1, 5, SpentSince}, {10, 7.99, SpentSince}, {10, 8, Notice}, {10, 9.49, Notice}, {10, 9.5, Soft}, {10, 9.999, Soft}, {10, 10, Full}, {10, 11, Full}, {0.3, 0.1 + 0.1 + 0.1, Full}, {1, 0.95, Soft}} {
 		if got := (Budget{tt.limit, tt.spent}).Level(); got != tt.want {
 			t.Errorf("%v of %v is %q, want %q", tt.spent, tt.limit, got, tt.want)
 		}
@@ -273,8 +276,8 @@ func TestDegradesAreListed(t *testing.T) {
 		a.FallbackModel, a.RetryCount, a.ErrorCode, a.Tier, a.ProjectID = "p/terra", 1, "no_capacity", models.Heavy, "/p"
 	}
 	list := []Attempt{at(0, "sol", full), at(1, "sol", full, to), at(2, "terra", ""), at(3, "sol", models.KindCancelled, to)}
-	got := Degrades(list)
-	want := []Degrade{{Time: monday.Add(1), Session: "s", Turn: 1, Project: "/p", Tier: models.Heavy, From: "p/sol", To: "p/terra", Kind: full, Code: "no_capacity", Tries: 2}}
+	got := Failovers(list)
+	want := []Failover{{Time: monday.Add(1), Session: "s", Turn: 1, Project: "/p", Tier: models.Heavy, From: "p/sol", To: "p/terra", Kind: full, Code: "no_capacity", Tries: 2}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -377,7 +380,7 @@ func TestSummaries(t *testing.T) {
 	keys := func(by By) string {
 		var s []string
 		for _, r := range Summary(list, by, time.UTC) {
-			s = append(s, fmt.Sprintf("%s %d/%d/%d", r.Key, r.Succeeded, r.Told, r.Attempts))
+			s = append(s, fmt.Sprintf("%s %d/%d/%d", r.Key, r.Succeeded, r.Counted, r.Attempts))
 		}
 		return strings.Join(s, "; ")
 	}
@@ -392,7 +395,7 @@ func TestSummaries(t *testing.T) {
 		}
 	}
 	want := Row{
-		Key: "total", Attempts: 5, Told: 4, Succeeded: 2, Capacity: 2, Retries: 2, Fallbacks: 1, Input: 141_000, Output: 10, Cached: 400, Cost: 0.5,
+		Key: "total", Attempts: 5, Counted: 4, Succeeded: 2, Capacity: 2, Retries: 2, Fallbacks: 1, Input: 141_000, Output: 10, Cached: 400, Cost: 0.5,
 		FirstTokenMS: 750, LatencyMS: 6000, Latency95MS: 7800, WaitedMS: 2000,
 	}
 	if got := Total(list); got != want || got.OK() != 0.5 || got.Full() != 0.5 {

@@ -39,7 +39,7 @@ func RiskOf(list []Attempt, t models.Target, now time.Time) Risk {
 	var usual []int64
 	for i := range list {
 		a := &list[i]
-		if a.Provider != t.Provider || a.Model != t.Model || !a.Told() || a.CreatedAt.After(now) {
+		if a.Provider != t.Provider || a.Model != t.Model || !a.Counts() || a.CreatedAt.After(now) {
 			continue
 		}
 		recent := a.CreatedAt.After(hour)

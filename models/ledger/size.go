@@ -66,7 +66,7 @@ func SizesOf(list []Attempt) Sizes {
 	counts := make([]Bucket, len(edges)-1)
 	for i := range list {
 		a := &list[i]
-		if a.InputTokens <= 0 || !a.Told() || a.Kind == models.KindRate {
+		if a.InputTokens <= 0 || !a.Counts() || a.Kind == models.KindRate {
 			continue
 		}
 		b := &counts[bucket(a.InputTokens)]

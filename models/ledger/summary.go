@@ -34,7 +34,7 @@ func ParseBy(s string) (By, error) {
 type Row struct {
 	Key       string  `json:"key"`
 	Attempts  int     `json:"attempts"`
-	Told      int     `json:"told"` // attempts that tell something about the target
+	Counted   int     `json:"told"` // attempts that tell something about the target
 	Succeeded int     `json:"succeeded"`
 	Capacity  int     `json:"capacity"` // found no capacity
 	Retries   int     `json:"retries"`  // were not the first at their request
@@ -51,10 +51,10 @@ type Row struct {
 }
 
 // OK is the share of successes among the attempts that tell something.
-func (r Row) OK() float64 { return share(r.Succeeded, r.Told) }
+func (r Row) OK() float64 { return share(r.Succeeded, r.Counted) }
 
 // Full is the share that found no capacity.
-func (r Row) Full() float64 { return share(r.Capacity, r.Told) }
+func (r Row) Full() float64 { return share(r.Capacity, r.Counted) }
 
 type group struct {
 	Row
@@ -64,8 +64,8 @@ type group struct {
 
 func (g *group) add(a *Attempt) {
 	g.Attempts++
-	if a.Told() {
-		g.Told++
+	if a.Counts() {
+		g.Counted++
 	}
 	if a.OK() {
 		g.Succeeded++

@@ -48,7 +48,7 @@ func Weeks(list []Attempt, loc *time.Location, now time.Time) []Week {
 	counts := map[models.Target]int{}
 	for i := range list {
 		a := &list[i]
-		if !a.Told() {
+		if !a.Counts() {
 			continue
 		}
 		t := a.Target()

@@ -146,9 +146,9 @@ func (a *attempt) wait() {
 	l := a.c.limits
 	switch a.phase {
 	case models.BeforeHeaders, models.BeforeEvent:
-		a.limit = l.First
+		a.limit = l.FirstEvent
 		if a.provider.Local {
-			a.limit = max(l.First, l.Local)
+			a.limit = max(l.FirstEvent, l.Local)
 		}
 	case models.InReasoning:
 		a.limit = l.Reasoning

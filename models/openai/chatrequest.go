@@ -78,7 +78,7 @@ func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 	if a.provider.ServiceTier != "" {
 		o.set("service_tier", a.provider.ServiceTier)
 	}
-	if !req.Whole {
+	if !req.NoStream {
 		o.set("stream", true)
 		o.set("stream_options", map[string]bool{"include_usage": true})
 	}
@@ -138,7 +138,7 @@ func (d *dialogue) add(it *models.Item) error {
 }
 
 func (d *dialogue) message(it *models.Item) {
-	m := &chatMessage{Content: it.Words()}
+	m := &chatMessage{Content: it.FullText()}
 	switch it.Role {
 	case models.Assistant:
 		m.Role = "assistant"
@@ -149,7 +149,7 @@ func (d *dialogue) message(it *models.Item) {
 		d.thought = nil
 	}
 	if len(it.Images) > 0 && it.Role != models.Assistant {
-		m.Content = chatParts(it.Words(), it.Images)
+		m.Content = chatParts(it.FullText(), it.Images)
 	}
 	if d.waiting > 0 {
 		d.later = append(d.later, m)

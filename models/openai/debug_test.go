@@ -28,7 +28,7 @@ func TestDebugWritesAnExchangeAsItPasses(t *testing.T) {
 		p.Headers = map[string]string{"X-Gate": "open-sesame"}
 		var log bytes.Buffer
 		req := hello()
-		req.Items = append(req.Items, models.Say(models.User, "my key is secret-key-1, the word open-sesame, and Bearer abcd1234"))
+		req.Items = append(req.Items, models.NewMessage(models.User, "my key is secret-key-1, the word open-sesame, and Bearer abcd1234"))
 		r := attempt(t, context.Background(), debugged(t, script(t, slow+"[[reply]]"+fullReply), &log, p), req)
 		if r.finished == nil {
 			t.Fatalf("the attempt ended with %v", r.fault)

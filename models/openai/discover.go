@@ -9,8 +9,8 @@ import (
 	"belay/models"
 )
 
-// Found is an endpoint that answers on this computer.
-type Found struct {
+// Discovered is an endpoint that answers on this computer.
+type Discovered struct {
 	Name    string // of the program that usually listens there
 	BaseURL string
 	Models  []string
@@ -30,21 +30,21 @@ const discoverLimit = 2 * time.Second
 
 // Discover asks the usual loopback addresses which models they offer. Those
 // that do not answer like a model's endpoint are left out.
-func Discover(ctx context.Context, client *http.Client) []Found {
+func Discover(ctx context.Context, client *http.Client) []Discovered {
 	ctx, cancel := context.WithTimeout(ctx, discoverLimit)
 	defer cancel()
-	all := make([]Found, len(usual))
+	all := make([]Discovered, len(usual))
 	var wg sync.WaitGroup
 	for i, u := range usual {
 		wg.Go(func() {
 			c := New(Options{HTTP: client, Providers: []models.Provider{{Name: u.name, BaseURL: u.base, API: models.Chat, Local: true}}})
 			if names, err := c.Models(ctx, u.name); err == nil && len(names) > 0 {
-				all[i] = Found{u.name, u.base, names}
+				all[i] = Discovered{u.name, u.base, names}
 			}
 		})
 	}
 	wg.Wait()
-	var found []Found
+	var found []Discovered
 	for _, f := range all {
 		if f.Name != "" {
 			found = append(found, f)

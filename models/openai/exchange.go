@@ -107,7 +107,7 @@ func (a *attempt) headers(h http.Header, req models.Request) {
 	}
 	h.Set("User-Agent", a.c.agent)
 	h.Set("Accept", "text/event-stream")
-	if req.Whole {
+	if req.NoStream {
 		h.Set("Accept", "application/json")
 	}
 	h.Set("X-Client-Request-Id", a.trace)

@@ -80,7 +80,7 @@ func script(t testing.TB, text string) *rehearsal.Server {
 }
 
 func hello() models.Request {
-	return models.Request{Items: []models.Item{models.Say(models.User, "hi")}, Tools: []models.ToolSpec{{Name: "ls"}}}
+	return models.Request{Items: []models.Item{models.NewMessage(models.User, "hi")}, Tools: []models.ToolSpec{{Name: "ls"}}}
 }
 
 const fullReply = `
@@ -175,7 +175,7 @@ func TestFaults(t *testing.T) {
 					p := provider(api)
 					p.Local = c.local
 					req := hello()
-					req.Whole = c.whole
+					req.NoStream = c.whole
 					begin := time.Now()
 					got := attempt(t, t.Context(), client(server, p), req)
 					f := got.fault
@@ -247,7 +247,7 @@ func TestALocalModelMayTakeTimeToLoad(t *testing.T) {
 		server := script(t, "[[reply]]\ntext='x'\nspeed={headers='110s'}\n")
 		p := provider(models.Chat)
 		p.Local = true
-		c := openai.New(openai.Options{Providers: []models.Provider{p}, HTTP: &http.Client{Transport: server}, Limits: openai.Limits{First: 30 * time.Second}})
+		c := openai.New(openai.Options{Providers: []models.Provider{p}, HTTP: &http.Client{Transport: server}, Timeouts: openai.Timeouts{FirstEvent: 30 * time.Second}})
 		if got := attempt(t, t.Context(), c, hello()); got.finished == nil {
 			t.Errorf("fault %v", got.fault)
 		}

@@ -36,7 +36,7 @@ func (a *attempt) list() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.headers(r.Header, models.Request{Whole: true})
+	a.headers(r.Header, models.Request{NoStream: true})
 	if a.res, err = a.c.http.Do(r); err != nil {
 		return nil, err
 	}

@@ -24,13 +24,13 @@ import (
 	"belay/models"
 )
 
-// Limits on silence. Each runs from one decoded event to the next; comments
+// Timeouts on silence. Each runs from one decoded event to the next; comments
 // and unfinished lines do not extend it. A field of 0 takes the default.
-type Limits struct {
-	First     time.Duration // until the headers, and from there until the first event; 300 s
-	Reasoning time.Duration // while the model reasons; 300 s
-	Text      time.Duration // between any other events; 120 s
-	Local     time.Duration // the least First of a local endpoint, which may have to load the model; 120 s
+type Timeouts struct {
+	FirstEvent time.Duration // until the headers, and from there until the first event; 300 s
+	Reasoning  time.Duration // while the model reasons; 300 s
+	Text       time.Duration // between any other events; 120 s
+	Local      time.Duration // the least First of a local endpoint, which may have to load the model; 120 s
 }
 
 // Options for New. Only Providers is needed.
@@ -40,7 +40,7 @@ type Options struct {
 	ID        func() string    // makes trace ids and missing call ids; nil: random UUIDs
 	Now       func() time.Time // nil: time.Now
 	Version   string           // of belay, for the User-Agent
-	Limits    Limits
+	Timeouts  Timeouts
 }
 
 // Client makes single attempts. It may be used by many goroutines.
@@ -51,7 +51,7 @@ type Client struct {
 	id        func() string
 	now       func() time.Time
 	agent     string
-	limits    Limits
+	limits    Timeouts
 	work      sync.WaitGroup // requests that tell a provider to stop
 }
 
@@ -61,7 +61,7 @@ var _ models.Client = (*Client)(nil)
 func New(o Options) *Client {
 	c := &Client{
 		providers: map[string]models.Provider{}, id: o.ID, now: o.Now, agent: "belay/" + o.Version,
-		limits: Limits{First: 300 * time.Second, Reasoning: 300 * time.Second, Text: 120 * time.Second, Local: 120 * time.Second},
+		limits: Timeouts{FirstEvent: 300 * time.Second, Reasoning: 300 * time.Second, Text: 120 * time.Second, Local: 120 * time.Second},
 	}
 	for _, p := range o.Providers {
 		c.providers[p.Name] = p
@@ -79,7 +79,7 @@ func New(o Options) *Client {
 	for _, l := range []struct {
 		to   *time.Duration
 		from time.Duration
-	}{{&c.limits.First, o.Limits.First}, {&c.limits.Reasoning, o.Limits.Reasoning}, {&c.limits.Text, o.Limits.Text}, {&c.limits.Local, o.Limits.Local}} {
+	}{{&c.limits.FirstEvent, o.Timeouts.FirstEvent}, {&c.limits.Reasoning, o.Timeouts.Reasoning}, {&c.limits.Text, o.Timeouts.Text}, {&c.limits.Local, o.Timeouts.Local}} {
 		if l.from > 0 {
 			*l.to = l.from
 		}

@@ -192,7 +192,7 @@ func TestAWholeReplyIsTakenForAStream(t *testing.T) {
 	for _, api := range []models.API{models.Responses, models.Chat} {
 		for _, whole := range []bool{true, false} {
 			req := hello()
-			req.Whole = whole
+			req.NoStream = whole
 			got := attempt(t, t.Context(), client(script(t, server(string(api))), provider(api)), req)
 			if got.finished == nil {
 				t.Fatalf("%s: %v", api, got.fault)

@@ -129,7 +129,7 @@ func (a *attempt) responsesBody(req models.Request) ([]byte, error) {
 		}
 	}
 	items.WriteByte(']')
-	a.background = a.provider.Resume && !req.Whole
+	a.background = a.provider.Resume && !req.NoStream
 	o.set("store", a.background)
 	if a.background {
 		o.set("background", true)
@@ -147,7 +147,7 @@ func (a *attempt) responsesBody(req models.Request) ([]byte, error) {
 	if a.provider.ServiceTier != "" {
 		o.set("service_tier", a.provider.ServiceTier)
 	}
-	if !req.Whole {
+	if !req.NoStream {
 		o.set("stream", true)
 	}
 	return o.bytes()
@@ -226,7 +226,7 @@ func (a *attempt) thought(l *list, it *models.Item) error {
 // parts writes text and images in the way of the Responses API.
 func parts(it *models.Item) []wirePart {
 	var out []wirePart
-	if text := it.Words(); text != "" || len(it.Images) == 0 {
+	if text := it.FullText(); text != "" || len(it.Images) == 0 {
 		out = append(out, wirePart{Type: "input_text", Text: &text})
 	}
 	for _, img := range it.Images {

@@ -53,7 +53,7 @@ func conversation() []models.Item {
 	mine := models.Origin{Provider: "acme", API: models.Responses, Model: "m"}
 	other := models.Origin{Provider: "acme", API: models.Responses, Model: "n"}
 	return []models.Item{
-		models.Say(models.Developer, "Be brief."),
+		models.NewMessage(models.Developer, "Be brief."),
 		{Kind: models.Message, Role: models.User, Text: "What is <this>?", Images: []models.Image{{MIME: "image/png", Data: []byte("png")}}},
 		{Kind: models.Reasoning, Text: "t", Origin: mine, Raw: json.RawMessage(`{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"e","extra":1}`)},
 		{Kind: models.Call, CallID: "c1", Name: "ls", Arguments: `{}`, Origin: mine, Raw: json.RawMessage(`{"type":"function_call","id":"fc","call_id":"c1","name":"ls","arguments":"{}","extra":[1, 2]}`)},
@@ -61,7 +61,7 @@ func conversation() []models.Item {
 		{Kind: models.Reasoning, Text: "foreign", Origin: other, Raw: json.RawMessage(`{"type":"reasoning","id":"r2","summary":[],"encrypted_content":"f"}`)},
 		{Kind: models.Message, Role: models.Assistant, Text: "A file.", Origin: other, Raw: json.RawMessage(`{"type":"message","id":"m2"}`)},
 		{Kind: models.Reasoning, Text: "led nowhere", Origin: mine, Raw: json.RawMessage(`{"type":"reasoning","id":"r3","summary":[],"encrypted_content":"e"}`)},
-		models.Say(models.User, "Thanks."),
+		models.NewMessage(models.User, "Thanks."),
 		{Kind: models.Reasoning, Text: "open", Origin: mine, Raw: json.RawMessage(`{"type":"reasoning","id":"r4","summary":[]}`)},
 		{Kind: models.Call, CallID: "c2", Name: "shot", Arguments: `{"a":1}`, Origin: other},
 		{Kind: models.Output, CallID: "c2", Text: "a picture", Images: []models.Image{{MIME: "image/png", Data: []byte("png")}}},
@@ -97,7 +97,7 @@ func TestChatBody(t *testing.T) {
 	items = append(items,
 		models.Item{Kind: models.Call, CallID: "c3", Name: "ls", Arguments: "{half"},
 		models.Item{Kind: models.Call, CallID: "c4", Name: "ls", Arguments: "{}"},
-		models.Say(models.Developer, "A note between."),
+		models.NewMessage(models.Developer, "A note between."),
 		models.Item{Kind: models.Output, CallID: "c3", Text: "no"},
 		models.Item{Kind: models.Output, CallID: "c4", Text: "yes"},
 	)
@@ -128,7 +128,7 @@ func TestChatBody(t *testing.T) {
 func TestWholeRequestsAskForNoStream(t *testing.T) {
 	for _, api := range []models.API{models.Responses, models.Chat} {
 		req := hello()
-		req.Whole = true
+		req.NoStream = true
 		got := sent(t, provider(api), req)
 		if got["stream"] != nil || got["stream_options"] != nil {
 			t.Errorf("%s: %s", api, compact(t, got))
@@ -180,7 +180,7 @@ func TestWhatCameGoesBack(t *testing.T) {
 			server := script(t, "models=['m']\nkey='secret-key-1'\n[[reply]]\n"+fullReply+"\n[[reply]]\noutput='a.go'\ntext='One file.'\n")
 			c := client(server, provider(api))
 			req := hello()
-			req.Whole = whole
+			req.NoStream = whole
 			first := attempt(t, t.Context(), c, req)
 			if first.finished == nil || len(first.items) != 3 {
 				t.Fatalf("%s: %+v", api, first)

@@ -97,7 +97,7 @@ func (a *attempt) abandon() {
 		if err != nil {
 			return
 		}
-		a.headers(q.Header, models.Request{Operation: a.operation, Whole: true})
+		a.headers(q.Header, models.Request{Operation: a.operation, NoStream: true})
 		if res, err := a.c.http.Do(q.WithContext(ctx)); err == nil {
 			_ = res.Body.Close()
 		}

@@ -47,7 +47,7 @@ var moves = map[models.Kind]move{
 // after decides what follows a failed attempt, tells the caller and waits.
 // A nil error means that the next attempt may start.
 func (op *operation) after(ctx context.Context, f *models.Fault) error {
-	op.kept = op.need.Kept != nil && op.need.Kept()
+	op.kept = op.need.Committed != nil && op.need.Committed()
 	if moved, err := op.moved(ctx, f); moved {
 		return err
 	}
@@ -69,14 +69,14 @@ func (op *operation) after(ctx context.Context, f *models.Fault) error {
 		op.failed[op.target]++
 	}
 	delay := op.wish(f, m)
-	if cond := op.r.o.Allowance.Condition(op.target); cond.State == models.Resting {
+	if cond := op.r.o.RateLimiter.Condition(op.target); cond.State == models.Resting {
 		delay = max(delay, cond.Until.Sub(op.r.o.Now()))
 	}
 	if shorter := f.Kind == models.KindSize && !op.shrunk && op.attempts > 0; shorter {
 		op.shrunk, op.tooLong, m.again, m.shorter, delay = true, op.sent, true, true, 0 // what goes out next is shorter
 	} else if c, ok := op.elsewhere(ctx, f, m, delay); ok {
 		if !op.again(m) {
-			op.r.o.Board.Left(ctx, c.Target)
+			op.r.o.Breakers.Release(ctx, c.Target)
 			return op.enough(f)
 		}
 		return op.tell(ctx, f, m, models.NextSwitch, c, 0)
@@ -106,7 +106,9 @@ func (op *operation) lastResort(f *models.Fault) bool {
 }
 
 // again takes an automatic retry out of the task's own limit.
-func (op *operation) again(m move) bool { return m.free || op.need.Again == nil || op.need.Again() }
+func (op *operation) again(m move) bool {
+	return m.free || op.need.TakeRetry == nil || op.need.TakeRetry()
+}
 
 // enough ends a request because the task's own limit of retries is reached.
 func (op *operation) enough(f *models.Fault) error {
@@ -129,7 +131,7 @@ func (op *operation) left() (attempts int, wait time.Duration) {
 // elsewhere finds who takes over, if it is time for that.
 func (op *operation) elsewhere(ctx context.Context, f *models.Fault, m move, delay time.Duration) (candidate, bool) {
 	attempts, _ := op.left()
-	if !m.other || !op.leave(f, delay) || !op.need.Rung && attempts <= 0 {
+	if !m.other || !op.leave(f, delay) || !op.need.ParkRetry && attempts <= 0 {
 		return candidate{}, false
 	}
 	op.skip[op.target] = true
@@ -156,12 +158,12 @@ func (op *operation) desperate(f *models.Fault, delay time.Duration) bool {
 		row += n
 	}
 	_, wait := op.left()
-	return op.r.o.Local(op.target) || op.need.Rung || op.opened() || row >= localAfter || delay > wait || !moves[f.Kind].again
+	return op.r.o.Local(op.target) || op.need.ParkRetry || op.opened() || row >= localAfter || delay > wait || !moves[f.Kind].again
 }
 
 // opened reports whether the target's circuit is open.
 func (op *operation) opened() bool {
-	cond := op.r.o.Allowance.Condition(op.target)
+	cond := op.r.o.RateLimiter.Condition(op.target)
 	return cond.State == models.Resting && !stated(cond)
 }
 
@@ -173,23 +175,23 @@ func (op *operation) leave(f *models.Fault, delay time.Duration) bool {
 		return true
 	case !op.free():
 		return false
-	case op.need.Rung, f.Kind == models.KindUsage, f.Kind == models.KindSize:
+	case op.need.ParkRetry, f.Kind == models.KindUsage, f.Kind == models.KindSize:
 		return true
 	case op.opened():
 		return true // by the failures of others: nobody waits for a circuit where another target has room
 	case f.Kind == models.KindServer, f.Kind == models.KindStream:
-		return op.failed[op.target] >= min(leaveAfterBad, op.r.o.After)
+		return op.failed[op.target] >= min(leaveAfterBad, op.r.o.SwitchAfter)
 	}
-	return op.failed[op.target] >= op.r.o.After || delay > wait
+	return op.failed[op.target] >= op.r.o.SwitchAfter || delay > wait
 }
 
 // used reports whether the request's attempts or its time are over.
 func (op *operation) used(m move, delay time.Duration) bool {
 	if m.free {
-		return op.need.Network > 0 && op.r.o.Now().Add(delay).Sub(op.began) > op.need.Network
+		return op.need.NetworkWait > 0 && op.r.o.Now().Add(delay).Sub(op.began) > op.need.NetworkWait
 	}
 	attempts, wait := op.left()
-	if op.need.Rung && !op.kept {
+	if op.need.ParkRetry && !op.kept {
 		return !m.shorter
 	}
 	return attempts <= 0 || delay > wait
@@ -198,7 +200,7 @@ func (op *operation) used(m move, delay time.Duration) bool {
 // affordable takes a retry out of the budget that all of a user's sessions
 // share. What the server itself asked for, and what no server hears of, is free.
 func (op *operation) affordable(ctx context.Context, f *models.Fault, m move) bool {
-	return m.free || m.shorter || f.Delayed || op.r.o.Allowance.Retry(ctx, op.target.Provider)
+	return m.free || m.shorter || f.Delayed || op.r.o.RateLimiter.Retry(ctx, op.target.Provider)
 }
 
 // name adds to a fault about an unknown model the names that were meant. The
@@ -223,13 +225,13 @@ func (op *operation) moved(ctx context.Context, f *models.Fault) (bool, error) {
 	switch {
 	case ctx.Err() != nil:
 		return true, &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target, Phase: f.Phase, Err: context.Cause(ctx)}
-	case op.need.Lever.parking():
+	case op.need.Control.parking():
 		failed.Next = models.NextPark
 		if !op.yield(failed, nil) {
 			return true, errLeft
 		}
-		return true, &Parked{Fault: op.cause(f), Asked: true}
-	case errors.Is(f.Err, errTier), op.need.Lever.elsewhere(op.target, op.tier):
+		return true, &Parked{Fault: op.cause(f), UserInitiated: true}
+	case errors.Is(f.Err, errTier), op.need.Control.elsewhere(op.target, op.tier):
 		if !op.yield(failed, nil) {
 			return true, errLeft
 		}
@@ -315,10 +317,10 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 	if !op.yield(failed, nil) {
 		switch next {
 		case models.NextRetry:
-			op.need.Lever.owe(rest{candidate{op.target, op.tier}, op.r.o.Now().Add(delay), f})
+			op.need.Control.owe(rest{candidate{op.target, op.tier}, op.r.o.Now().Add(delay), f})
 		case models.NextSwitch:
 			op.lendTo(ctx, to) // the next request begins there
-			op.r.o.Board.Left(ctx, to.Target)
+			op.r.o.Breakers.Release(ctx, to.Target)
 		}
 		return errLeft
 	}

@@ -20,7 +20,7 @@ func twins(o *Options) {
 func full(r *Router, targets ...models.Target) {
 	for _, t := range targets {
 		for range 3 {
-			r.o.Board.Failed(context.Background(), t, &models.Fault{Kind: models.KindCapacity, Target: t})
+			r.o.Breakers.Failed(context.Background(), t, &models.Fault{Kind: models.KindCapacity, Target: t})
 		}
 	}
 }
@@ -44,11 +44,11 @@ func check(t *testing.T, got, want string) {
 func TestATryOfTheLadderBeginsAtThePreferredTarget(t *testing.T) {
 	busy := models.KindCapacity
 	in(t, map[models.Target][]any{sol: {busy}, terra: {busy}, luna: {busy}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Heavy)
-		_, _ = play(t.Context(), r, Need{Lever: l}) // ends away, at terra
+		l := NewControl(models.Heavy)
+		_, _ = play(t.Context(), r, Need{Control: l}) // ends away, at terra
 		l.Release()
 		time.Sleep(30 * time.Second)
-		got, _ := play(t.Context(), r, Need{Lever: l, Rung: true})
+		got, _ := play(t.Context(), r, Need{Control: l, ParkRetry: true})
 		check(t, got, "→sol sol(1/3) switch →terra terra(2/3) switch →luna luna(3/3) park")
 	})
 }
@@ -56,21 +56,21 @@ func TestATryOfTheLadderBeginsAtThePreferredTarget(t *testing.T) {
 func TestATryOfTheLadderKeepsToAStatedDelay(t *testing.T) {
 	hour := &models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: time.Hour}
 	in(t, map[models.Target][]any{sol: {hour}, terra: {models.KindCapacity}, luna: {models.KindCapacity}}, nil, func(t *testing.T, r *Router, e *endpoint) {
-		l := NewLever(models.Heavy)
-		_, err := play(t.Context(), r, Need{Lever: l})
+		l := NewControl(models.Heavy)
+		_, err := play(t.Context(), r, Need{Control: l})
 		var p *Parked
 		if !errors.As(err, &p) || !p.Until.IsZero() {
 			t.Fatalf("ended with %v until %v, want parked without a time: the others may be asked", err, p.Until)
 		}
 		l.Release()
 		e.asked = nil
-		_, _ = play(t.Context(), r, Need{Lever: l, Rung: true})
+		_, _ = play(t.Context(), r, Need{Control: l, ParkRetry: true})
 		if asked := strings.Join(e.asked, " "); strings.Contains(asked, "sol") || !strings.Contains(asked, "terra") {
 			t.Errorf("asked %s", asked)
 		}
 	})
 	in(t, map[models.Target][]any{sol: {hour}}, func(o *Options) { o.Policy = Never }, func(t *testing.T, r *Router, e *endpoint) {
-		_, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		var p *Parked
 		if !errors.As(err, &p) || time.Until(p.Until) != time.Hour {
 			t.Errorf("ended with %v, want parked for an hour", err)
@@ -82,7 +82,7 @@ func TestAParkEndsWhenTheFirstCandidateIsFree(t *testing.T) {
 	day := &models.Fault{Kind: models.KindUsage, Scope: models.ScopeModel, Delayed: true, RetryAfter: 24 * time.Hour}
 	long := &models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 10 * time.Minute}
 	in(t, map[models.Target][]any{sol: {long}, luna: {day}}, func(o *Options) { o.Tiers[models.Medium] = nil }, func(t *testing.T, r *Router, _ *endpoint) {
-		_, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		var p *Parked
 		if !errors.As(err, &p) || time.Until(p.Until).Round(time.Second) != 10*time.Minute || p.Fault.Target != sol {
 			t.Errorf("ended with %v until %v, want sol's ten minutes and not luna's day", err, p.Until)
@@ -94,30 +94,30 @@ func TestWhoMayNotSwitchWaitsForOneTarget(t *testing.T) {
 	busy := models.KindCapacity
 	for _, policy := range []Policy{Never, Confirm} {
 		in(t, map[models.Target][]any{sol: {busy, busy, ""}}, func(o *Options) { twins(o); o.Policy = policy }, func(t *testing.T, r *Router, _ *endpoint) {
-			got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+			got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 			check(t, got, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) done")
 		})
 		in(t, nil, func(o *Options) { twins(o); o.Policy = policy }, func(t *testing.T, r *Router, _ *endpoint) {
 			full(r, sol)
-			got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+			got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 			check(t, got, "30s sol(1/4) done")
 		})
 	}
 	in(t, map[models.Target][]any{sol: {models.KindAbsent}}, func(o *Options) { twins(o); o.Policy = Never }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		check(t, got, "sol(1/4) switch →spare spare(2/4) done") // nothing runs there: it is skipped
 	})
 }
 
 func TestAChosenTierThatRestsIsWaitedForWithoutASwitch(t *testing.T) {
 	in(t, nil, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Light)
-		if _, err := play(t.Context(), r, Need{Lever: l}); err != nil {
+		l := NewControl(models.Light)
+		if _, err := play(t.Context(), r, Need{Control: l}); err != nil {
 			t.Fatal(err)
 		}
 		l.Choose(models.Heavy) // in the middle of a turn: a pin
 		full(r, sol)
-		got, err := play(t.Context(), r, Need{Lever: l})
+		got, err := play(t.Context(), r, Need{Control: l})
 		check(t, got, "30s sol(1/4) done")
 		if err != nil {
 			t.Error(err)
@@ -128,20 +128,20 @@ func TestAChosenTierThatRestsIsWaitedForWithoutASwitch(t *testing.T) {
 func TestTheLeverReachesTheWaitForARestingTarget(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		pull func(*Lever)
+		pull func(*Control)
 		want string
 	}{
-		{"now asks it at once", func(l *Lever) { l.Now() }, "30s sol(1/4) done"},
-		{"another tier serves", func(l *Lever) { l.Choose(models.Light) }, "30s →luna luna(1/4) done"},
-		{"park gives up", func(l *Lever) { l.Park() }, "30s"},
+		{"now asks it at once", func(l *Control) { l.Now() }, "30s sol(1/4) done"},
+		{"another tier serves", func(l *Control) { l.Choose(models.Light) }, "30s →luna luna(1/4) done"},
+		{"park gives up", func(l *Control) { l.Park() }, "30s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, nil, func(o *Options) { o.Policy = Never }, func(t *testing.T, r *Router, _ *endpoint) {
 				full(r, sol)
-				l := NewLever(models.Heavy)
+				l := NewControl(models.Heavy)
 				time.AfterFunc(time.Second, func() { tt.pull(l) })
 				began := time.Now()
-				got, _ := play(t.Context(), r, Need{Lever: l})
+				got, _ := play(t.Context(), r, Need{Control: l})
 				check(t, got, tt.want)
 				if took := time.Since(began); took != time.Second {
 					t.Errorf("took %v, want a second", took)
@@ -153,16 +153,16 @@ func TestTheLeverReachesTheWaitForARestingTarget(t *testing.T) {
 
 func TestParkBetweenTwoRequestsIsHeardBeforeAnyWait(t *testing.T) {
 	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 20 * time.Second}}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Heavy)
-		for chunk := range r.Stream(t.Context(), Need{Lever: l}, whole) {
+		l := NewControl(models.Heavy)
+		for chunk := range r.Stream(t.Context(), Need{Control: l}, whole) {
 			if _, failed := chunk.(models.AttemptFailed); failed {
 				break
 			}
 		}
 		l.Park() // while the tools run
-		got, err := play(t.Context(), r, Need{Lever: l})
+		got, err := play(t.Context(), r, Need{Control: l})
 		var p *Parked
-		if got != "" || !errors.As(err, &p) || !p.Asked {
+		if got != "" || !errors.As(err, &p) || !p.UserInitiated {
 			t.Errorf("went %s, %v", got, err)
 		}
 	})
@@ -172,8 +172,8 @@ func whole(models.Model) (models.Request, error) { return models.Request{}, nil 
 
 // leaving plays a request whose caller leaves at the first failure because it
 // keeps something of the attempt, and tells what was announced.
-func leaving(ctx context.Context, r *Router, l *Lever) (next models.Next) {
-	for chunk := range r.Stream(ctx, Need{Lever: l, Kept: func() bool { return true }}, whole) {
+func leaving(ctx context.Context, r *Router, l *Control) (next models.Next) {
+	for chunk := range r.Stream(ctx, Need{Control: l, Committed: func() bool { return true }}, whole) {
 		if f, failed := chunk.(models.AttemptFailed); failed {
 			return f.Next
 		}
@@ -182,19 +182,19 @@ func leaving(ctx context.Context, r *Router, l *Lever) (next models.Next) {
 }
 
 func TestWhatIsAnnouncedHappensAlsoWhenTheCallerBeginsAnew(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.After = 1 }, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Heavy)
+	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.SwitchAfter = 1 }, func(t *testing.T, r *Router, _ *endpoint) {
+		l := NewControl(models.Heavy)
 		if next := leaving(t.Context(), r, l); next != models.NextSwitch {
 			t.Fatalf("announced %s, want a switch", next)
 		}
-		got, _ := play(t.Context(), r, Need{Lever: l})
+		got, _ := play(t.Context(), r, Need{Control: l})
 		check(t, got, "→terra terra(1/4) done")
-		if hold := r.o.Allowance.Hold(sol); time.Until(hold) != 5*time.Minute {
+		if hold := r.o.RateLimiter.FailbackAt(sol); time.Until(hold) != 5*time.Minute {
 			t.Errorf("sol is held until %v", hold)
 		}
 	})
-	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.Attempts, o.After = 1, 9 }, func(t *testing.T, r *Router, _ *endpoint) {
-		if next := leaving(t.Context(), r, NewLever(models.Heavy)); next != models.NextRetry {
+	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.Attempts, o.SwitchAfter = 1, 9 }, func(t *testing.T, r *Router, _ *endpoint) {
+		if next := leaving(t.Context(), r, NewControl(models.Heavy)); next != models.NextRetry {
 			t.Errorf("announced %s, want a retry: what was kept makes it a new request", next)
 		}
 	})
@@ -203,14 +203,14 @@ func TestWhatIsAnnouncedHappensAlsoWhenTheCallerBeginsAnew(t *testing.T) {
 func TestWithinATurnItNeverGoesUpAgain(t *testing.T) {
 	busy := models.KindCapacity
 	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Heavy)
-		_, _ = play(t.Context(), r, Need{Lever: l})
+		l := NewControl(models.Heavy)
+		_, _ = play(t.Context(), r, Need{Control: l})
 		time.Sleep(10 * time.Minute)
 		full(r, terra)
-		got, _ := play(t.Context(), r, Need{Lever: l})
+		got, _ := play(t.Context(), r, Need{Control: l})
 		check(t, got, "→luna luna(1/4) done")
 		l.Release()
-		got, _ = play(t.Context(), r, Need{Lever: l})
+		got, _ = play(t.Context(), r, Need{Control: l})
 		check(t, got, "→sol sol(1/4) done")
 	})
 }
@@ -218,10 +218,10 @@ func TestWithinATurnItNeverGoesUpAgain(t *testing.T) {
 func TestATargetThatWasFoundRestingIsHeldAsWell(t *testing.T) {
 	in(t, nil, nil, func(t *testing.T, r *Router, _ *endpoint) {
 		full(r, sol)
-		l := NewLever(models.Heavy)
+		l := NewControl(models.Heavy)
 		var words []string
 		for range 3 {
-			got, _ := play(t.Context(), r, Need{Lever: l})
+			got, _ := play(t.Context(), r, Need{Control: l})
 			words = append(words, got)
 			l.Release()
 			time.Sleep(150 * time.Second)
@@ -238,15 +238,15 @@ func TestALocalTargetTakesOverAfterThreeFailures(t *testing.T) {
 		o.Floor = models.Heavy
 	}
 	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, change, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Heavy)
-		got, _ := play(t.Context(), r, Need{Lever: l})
+		l := NewControl(models.Heavy)
+		got, _ := play(t.Context(), r, Need{Control: l})
 		check(t, got, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) switch →here here(4/4) done")
 	})
 }
 
 func TestWhoIsLocalAlreadySwitchesToLocalTargets(t *testing.T) {
 	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.Local = func(models.Target) bool { return true } }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		check(t, got, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done") // a relay on this computer
 	})
 }
@@ -259,7 +259,7 @@ func TestASwitchMeasuresTheWindow(t *testing.T) {
 	}
 	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, change, func(t *testing.T, r *Router, _ *endpoint) {
 		var words []string
-		for chunk, err := range r.Stream(t.Context(), Need{Lever: NewLever(models.Heavy)}, func(models.Model) (models.Request, error) {
+		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)}, func(models.Model) (models.Request, error) {
 			return models.Request{Tokens: 150_000}, nil
 		}) {
 			if err != nil {
@@ -273,7 +273,7 @@ func TestASwitchMeasuresTheWindow(t *testing.T) {
 
 func TestAStandInThatIsRefusedEndsNothing(t *testing.T) {
 	in(t, map[models.Target][]any{sol: {models.KindCapacity}, terra: {models.KindModel}}, func(o *Options) { o.Tiers[models.Light] = nil }, func(t *testing.T, r *Router, _ *endpoint) {
-		_, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		var p *Parked
 		if !errors.As(err, &p) || p.Fault.Target != sol || p.Fault.Kind != models.KindCapacity || !strings.Contains(p.Fault.Hint, "openai/terra (model)") {
 			t.Errorf("ended with %v, want parked for sol's capacity, terra named", err)
@@ -283,9 +283,9 @@ func TestAStandInThatIsRefusedEndsNothing(t *testing.T) {
 
 func TestARefusedNameIsNoReasonToGoDownATier(t *testing.T) {
 	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindModel, Scope: models.ScopeModel}}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Heavy)
+		l := NewControl(models.Heavy)
 		for range 2 {
-			got, _ := play(t.Context(), r, Need{Lever: l})
+			got, _ := play(t.Context(), r, Need{Control: l})
 			check(t, got, "sol(1/4) stop")
 			l.Release()
 		}
@@ -298,8 +298,8 @@ func TestAShortStatedRestIsWaitedForByOthersToo(t *testing.T) {
 		{Kind: models.KindRate, Delayed: true, RetryAfter: 20 * time.Second},
 	} {
 		in(t, nil, nil, func(t *testing.T, r *Router, _ *endpoint) {
-			r.o.Board.Failed(t.Context(), sol, f)
-			got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+			r.o.Breakers.Failed(t.Context(), sol, f)
+			got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 			check(t, got, f.RetryAfter.String()+" sol(1/4) done")
 		})
 	}
@@ -308,7 +308,7 @@ func TestAShortStatedRestIsWaitedForByOthersToo(t *testing.T) {
 func TestTheTasksOwnLimitOfRetriesIsKept(t *testing.T) {
 	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindNetwork}, models.KindCapacity}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
 		left := 1
-		got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy), Again: func() bool { left--; return left >= 0 }})
+		got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy), TakeRetry: func() bool { left--; return left >= 0 }})
 		check(t, got, "sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(2/4) stop")
 		var f *models.Fault
 		if !errors.Is(err, ErrRetries) || !errors.As(err, &f) || f.Target != sol {
@@ -326,7 +326,7 @@ func TestASuspendedComputerIsNoFailureOfTheTarget(t *testing.T) {
 	}
 	in(t, map[models.Target][]any{sol: {models.KindStream, ""}}, change, func(t *testing.T, r *Router, _ *endpoint) {
 		var words []string
-		for chunk, err := range r.Stream(t.Context(), Need{Lever: NewLever(models.Heavy)}, whole) {
+		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)}, whole) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -346,7 +346,7 @@ func TestAWaitEndsWhenTheComputerWakesAfterIt(t *testing.T) {
 	}, func(t *testing.T, r *Router, _ *endpoint) {
 		began := time.Now()
 		time.AfterFunc(2*time.Second, func() { asleep.Store(int64(time.Hour)) })
-		_, _ = play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		_, _ = play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("took %v of waking time", took)
 		}
@@ -355,12 +355,12 @@ func TestAWaitEndsWhenTheComputerWakesAfterIt(t *testing.T) {
 
 func TestTheRetryProfiles(t *testing.T) {
 	busy := models.KindCapacity
-	in(t, map[models.Target][]any{sol: {models.KindStream}}, func(o *Options) { o.After = 1 }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+	in(t, map[models.Target][]any{sol: {models.KindStream}}, func(o *Options) { o.SwitchAfter = 1 }, func(t *testing.T, r *Router, _ *endpoint) {
+		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		check(t, got, "sol(1/4) switch →terra terra(2/4) done") // switch-early
 	})
-	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, func(o *Options) { o.Policy, o.After = Never, 1<<30 }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, func(o *Options) { o.Policy, o.SwitchAfter = Never, 1<<30 }, func(t *testing.T, r *Router, _ *endpoint) {
+		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		check(t, got, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) done") // patient
 	})
 }
@@ -370,12 +370,12 @@ func TestOthersWaitForTheOneWhoTriesARestedTarget(t *testing.T) {
 		full(r, sol)
 		time.Sleep(31 * time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = play(ctx, r, Need{Lever: NewLever(models.Heavy)}) }()
+		go func() { _, _ = play(ctx, r, Need{Control: NewControl(models.Heavy)}) }()
 		synctest.Wait()
 		r.o.Client.(*endpoint).script = nil
-		time.AfterFunc(7*time.Second, func() { r.o.Board.Succeeded(ctx, sol, 0); cancel() })
+		time.AfterFunc(7*time.Second, func() { r.o.Breakers.Succeeded(ctx, sol, 0); cancel() })
 		began := time.Now()
-		got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		check(t, got, "5s 5s sol(1/4) done")
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("took %v", took)
@@ -386,14 +386,14 @@ func TestOthersWaitForTheOneWhoTriesARestedTarget(t *testing.T) {
 func TestTheSameTierBringsItBackToTheFirstTargetAndStaysThere(t *testing.T) {
 	busy := models.KindCapacity
 	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, twins, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewLever(models.Heavy)
-		got, _ := play(t.Context(), r, Need{Lever: l})
+		l := NewControl(models.Heavy)
+		got, _ := play(t.Context(), r, Need{Control: l})
 		check(t, got, "sol(1/4) retry 1.5s sol(2/4) switch →spare spare(3/4) done")
 		l.Choose(models.Heavy)
-		got, _ = play(t.Context(), r, Need{Lever: l})
+		got, _ = play(t.Context(), r, Need{Control: l})
 		check(t, got, "→sol sol(1/4) done")
 		full(r, sol)
-		got, _ = play(t.Context(), r, Need{Lever: l})
+		got, _ = play(t.Context(), r, Need{Control: l})
 		check(t, got, "30s sol(1/4) done")
 	})
 }

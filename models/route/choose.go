@@ -16,14 +16,14 @@ type candidate struct {
 }
 
 // free reports whether the request may leave its target by itself.
-func (op *operation) free() bool { return op.r.o.Policy == Auto && !op.need.Lever.pin() }
+func (op *operation) free() bool { return op.r.o.Policy == Auto && !op.need.Control.pin() }
 
 // candidates is the gate: the targets of the lever's tier, the best first,
 // then those of the tiers below as far as a switch may go. Who may not switch
 // has one candidate: the target that is waited for.
 func (op *operation) candidates() []candidate {
-	top := op.need.Lever.Tier()
-	if only := op.need.Lever.onlyTarget(); only != (models.Target{}) {
+	top := op.need.Control.Tier()
+	if only := op.need.Control.onlyTarget(); only != (models.Target{}) {
 		return []candidate{{only, op.tierOf(only)}}
 	}
 	floor := op.r.o.Floor.Rank()
@@ -40,7 +40,7 @@ func (op *operation) candidates() []candidate {
 			continue
 		}
 		var local []candidate
-		for _, t := range op.r.o.Board.Order(op.r.o.Tiers[tier]) {
+		for _, t := range op.r.o.Breakers.Order(op.r.o.Tiers[tier]) {
 			if seen[t] || op.skip[t] || !op.able(t) {
 				continue
 			}
@@ -64,14 +64,14 @@ func (op *operation) candidates() []candidate {
 // one that served last, otherwise the first of the settings that is of use.
 func (op *operation) faithful(list []candidate) []candidate {
 	var order []candidate
-	if op.need.Lever.pin() {
-		order = append(order, op.need.Lever.heldTo())
+	if op.need.Control.pin() {
+		order = append(order, op.need.Control.heldTo())
 	}
-	for _, t := range op.r.o.Tiers[op.need.Lever.Tier()] {
-		order = append(order, candidate{t, op.need.Lever.Tier()})
+	for _, t := range op.r.o.Tiers[op.need.Control.Tier()] {
+		order = append(order, candidate{t, op.need.Control.Tier()})
 	}
 	for _, c := range order {
-		if slices.Contains(list, c) && !hopeless(op.r.o.Allowance.Condition(c.Target)) {
+		if slices.Contains(list, c) && !hopeless(op.r.o.RateLimiter.Condition(c.Target)) {
 			return []candidate{c}
 		}
 	}
@@ -81,13 +81,13 @@ func (op *operation) faithful(list []candidate) []candidate {
 // hopeless reports whether a target is not worth waiting for: the user set it
 // aside, its key or name is refused, or nothing runs there.
 func hopeless(c models.Condition) bool {
-	return c.State == models.Aside || refused(c) || c.State == models.Resting && c.Fault != nil && c.Fault.Kind == models.KindAbsent
+	return c.State == models.Disabled || refused(c) || c.State == models.Resting && c.Fault != nil && c.Fault.Kind == models.KindAbsent
 }
 
 // refused reports whether a target is out for a reason that does not mend
 // itself.
 func refused(c models.Condition) bool {
-	return c.State == models.Out && c.Fault != nil && !moves[c.Fault.Kind].passes
+	return c.State == models.Unusable && c.Fault != nil && !moves[c.Fault.Kind].passes
 }
 
 // stated reports whether a target rests by the server's own word.
@@ -97,7 +97,7 @@ func stated(c models.Condition) bool {
 
 // tierOf is the tier that a target stands in; the lever's, if it is in several.
 func (op *operation) tierOf(t models.Target) models.Tier {
-	top := op.need.Lever.Tier()
+	top := op.need.Control.Tier()
 	if slices.Contains(op.r.o.Tiers[top], t) {
 		return top
 	}
@@ -126,10 +126,10 @@ func (op *operation) able(t models.Target) bool {
 
 // preferred is the target that the user would rather have.
 func (op *operation) preferred() candidate {
-	if only := op.need.Lever.onlyTarget(); only != (models.Target{}) {
+	if only := op.need.Control.onlyTarget(); only != (models.Target{}) {
 		return candidate{only, op.tierOf(only)}
 	}
-	tier := op.need.Lever.Tier()
+	tier := op.need.Control.Tier()
 	for _, t := range op.r.o.Tiers[tier] {
 		return candidate{t, tier}
 	}
@@ -159,17 +159,17 @@ func (op *operation) pick(ctx context.Context, list []candidate, insist bool) (c
 	var who candidate
 	spent := map[string]bool{} // providers whose allowance is used up
 	for _, c := range list {
-		if spent[c.Provider] || !op.fits(c.Target) && c.Target != op.need.Lever.lentTo().target {
+		if spent[c.Provider] || !op.fits(c.Target) && c.Target != op.need.Control.lentTo().target {
 			continue
 		}
-		cond, ok := op.r.o.Board.Allow(ctx, c.Target, insist)
+		cond, ok := op.r.o.Breakers.Allow(ctx, c.Target, insist)
 		if ok {
 			return c, cond, true
 		}
 		if refused(cond) {
 			continue
 		}
-		if cond.Fault != nil && cond.State != models.Aside && moves[cond.Fault.Kind].provider {
+		if cond.Fault != nil && cond.State != models.Disabled && moves[cond.Fault.Kind].provider {
 			spent[c.Provider] = true
 		}
 		if who == (candidate{}) || !cond.Until.IsZero() && (soonest.Until.IsZero() || cond.Until.Before(soonest.Until)) {
@@ -183,14 +183,14 @@ func (op *operation) pick(ctx context.Context, list []candidate, insist bool) (c
 // refused does not mend itself, and is no reason to go down a tier; but a person
 // may have mended it, so the endpoint gives its own answer rather than an old one.
 func (op *operation) pickFirst(ctx context.Context, list []candidate, insist bool) (candidate, models.Condition, bool) {
-	usable := func(c candidate) bool { return !refused(op.r.o.Allowance.Condition(c.Target)) }
+	usable := func(c candidate) bool { return !refused(op.r.o.RateLimiter.Condition(c.Target)) }
 	if i := slices.IndexFunc(list, usable); i < 0 || list[i].tier != list[0].tier {
-		if cond, ok := op.r.o.Board.Allow(ctx, list[0].Target, true); ok {
+		if cond, ok := op.r.o.Breakers.Allow(ctx, list[0].Target, true); ok {
 			return list[0], cond, true
 		}
 	}
 	// Where nothing runs at any of them, somebody may have started it meanwhile.
-	if !slices.ContainsFunc(list, func(c candidate) bool { return !hopeless(op.r.o.Allowance.Condition(c.Target)) }) {
+	if !slices.ContainsFunc(list, func(c candidate) bool { return !hopeless(op.r.o.RateLimiter.Condition(c.Target)) }) {
 		insist = true
 	}
 	return op.pick(ctx, list, insist)
@@ -198,8 +198,8 @@ func (op *operation) pickFirst(ctx context.Context, list []candidate, insist boo
 
 // gate lists the candidates, or says why there are none.
 func (op *operation) gate() ([]candidate, error) {
-	tier := op.need.Lever.Tier()
-	if len(op.r.o.Tiers[tier]) == 0 && op.need.Lever.onlyTarget() == (models.Target{}) {
+	tier := op.need.Control.Tier()
+	if len(op.r.o.Tiers[tier]) == 0 && op.need.Control.onlyTarget() == (models.Target{}) {
 		return nil, &models.Fault{Kind: models.KindModel, Scope: models.ScopeRequest,
 			Message: fmt.Sprintf("the tier %s has no model", tier),
 			Hint:    fmt.Sprintf("name one in the settings: [tiers] %s = [\"provider/model\"]", tier)}
@@ -216,7 +216,7 @@ func (op *operation) gate() ([]candidate, error) {
 // as it is too early to go back, or the best of the lever's tier.
 func (op *operation) start(ctx context.Context) error {
 	for {
-		if ctx.Err() != nil || op.need.Lever.parking() {
+		if ctx.Err() != nil || op.need.Control.parking() {
 			return op.steer(ctx)
 		}
 		list, err := op.gate()
@@ -224,11 +224,11 @@ func (op *operation) start(ctx context.Context) error {
 			return err
 		}
 		list = op.stay(list)
-		if op.need.Rung {
+		if op.need.ParkRetry {
 			op.rungs = len(list)
 		}
 		insist := op.insist
-		if due, ok := op.need.Lever.due(op.r.o.Now()); ok && !insist && slices.Contains(list, due.candidate) {
+		if due, ok := op.need.Control.due(op.r.o.Now()); ok && !insist && slices.Contains(list, due.candidate) {
 			op.target, op.tier = due.Target, due.tier
 			return op.wait(ctx, due.fault, due.until.Sub(op.r.o.Now()), true)
 		}
@@ -243,7 +243,7 @@ func (op *operation) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if op.need.Lever.elsewhere(op.target, op.tier) {
+		if op.need.Control.elsewhere(op.target, op.tier) {
 			return nil // the lever moved: the loop follows it
 		}
 	}
@@ -253,12 +253,12 @@ func (op *operation) start(ctx context.Context) error {
 // a turn it never goes up again; between turns only once the hold is over, or
 // when nobody below can serve.
 func (op *operation) stay(list []candidate) []candidate {
-	op.boundary = op.need.Lever.boundary() || op.boundary
-	away := op.need.Lever.lentTo()
+	op.boundary = op.need.Control.boundary() || op.boundary
+	away := op.need.Control.lentTo()
 	switch {
-	case away.target == (models.Target{}), op.need.Rung, !op.able(away.target):
+	case away.target == (models.Target{}), op.need.ParkRetry, !op.able(away.target):
 		return list
-	case op.boundary && !op.r.o.Allowance.Hold(away.from).After(op.r.o.Now()):
+	case op.boundary && !op.r.o.RateLimiter.FailbackAt(away.from).After(op.r.o.Now()):
 		return list
 	}
 	here := []candidate{{away.target, away.tier}}
@@ -279,10 +279,10 @@ func (op *operation) stay(list []candidate) []candidate {
 // time, by the server's own word, that it is waited for rather than left.
 func (op *operation) brief(list []candidate) (candidate, models.Condition, bool) {
 	c := op.preferred()
-	if away := op.need.Lever.lentTo(); list[0].Target == away.target {
+	if away := op.need.Control.lentTo(); list[0].Target == away.target {
 		c = list[0]
 	}
-	cond := op.r.o.Allowance.Condition(c.Target)
+	cond := op.r.o.RateLimiter.Condition(c.Target)
 	if !slices.Contains(list, c) || !stated(cond) {
 		return c, cond, false
 	}
@@ -300,7 +300,7 @@ const probing = 5 * time.Second
 // none waits for the target that can be asked soonest, or parks until then.
 func (op *operation) none(ctx context.Context, c candidate, cond models.Condition) error {
 	if c == (candidate{}) || cond.Until.IsZero() {
-		if f := cond.Fault; f != nil && cond.State != models.Aside {
+		if f := cond.Fault; f != nil && cond.State != models.Disabled {
 			return f
 		}
 		return &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: op.preferred().Target,
@@ -308,7 +308,7 @@ func (op *operation) none(ctx context.Context, c candidate, cond models.Conditio
 	}
 	if op.first == nil {
 		op.first = cond.Fault
-		if p := op.r.o.Allowance.Condition(op.preferred().Target); p.Fault != nil && p.State != models.Aside && p.State != models.Ready {
+		if p := op.r.o.RateLimiter.Condition(op.preferred().Target); p.Fault != nil && p.State != models.Disabled && p.State != models.Ready {
 			op.first = p.Fault
 		}
 	}
@@ -335,7 +335,7 @@ func (op *operation) sitOut(ctx context.Context, cond models.Condition) error {
 // admit asks the board before another attempt at the same target: meanwhile it
 // may have begun to rest. Without admitted set the loop comes back here.
 func (op *operation) admit(ctx context.Context) error {
-	cond, ok := op.r.o.Board.Allow(ctx, op.target, op.insist)
+	cond, ok := op.r.o.Breakers.Allow(ctx, op.target, op.insist)
 	if ok {
 		op.admitted = true
 		return nil

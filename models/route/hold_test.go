@@ -18,7 +18,7 @@ func TestARungTriesEveryTargetOnce(t *testing.T) {
 		full := models.KindCapacity
 		e := &endpoint{script: map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}}
 		began := time.Now()
-		got, err := play(t.Context(), router(e, nil), Need{Lever: NewLever(models.Heavy), Rung: true})
+		got, err := play(t.Context(), router(e, nil), Need{Control: NewControl(models.Heavy), ParkRetry: true})
 		var p *Parked
 		if want := "sol(1/3) switch →terra terra(2/3) switch →luna luna(3/3) park"; got != want || !errors.As(err, &p) || p.Fault.Target != sol {
 			t.Errorf("went %s (%v), want %s", got, err, want)
@@ -33,7 +33,7 @@ func TestATargetThatRestsIsNotAsked(t *testing.T) {
 	full := models.KindCapacity
 	open := func(e *endpoint, r *Router) {
 		for range 3 {
-			r.o.Board.Failed(t.Context(), sol, &models.Fault{Kind: full})
+			r.o.Breakers.Failed(t.Context(), sol, &models.Fault{Kind: full})
 		}
 	}
 	t.Run("the next one serves, and that is said", func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestATargetThatRestsIsNotAsked(t *testing.T) {
 			e := &endpoint{}
 			r := router(e, nil)
 			open(e, r)
-			got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+			got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 			if want := "→terra terra(1/4) done"; got != want || err != nil {
 				t.Errorf("went %s (%v), want %s", got, err, want)
 			}
@@ -52,7 +52,7 @@ func TestATargetThatRestsIsNotAsked(t *testing.T) {
 			e := &endpoint{}
 			r := router(e, func(o *Options) { o.Policy = Never })
 			open(e, r)
-			got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+			got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 			if want := "30s sol(1/4) done"; got != want || err != nil {
 				t.Errorf("went %s (%v), want %s", got, err, want)
 			}
@@ -63,7 +63,7 @@ func TestATargetThatRestsIsNotAsked(t *testing.T) {
 			e := &endpoint{}
 			r := router(e, nil)
 			open(e, r)
-			if got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy), Insist: true}); got != "sol(1/4) done" || err != nil {
+			if got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy), Force: true}); got != "sol(1/4) done" || err != nil {
 				t.Errorf("went %s (%v)", got, err)
 			}
 		})
@@ -78,7 +78,7 @@ func TestTenSessionsStayWithinTheRetryBudget(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				_, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+				_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 				var p *Parked
 				if !errors.As(err, &p) {
 					t.Errorf("ended with %v, want parked", err)
@@ -98,7 +98,7 @@ func TestWhenAllFailAlikeTheDoctorIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := models.KindServer
 		e := &endpoint{script: map[models.Target][]any{sol: {broken}, terra: {broken}, luna: {broken}}}
-		_, err := play(t.Context(), router(e, nil), Need{Lever: NewLever(models.Heavy), Rung: true})
+		_, err := play(t.Context(), router(e, nil), Need{Control: NewControl(models.Heavy), ParkRetry: true})
 		var f *models.Fault
 		if !errors.As(err, &f) || !strings.Contains(f.Hint, "belay doctor") {
 			t.Errorf("ended with %v, hint %q", err, f.Hint)
@@ -113,7 +113,7 @@ func TestARequestThatIsTooLongIsShortenedOnce(t *testing.T) {
 			o.Model = func(t models.Target) models.Model { return models.Model{Target: t, Tools: true, Window: 1000} }
 		})
 		var windows []string
-		for chunk, err := range r.Stream(t.Context(), Need{Lever: NewLever(models.Heavy)}, func(m models.Model) (models.Request, error) {
+		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)}, func(m models.Model) (models.Request, error) {
 			windows = append(windows, fmt.Sprint(m.Window))
 			return models.Request{}, nil
 		}) {
@@ -136,7 +136,7 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 			o.Record = func(_ context.Context, a models.Attempt) { rows = append(rows, a) }
 			o.Endpoint = func(string) string { return "api.example" }
 		})
-		need := Need{Lever: NewLever(models.Heavy), Purpose: models.Purpose{Session: "s1", Project: "/p", Turn: 3}}
+		need := Need{Control: NewControl(models.Heavy), Purpose: models.Purpose{Session: "s1", Project: "/p", Turn: 3}}
 		if _, err := play(t.Context(), r, need); err != nil {
 			t.Fatal(err)
 		}
@@ -164,16 +164,16 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 func TestAPinnedTargetIsTheOnlyOneAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{terra: {models.KindCapacity}}}
-		l := NewLever(models.Heavy)
+		l := NewControl(models.Heavy)
 		l.Pin(terra)
-		got, err := play(t.Context(), router(e, nil), Need{Lever: l})
+		got, err := play(t.Context(), router(e, nil), Need{Control: l})
 		var p *Parked
 		if want := "terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park"; got != want || !errors.As(err, &p) {
 			t.Errorf("went %s (%v), want %s", got, err, want)
 		}
 		l.Release()
 		l.Choose(models.Heavy)
-		if got, err := play(t.Context(), router(e, nil), Need{Lever: l}); got != "sol(1/4) done" || err != nil {
+		if got, err := play(t.Context(), router(e, nil), Need{Control: l}); got != "sol(1/4) done" || err != nil {
 			t.Errorf("after a tier key it went %s (%v)", got, err)
 		}
 	})
@@ -186,7 +186,7 @@ func TestALocalEndpointThatWasAbsentIsAskedAgainByANewRequest(t *testing.T) {
 			o.Tiers = map[models.Tier][]models.Target{models.Heavy: {luna}, models.Medium: {luna}, models.Light: {luna}}
 			o.Local = func(models.Target) bool { return true }
 		})
-		need := Need{Lever: NewLever(models.Heavy)}
+		need := Need{Control: NewControl(models.Heavy)}
 		if got, err := play(t.Context(), r, need); err == nil {
 			t.Fatalf("went %s, want it parked", got)
 		}

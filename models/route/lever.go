@@ -9,9 +9,9 @@ import (
 	"belay/models"
 )
 
-// Lever is a person's hand on a session's requests. Its methods may be called
+// Control is a person's hand on a session's requests. Its methods may be called
 // at any time from anywhere; they act on the request that waits or streams.
-type Lever struct {
+type Control struct {
 	mu     sync.Mutex
 	tier   models.Tier
 	only   models.Target // the user pinned it: nobody else is asked; zero: no pin
@@ -49,13 +49,13 @@ var (
 	errPark = errors.New("parked by the user")
 )
 
-// NewLever returns a lever that stands at a tier.
-func NewLever(tier models.Tier) *Lever {
-	return &Lever{tier: tier, wake: make(chan struct{}, 1)}
+// NewControl returns a lever that stands at a tier.
+func NewControl(tier models.Tier) *Control {
+	return &Control{tier: tier, wake: make(chan struct{}, 1)}
 }
 
 // Tier is the tier the lever stands at.
-func (l *Lever) Tier() models.Tier {
+func (l *Control) Tier() models.Tier {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tier
@@ -64,7 +64,7 @@ func (l *Lever) Tier() models.Tier {
 // Choose moves the lever. A request that waits or streams goes on at once with
 // the new tier and stays there; choosing the tier it already has does nothing,
 // unless an automatic switch has taken the session elsewhere: then it goes back.
-func (l *Lever) Choose(tier models.Tier) {
+func (l *Control) Choose(tier models.Tier) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tier == tier && l.away == (away{}) && l.only == (models.Target{}) {
@@ -80,7 +80,7 @@ func (l *Lever) Choose(tier models.Tier) {
 
 // Pin keeps all requests at one target until a tier is chosen, or until it is
 // called with the zero Target. A request that waits or streams goes there.
-func (l *Lever) Pin(t models.Target) {
+func (l *Control) Pin(t models.Target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.only == t {
@@ -93,16 +93,16 @@ func (l *Lever) Pin(t models.Target) {
 	}
 }
 
-// Stay keeps automatic switches from leaving the tier, or allows them again: for
+// SetNoFailover keeps automatic switches from leaving the tier, or allows them again: for
 // work that another tier would spoil.
-func (l *Lever) Stay(on bool) {
+func (l *Control) SetNoFailover(on bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stay = on
 }
 
 // Now ends a wait.
-func (l *Lever) Now() {
+func (l *Control) Now() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy && l.cancel == nil {
@@ -111,7 +111,7 @@ func (l *Lever) Now() {
 }
 
 // Park gives the request up for now.
-func (l *Lever) Park() {
+func (l *Control) Park() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy {
@@ -120,7 +120,7 @@ func (l *Lever) Park() {
 	}
 }
 
-func (l *Lever) signal(cause error) {
+func (l *Control) signal(cause error) {
 	if !l.busy {
 		return
 	}
@@ -135,13 +135,13 @@ func (l *Lever) signal(cause error) {
 }
 
 // Release ends a turn: the pin that a key press set is over.
-func (l *Lever) Release() {
+func (l *Control) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pinned, l.busy, l.park, l.fresh = false, false, false, true
 }
 
-func (l *Lever) begin() {
+func (l *Control) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy = true
@@ -152,20 +152,20 @@ func (l *Lever) begin() {
 }
 
 // pin reports whether no automatic switch may happen.
-func (l *Lever) pin() bool {
+func (l *Control) pin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stay || l.pinned || l.only != (models.Target{})
 }
 
 // elsewhere reports whether the user wants the running request to go elsewhere.
-func (l *Lever) elsewhere(t models.Target, tier models.Tier) bool {
+func (l *Control) elsewhere(t models.Target, tier models.Tier) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.astray(t, tier)
 }
 
-func (l *Lever) astray(t models.Target, tier models.Tier) bool {
+func (l *Control) astray(t models.Target, tier models.Tier) bool {
 	if l.only != (models.Target{}) {
 		return l.only != t
 	}
@@ -173,36 +173,36 @@ func (l *Lever) astray(t models.Target, tier models.Tier) bool {
 }
 
 // onlyTarget is the target that the user pinned, if there is one.
-func (l *Lever) onlyTarget() models.Target {
+func (l *Control) onlyTarget() models.Target {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.only
 }
 
-func (l *Lever) parking() bool {
+func (l *Control) parking() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.park
 }
 
 // lend remembers an automatic switch; home, that it is over.
-func (l *Lever) lend(a away) {
+func (l *Control) lend(a away) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.away = a
 }
 
-func (l *Lever) home() { l.lend(away{}) }
+func (l *Control) home() { l.lend(away{}) }
 
 // lentTo is where the last automatic switch has taken the session.
-func (l *Lever) lentTo() away {
+func (l *Control) lentTo() away {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.away
 }
 
 // boundary reports once whether a turn has ended: the time to go back.
-func (l *Lever) boundary() bool {
+func (l *Control) boundary() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fresh := l.fresh
@@ -211,33 +211,33 @@ func (l *Lever) boundary() bool {
 }
 
 // served notes who is asked; servedBy gives who was asked last.
-func (l *Lever) served(t models.Target, tier models.Tier) {
+func (l *Control) served(t models.Target, tier models.Tier) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.by, l.held = candidate{t, tier}, candidate{t, tier}
 }
 
 // heldTo is who has been asked since a tier was chosen.
-func (l *Lever) heldTo() candidate {
+func (l *Control) heldTo() candidate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.held
 }
 
-func (l *Lever) servedBy() (candidate, bool) {
+func (l *Control) servedBy() (candidate, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.by, l.by != (candidate{})
 }
 
 // owe remembers a wait that the caller left; due gives it back once.
-func (l *Lever) owe(r rest) {
+func (l *Control) owe(r rest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rest = r
 }
 
-func (l *Lever) due(now time.Time) (rest, bool) {
+func (l *Control) due(now time.Time) (rest, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.rest
@@ -247,7 +247,7 @@ func (l *Lever) due(now time.Time) (rest, bool) {
 
 // attempt gives the context of one attempt on a tier, which the lever can end,
 // and has ended if it moved away just before.
-func (l *Lever) attempt(parent context.Context, t models.Target, tier models.Tier) (context.Context, func()) {
+func (l *Control) attempt(parent context.Context, t models.Target, tier models.Tier) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -275,7 +275,7 @@ func (l *Lever) attempt(parent context.Context, t models.Target, tier models.Tie
 const look = 5 * time.Second
 
 // wait sleeps until a time, or until the lever moves: that is early.
-func (l *Lever) wait(ctx context.Context, now func() time.Time, until time.Time) (early bool, err error) {
+func (l *Control) wait(ctx context.Context, now func() time.Time, until time.Time) (early bool, err error) {
 	timer := time.NewTimer(min(until.Sub(now()), look))
 	defer timer.Stop()
 	for {

@@ -78,9 +78,9 @@ func (op *operation) steer(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return op.cancelled(ctx)
-	case op.need.Lever.parking():
-		return &Parked{Fault: op.first, Asked: true}
-	case op.need.Lever.elsewhere(op.target, op.tier):
+	case op.need.Control.parking():
+		return &Parked{Fault: op.first, UserInitiated: true}
+	case op.need.Control.elsewhere(op.target, op.tier):
 		return op.follow(ctx)
 	}
 	return nil
@@ -94,32 +94,32 @@ func (op *operation) cancelled(ctx context.Context) error {
 // there is nothing more to do: the reply is complete, or the caller left.
 func (op *operation) attempt(parent context.Context) *models.Fault {
 	r, target := op.r, op.target
-	ctx, release := op.need.Lever.attempt(parent, op.target, op.tier)
+	ctx, release := op.need.Control.attempt(parent, op.target, op.tier)
 	defer release()
 	op.admitted, op.insist = false, false
 	model := r.o.Model(target)
 	req, err := op.build(op.shorter(model))
 	if ctx.Err() != nil {
-		r.o.Board.Left(parent, target)
+		r.o.Breakers.Release(parent, target)
 		return unsent // building takes a while: the lever moved meanwhile
 	}
 	if err != nil {
-		r.o.Board.Left(parent, target)
+		r.o.Breakers.Release(parent, target)
 		return faultOf(err, models.KindRequest, target)
 	}
 	req.Operation = op.need.Operation
 	op.attempts++
 	op.made++
 	op.sent = req.Tokens
-	m := &measure{op: op, model: model, began: r.o.Now(), awake: r.elapsed(), size: req.Tokens, stream: !req.Whole, together: r.enter(target.Provider)}
+	m := &measure{op: op, model: model, began: r.o.Now(), awake: r.elapsed(), size: req.Tokens, stream: !req.NoStream, together: r.enter(target.Provider)}
 	defer r.leave(target.Provider)
-	leave := r.o.Allowance.Join(parent, target.Provider)
-	op.need.Lever.served(target, op.tier)
+	leave := r.o.RateLimiter.Join(parent, target.Provider)
+	op.need.Control.served(target, op.tier)
 	more := op.yield(models.AttemptStarted{Number: op.attempts, Of: op.of(), Tier: op.tier, Target: target}, nil)
 	if !more || ctx.Err() != nil { // nothing has been sent, so nothing is recorded
 		op.made--
 		leave(true)
-		r.o.Board.Left(parent, target)
+		r.o.Breakers.Release(parent, target)
 		if !more {
 			return nil
 		}
@@ -165,7 +165,7 @@ func (op *operation) shorter(m models.Model) models.Model {
 
 // of is how many attempts there are at most.
 func (op *operation) of() int {
-	if !op.need.Rung {
+	if !op.need.ParkRetry {
 		return op.r.o.Attempts
 	}
 	return max(op.rungs, op.attempts)
@@ -214,7 +214,7 @@ func (m *measure) chunk(c models.Chunk) {
 
 func (m *measure) succeeded(ctx context.Context, leave func(bool)) {
 	leave(true)
-	m.op.r.o.Board.Succeeded(ctx, m.op.target, m.first)
+	m.op.r.o.Breakers.Succeeded(ctx, m.op.target, m.first)
 	m.write(nil)
 }
 
@@ -225,9 +225,9 @@ func (m *measure) failed(ctx context.Context, leave func(bool), f *models.Fault)
 	}
 	leave(f.Kind != models.KindCapacity)
 	if f.Kind == models.KindCancelled || ctx.Err() != nil {
-		m.op.r.o.Board.Left(ctx, m.op.target)
+		m.op.r.o.Breakers.Release(ctx, m.op.target)
 	} else {
-		m.op.r.o.Board.Failed(ctx, m.op.target, f)
+		m.op.r.o.Breakers.Failed(ctx, m.op.target, f)
 	}
 	m.op.slept = m.asleep()
 	m.write(f)
@@ -236,7 +236,7 @@ func (m *measure) failed(ctx context.Context, leave func(bool), f *models.Fault)
 // left is an attempt that its caller had no more use for.
 func (m *measure) left(ctx context.Context, leave func(bool)) {
 	leave(true)
-	m.op.r.o.Board.Left(ctx, m.op.target)
+	m.op.r.o.Breakers.Release(ctx, m.op.target)
 	m.write(&models.Fault{Kind: models.KindCancelled})
 }
 
@@ -274,8 +274,8 @@ func (m *measure) write(f *models.Fault) {
 		if a.RequestID == "" {
 			a.RequestID = m.opened.RequestID
 		}
-		if f.Served != "" {
-			a.ServedModel = f.Served
+		if f.ServedModel != "" {
+			a.ServedModel = f.ServedModel
 		}
 	} else {
 		u := m.done.Usage

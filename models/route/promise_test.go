@@ -16,12 +16,12 @@ import (
 
 // counting is a board that counts what it lets through and what comes back.
 type counting struct {
-	*capacity.Board
+	*capacity.Breakers
 	out int
 }
 
 func (c *counting) Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool) {
-	cond, ok := c.Board.Allow(ctx, t, insist)
+	cond, ok := c.Breakers.Allow(ctx, t, insist)
 	if ok {
 		c.out++
 	}
@@ -30,17 +30,17 @@ func (c *counting) Allow(ctx context.Context, t models.Target, insist bool) (mod
 
 func (c *counting) Succeeded(ctx context.Context, t models.Target, d time.Duration) {
 	c.out--
-	c.Board.Succeeded(ctx, t, d)
+	c.Breakers.Succeeded(ctx, t, d)
 }
 
 func (c *counting) Failed(ctx context.Context, t models.Target, f *models.Fault) {
 	c.out--
-	c.Board.Failed(ctx, t, f)
+	c.Breakers.Failed(ctx, t, f)
 }
 
-func (c *counting) Left(ctx context.Context, t models.Target) {
+func (c *counting) Release(ctx context.Context, t models.Target) {
 	c.out--
-	c.Board.Left(ctx, t)
+	c.Breakers.Release(ctx, t)
 }
 
 // chance makes a router on an endpoint that fails at random.
@@ -62,8 +62,8 @@ func chance(rnd *rand.Rand, e *endpoint) (*Router, *counting, *[]models.Attempt)
 		if rnd.IntN(4) == 0 {
 			o.Tiers[models.Tiers()[rnd.IntN(3)]] = nil
 		}
-		board = &counting{Board: capacity.New(capacity.Options{Tiers: o.Tiers})}
-		o.Board, o.Allowance = board, board
+		board = &counting{Breakers: capacity.New(capacity.Options{Tiers: o.Tiers})}
+		o.Breakers, o.RateLimiter = board, board
 		o.Policy = []Policy{Auto, Auto, Auto, Never, Confirm}[rnd.IntN(5)]
 		o.SwitchLocal = rnd.IntN(2) == 0
 		o.Local = func(t models.Target) bool { return t == luna }
@@ -75,7 +75,7 @@ func chance(rnd *rand.Rand, e *endpoint) (*Router, *counting, *[]models.Attempt)
 var spare = models.Target{Provider: "other", Model: "spare"}
 
 // pull does one of the things that a person can do, or nothing.
-func pull(rnd *rand.Rand, l *Lever, stop func()) {
+func pull(rnd *rand.Rand, l *Control, stop func()) {
 	switch rnd.IntN(24) {
 	case 0:
 		l.Choose(models.Tiers()[rnd.IntN(3)])
@@ -91,10 +91,10 @@ func pull(rnd *rand.Rand, l *Lever, stop func()) {
 }
 
 // chosen is what a person has chosen so far.
-func (l *Lever) chosen() string { return fmt.Sprint(l.Tier(), l.onlyTarget(), l.servedBefore()) }
+func (l *Control) chosen() string { return fmt.Sprint(l.Tier(), l.onlyTarget(), l.servedBefore()) }
 
 // servedBefore is empty after a person's choice.
-func (l *Lever) servedBefore() bool {
+func (l *Control) servedBefore() bool {
 	_, known := l.servedBy()
 	return known
 }
@@ -107,11 +107,11 @@ func TestWhateverHappensTheBooksAreRight(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			e := &endpoint{}
 			r, board, rows := chance(rnd, e)
-			l := NewLever(models.Heavy)
+			l := NewControl(models.Heavy)
 			var words []string
 			for i := range uint64(6) {
 				ctx, cancel := context.WithCancel(t.Context())
-				need := Need{Lever: l, Wrote: rnd.IntN(4) == 0, Rung: rnd.IntN(4) == 0, Insist: rnd.IntN(6) == 0, Network: time.Minute, Kept: func() bool { return rnd.IntN(5) == 0 }}
+				need := Need{Control: l, Wrote: rnd.IntN(4) == 0, ParkRetry: rnd.IntN(4) == 0, Force: rnd.IntN(6) == 0, NetworkWait: time.Minute, Committed: func() bool { return rnd.IntN(5) == 0 }}
 				began, before := time.Now(), len(e.asked)
 				by, _ := l.servedBy()
 				chosen := l.chosen()

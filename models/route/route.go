@@ -25,28 +25,28 @@ const (
 	Confirm Policy = "ask"
 )
 
-// Board knows how each target is doing.
-type Board interface {
+// Breakers knows how each target is doing.
+type Breakers interface {
 	// Order puts a tier's targets in the order in which they should be asked.
 	Order(tier []models.Target) []models.Target
 	// Allow asks whether a request may go to a target now. Whoever is allowed
 	// reports by Succeeded, Failed or Left. Insist is a person's word.
-	Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool)
+	Allow(ctx context.Context, t models.Target, force bool) (models.Condition, bool)
 	Succeeded(ctx context.Context, t models.Target, firstToken time.Duration)
 	Failed(ctx context.Context, t models.Target, f *models.Fault)
-	Left(ctx context.Context, t models.Target)
+	Release(ctx context.Context, t models.Target)
 }
 
-// Allowance is what is shared by all requests of a user.
-type Allowance interface {
+// RateLimiter is what is shared by all requests of a user.
+type RateLimiter interface {
 	// Retry takes one automatic retry at a provider, if there is one left.
 	Retry(ctx context.Context, provider string) bool
 	// Join counts a request at a provider while it runs.
 	Join(ctx context.Context, provider string) (leave func(clean bool))
-	// Leave notes that requests are moved away from a target; Hold is until
+	// StartFailback notes that requests are moved away from a target; Hold is until
 	// when they stay away.
-	Leave(ctx context.Context, t models.Target) time.Time
-	Hold(t models.Target) time.Time
+	StartFailback(ctx context.Context, t models.Target) time.Time
+	FailbackAt(t models.Target) time.Time
 	// Condition gives the state of a target.
 	Condition(t models.Target) models.Condition
 }
@@ -54,20 +54,20 @@ type Allowance interface {
 // Options are what a Router works with. Client, Board, Allowance, Tiers,
 // Model, Now and Random are needed.
 type Options struct {
-	Client    models.Client
-	Board     Board
-	Allowance Allowance
-	Tiers     map[models.Tier][]models.Target
-	Model     func(models.Target) models.Model
-	Names     func(ctx context.Context, provider string) ([]string, error) // what an endpoint offers; nil: unknown
-	Local     func(models.Target) bool                                     // runs on this computer; nil: none does
-	Endpoint  func(provider string) string                                 // its host, for the record; nil: unknown
-	Record    func(ctx context.Context, a models.Attempt)                  // hears of every attempt; nil: nobody does
+	Client      models.Client
+	Breakers    Breakers
+	RateLimiter RateLimiter
+	Tiers       map[models.Tier][]models.Target
+	Model       func(models.Target) models.Model
+	Names       func(ctx context.Context, provider string) ([]string, error) // what an endpoint offers; nil: unknown
+	Local       func(models.Target) bool                                     // runs on this computer; nil: none does
+	Endpoint    func(provider string) string                                 // its host, for the record; nil: unknown
+	Record      func(ctx context.Context, a models.Attempt)                  // hears of every attempt; nil: nobody does
 
 	Policy      Policy
 	Floor       models.Tier // automatic switches never go below
 	SwitchLocal bool        // an automatic switch may end at a local target
-	After       int         // capacity failures in a row before a target is left
+	SwitchAfter int         // capacity failures in a row before a target is left
 	Attempts    int         // per request over all targets
 	MaxWait     time.Duration
 
@@ -80,20 +80,20 @@ type Options struct {
 
 // Need is what a request asks of its target, and how its user can steer it.
 type Need struct {
-	Lever     *Lever
-	Images    bool           // the request holds pictures
-	Wrote     bool           // this turn has changed something: switch one tier down at most
-	Operation string         // one id for all attempts
-	Purpose   models.Purpose // whose it is, for the record
-	Network   time.Duration  // how long to wait out a lost connection; 0: as long as it takes
-	Rung      bool           // a parked request tries again by itself: every target that is not resting once, the preferred one first
-	Insist    bool           // a person wants it now: the first attempt may also go to a target that rests
-	// Kept reports whether the attempt that just failed has left something that
+	Control     *Control
+	Images      bool           // the request holds pictures
+	Wrote       bool           // this turn has changed something: switch one tier down at most
+	Operation   string         // one id for all attempts
+	Purpose     models.Purpose // whose it is, for the record
+	NetworkWait time.Duration  // how long to wait out a lost connection; 0: as long as it takes
+	ParkRetry   bool           // a parked request tries again by itself: every target that is not resting once, the preferred one first
+	Force       bool           // a person wants it now: the first attempt may also go to a target that rests
+	// Committed reports whether the attempt that just failed has left something that
 	// its caller keeps: what follows is a new request then. Nil: nothing is kept.
-	Kept func() bool
-	// Again takes one automatic retry out of the task's own limit. Nil: it has
+	Committed func() bool
+	// TakeRetry takes one automatic retry out of the task's own limit. Nil: it has
 	// none. When it says no, Stream ends with ErrRetries.
-	Again func() bool
+	TakeRetry func() bool
 }
 
 // ErrRetries says that the limit of a task's retries is reached; the failure
@@ -106,9 +106,9 @@ type Build func(models.Model) (models.Request, error)
 
 // Parked says that a request has been given up for now.
 type Parked struct {
-	Until time.Time     // when there may be room, by the server's word or the target's rest; zero if nobody knows
-	Fault *models.Fault // of the preferred target
-	Asked bool          // the user pressed park
+	Until         time.Time     // when there may be room, by the server's word or the target's rest; zero if nobody knows
+	Fault         *models.Fault // of the preferred target
+	UserInitiated bool          // the user pressed park
 }
 
 // Error says why the request is parked.
@@ -153,8 +153,8 @@ func New(o Options) *Router {
 // AttemptFailed is how it begins anew with what the attempt had finished.
 func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[models.Chunk, error] {
 	return func(yield func(models.Chunk, error) bool) {
-		need.Lever.begin()
-		op := &operation{r: r, need: need, build: build, yield: yield, began: r.o.Now(), insist: need.Insist,
+		need.Control.begin()
+		op := &operation{r: r, need: need, build: build, yield: yield, began: r.o.Now(), insist: need.Force,
 			failed: map[models.Target]int{}, skip: map[models.Target]bool{}, tried: map[models.Target]models.Kind{}}
 		op.run(ctx)
 	}
@@ -165,7 +165,7 @@ func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[m
 func (r *Router) Conditions() []models.Condition {
 	var list []models.Condition
 	for _, tier := range models.Tiers() {
-		targets := r.o.Board.Order(r.o.Tiers[tier])
+		targets := r.o.Breakers.Order(r.o.Tiers[tier])
 		if len(targets) == 0 {
 			continue
 		}
@@ -176,7 +176,7 @@ func (r *Router) Conditions() []models.Condition {
 
 // Condition gives the state of one target of a tier.
 func (r *Router) Condition(tier models.Tier, t models.Target) models.Condition {
-	c := r.o.Allowance.Condition(t)
+	c := r.o.RateLimiter.Condition(t)
 	r.mu.Lock()
 	waiting, ok := r.trying[t]
 	r.mu.Unlock()

@@ -69,9 +69,9 @@ func router(e *endpoint, change func(*Options)) *Router {
 	e.began = time.Now()
 	tiers := map[models.Tier][]models.Target{models.Heavy: {sol}, models.Medium: {terra}, models.Light: {luna}}
 	board := capacity.New(capacity.Options{Tiers: tiers})
-	o := Options{Client: e, Board: board, Allowance: board, Tiers: tiers,
+	o := Options{Client: e, Breakers: board, RateLimiter: board, Tiers: tiers,
 		Model:  func(t models.Target) models.Model { return models.Model{Target: t, Tools: true, Short: t.Model} },
-		Policy: Auto, Floor: models.Light, After: 2, Attempts: 4, MaxWait: 30 * time.Second,
+		Policy: Auto, Floor: models.Light, SwitchAfter: 2, Attempts: 4, MaxWait: 30 * time.Second,
 		Now: time.Now, Random: func() float64 { return 0.5 }}
 	if change != nil {
 		change(&o)
@@ -148,7 +148,7 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 						tt.change(o)
 					}
 				})
-				got, err := play(t.Context(), r, Need{Lever: NewLever(models.Heavy)})
+				got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 				if got != tt.want {
 					t.Errorf("went\n%s, want\n%s", got, tt.want)
 				}
@@ -171,27 +171,27 @@ func TestTheLever(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		script map[models.Target][]any
-		pull   func(*Lever)
+		pull   func(*Control)
 		want   string
 		err    bool
 	}{
-		{"another tier during a wait changes the waiting request", map[models.Target][]any{sol: {full}}, func(l *Lever) { l.Choose(models.Medium) }, "sol(1/4) retry 1.5s →terra terra(1/4) done", false},
-		{"another tier while streaming begins again there", map[models.Target][]any{sol: {"hang"}}, func(l *Lever) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) done", false},
-		{"a chosen tier is not left by itself", map[models.Target][]any{sol: {"hang"}, terra: {full}}, func(l *Lever) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park", true},
-		{"the same tier does nothing", map[models.Target][]any{sol: {full, ""}}, func(l *Lever) { l.Choose(models.Heavy) }, "sol(1/4) retry 1.5s sol(2/4) done", false},
-		{"now ends the wait", map[models.Target][]any{sol: {full, ""}}, func(l *Lever) { l.Now() }, "sol(1/4) retry 1.5s sol(2/4) done", false},
-		{"park ends the wait", map[models.Target][]any{sol: {full}}, func(l *Lever) { l.Park() }, "sol(1/4) retry 1.5s", true},
-		{"park ends a stream", map[models.Target][]any{sol: {"hang"}}, func(l *Lever) { l.Park() }, "sol(1/4) park", true},
+		{"another tier during a wait changes the waiting request", map[models.Target][]any{sol: {full}}, func(l *Control) { l.Choose(models.Medium) }, "sol(1/4) retry 1.5s →terra terra(1/4) done", false},
+		{"another tier while streaming begins again there", map[models.Target][]any{sol: {"hang"}}, func(l *Control) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) done", false},
+		{"a chosen tier is not left by itself", map[models.Target][]any{sol: {"hang"}, terra: {full}}, func(l *Control) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park", true},
+		{"the same tier does nothing", map[models.Target][]any{sol: {full, ""}}, func(l *Control) { l.Choose(models.Heavy) }, "sol(1/4) retry 1.5s sol(2/4) done", false},
+		{"now ends the wait", map[models.Target][]any{sol: {full, ""}}, func(l *Control) { l.Now() }, "sol(1/4) retry 1.5s sol(2/4) done", false},
+		{"park ends the wait", map[models.Target][]any{sol: {full}}, func(l *Control) { l.Park() }, "sol(1/4) retry 1.5s", true},
+		{"park ends a stream", map[models.Target][]any{sol: {"hang"}}, func(l *Control) { l.Park() }, "sol(1/4) park", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := &endpoint{script: tt.script}
-				l := NewLever(models.Heavy)
+				l := NewControl(models.Heavy)
 				go func() {
 					time.Sleep(100 * time.Millisecond)
 					tt.pull(l)
 				}()
-				got, err := play(t.Context(), router(e, nil), Need{Lever: l})
+				got, err := play(t.Context(), router(e, nil), Need{Control: l})
 				if got != tt.want || (err != nil) != tt.err {
 					t.Errorf("went\n%s (%v), want\n%s", got, err, tt.want)
 				}
@@ -202,12 +202,12 @@ func TestTheLever(t *testing.T) {
 
 // TestTheLeverIsNeverMissed pulls it at moments that are no wait and no stream.
 func TestTheLeverIsNeverMissed(t *testing.T) {
-	light := func(l *Lever) { l.Choose(models.Light) }
-	park := func(l *Lever) { l.Park() }
+	light := func(l *Control) { l.Choose(models.Light) }
+	park := func(l *Control) { l.Park() }
 	for _, tt := range []struct {
 		name   string
 		moment string // "build", "started", "failed" or "between" requests
-		pull   func(*Lever)
+		pull   func(*Control)
 		want   string
 		parked bool
 	}{
@@ -223,7 +223,7 @@ func TestTheLeverIsNeverMissed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := &endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}
-				r, l := router(e, nil), NewLever(models.Heavy)
+				r, l := router(e, nil), NewControl(models.Heavy)
 				pull := sync.OnceFunc(func() { tt.pull(l) })
 				at := func(moment string) {
 					if tt.moment == moment {
@@ -232,14 +232,14 @@ func TestTheLeverIsNeverMissed(t *testing.T) {
 				}
 				if tt.moment == "between" {
 					e.script = nil
-					if _, err := play(t.Context(), r, Need{Lever: l}); err != nil {
+					if _, err := play(t.Context(), r, Need{Control: l}); err != nil {
 						t.Fatal(err)
 					}
 					pull()
 				}
 				var words []string
 				var end error
-				for chunk, err := range r.Stream(t.Context(), Need{Lever: l}, func(models.Model) (models.Request, error) { at("build"); return models.Request{}, nil }) {
+				for chunk, err := range r.Stream(t.Context(), Need{Control: l}, func(models.Model) (models.Request, error) { at("build"); return models.Request{}, nil }) {
 					end = err
 					switch chunk.(type) {
 					case models.AttemptStarted:
@@ -250,7 +250,7 @@ func TestTheLeverIsNeverMissed(t *testing.T) {
 					words = append(words, word(chunk)...)
 				}
 				var parked *Parked
-				if errors.As(end, &parked) != tt.parked || tt.parked && !parked.Asked {
+				if errors.As(end, &parked) != tt.parked || tt.parked && !parked.UserInitiated {
 					t.Errorf("ended with %v, want parked %v", end, tt.parked)
 				}
 				if got := strings.Join(words, " "); got != tt.want {
@@ -264,12 +264,12 @@ func TestTheLeverIsNeverMissed(t *testing.T) {
 func TestTheSameTierBringsASwitchedSessionBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{sol: {models.KindCapacity, models.KindCapacity, ""}}}
-		r, l := router(e, nil), NewLever(models.Heavy)
-		if _, err := play(t.Context(), r, Need{Lever: l}); err != nil {
+		r, l := router(e, nil), NewControl(models.Heavy)
+		if _, err := play(t.Context(), r, Need{Control: l}); err != nil {
 			t.Fatal(err)
 		}
 		l.Choose(models.Heavy)
-		if got, err := play(t.Context(), r, Need{Lever: l}); got != "→sol sol(1/4) done" || err != nil {
+		if got, err := play(t.Context(), r, Need{Control: l}); got != "→sol sol(1/4) done" || err != nil {
 			t.Errorf("went %s (%v), want back to sol", got, err)
 		}
 	})
@@ -284,7 +284,7 @@ func TestAStopEndsAWaitAtOnce(t *testing.T) {
 			cancel(stop)
 		}()
 		began := time.Now()
-		_, err := play(ctx, router(&endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}, nil), Need{Lever: NewLever(models.Heavy)})
+		_, err := play(ctx, router(&endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}, nil), Need{Control: NewControl(models.Heavy)})
 		if !errors.Is(err, stop) || time.Since(began) != time.Second {
 			t.Errorf("ended with %v after %v", err, time.Since(began))
 		}
@@ -294,10 +294,10 @@ func TestAStopEndsAWaitAtOnce(t *testing.T) {
 func TestASwitchLastsUntilItIsTimeToGoBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{sol: {models.KindCapacity, models.KindCapacity, ""}}}
-		r, l := router(e, nil), NewLever(models.Heavy)
+		r, l := router(e, nil), NewControl(models.Heavy)
 		var got []string
 		for _, rest := range []time.Duration{time.Minute, 5 * time.Minute, 0} {
-			went, err := play(t.Context(), r, Need{Lever: l})
+			went, err := play(t.Context(), r, Need{Control: l})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -317,7 +317,7 @@ func TestAfterAWriteASwitchGoesOneTierDownAtMost(t *testing.T) {
 		full := models.KindCapacity
 		e := &endpoint{script: map[models.Target][]any{sol: {full}, terra: {full}}}
 		r := router(e, func(o *Options) { o.Attempts = 6 })
-		got, _ := play(t.Context(), r, Need{Lever: NewLever(models.Heavy), Wrote: true})
+		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy), Wrote: true})
 		if strings.Contains(got, "luna") || !strings.Contains(got, "terra") {
 			t.Errorf("went %s", got)
 		}
@@ -328,7 +328,7 @@ func TestALostConnectionIsWaitedOutAsLongAsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{sol: {models.KindNetwork}}}
 		began := time.Now()
-		_, err := play(t.Context(), router(e, nil), Need{Lever: NewLever(models.Heavy), Network: 10 * time.Minute})
+		_, err := play(t.Context(), router(e, nil), Need{Control: NewControl(models.Heavy), NetworkWait: 10 * time.Minute})
 		var p *Parked
 		if !errors.As(err, &p) || time.Since(began) < 9*time.Minute || time.Since(began) > 10*time.Minute {
 			t.Errorf("ended with %v after %v", err, time.Since(began))
@@ -339,7 +339,7 @@ func TestALostConnectionIsWaitedOutAsLongAsAsked(t *testing.T) {
 func TestAFailureThatWasLeftIsStillRestedFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 20 * time.Second}, ""}}}
-		r, need := router(e, nil), Need{Lever: NewLever(models.Heavy)}
+		r, need := router(e, nil), Need{Control: NewControl(models.Heavy)}
 		for chunk := range r.Stream(t.Context(), need, func(models.Model) (models.Request, error) { return models.Request{}, nil }) {
 			if _, failed := chunk.(models.AttemptFailed); failed {
 				break

@@ -11,7 +11,7 @@ import (
 // served by another one, or would rather be.
 func (op *operation) move(ctx context.Context, c candidate) error {
 	preferred := op.preferred()
-	from, known := op.need.Lever.servedBy()
+	from, known := op.need.Control.servedBy()
 	if !known {
 		from = preferred
 	}
@@ -19,19 +19,19 @@ func (op *operation) move(ctx context.Context, c candidate) error {
 	if from.Target == c.Target {
 		return nil
 	}
-	chunk := models.Switched{From: from.Target, To: c.Target, FromTier: from.tier, ToTier: c.tier, Back: c.Target == preferred.Target}
-	if chunk.Back {
-		op.need.Lever.home()
+	chunk := models.Switched{From: from.Target, To: c.Target, FromTier: from.tier, ToTier: c.tier, Failback: c.Target == preferred.Target}
+	if chunk.Failback {
+		op.need.Control.home()
 	} else {
-		cond := op.r.o.Allowance.Condition(from.Target)
+		cond := op.r.o.RateLimiter.Condition(from.Target)
 		if cond.Fault == nil {
-			cond = op.r.o.Allowance.Condition(preferred.Target)
+			cond = op.r.o.RateLimiter.Condition(preferred.Target)
 		}
 		chunk.Fault = cond.Fault
-		if from == preferred && cond.State != models.Aside {
-			chunk.Hold = op.r.o.Allowance.Leave(ctx, from.Target).Sub(op.r.o.Now())
+		if from == preferred && cond.State != models.Disabled {
+			chunk.FailbackDelay = op.r.o.RateLimiter.StartFailback(ctx, from.Target).Sub(op.r.o.Now())
 		}
-		op.need.Lever.lend(away{target: c.Target, tier: c.tier, from: preferred.Target})
+		op.need.Control.lend(away{target: c.Target, tier: c.tier, from: preferred.Target})
 	}
 	return op.announce(chunk)
 }
@@ -50,15 +50,15 @@ func (op *operation) switchTo(ctx context.Context, c candidate, f *models.Fault)
 	from, fromTier := op.target, op.tier
 	hold := op.lendTo(ctx, c)
 	op.target, op.tier, op.admitted = c.Target, c.tier, true
-	return op.announce(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier, Fault: f, Hold: hold})
+	return op.announce(models.Switched{From: from, To: c.Target, FromTier: fromTier, ToTier: c.tier, Fault: f, FailbackDelay: hold})
 }
 
 // lendTo records that the session is moved to another target, and for how long
 // the old one is left alone.
 func (op *operation) lendTo(ctx context.Context, c candidate) time.Duration {
 	op.record(ctx, c.String())
-	op.need.Lever.lend(away{target: c.Target, tier: c.tier, from: op.preferred().Target})
-	return op.r.o.Allowance.Leave(ctx, op.target).Sub(op.r.o.Now())
+	op.need.Control.lend(away{target: c.Target, tier: c.tier, from: op.preferred().Target})
+	return op.r.o.RateLimiter.StartFailback(ctx, op.target).Sub(op.r.o.Now())
 }
 
 // follow goes where the lever points. The attempts begin anew: it is a
@@ -75,7 +75,7 @@ func (op *operation) follow(ctx context.Context) error {
 	}
 	c, cond, ok := op.pick(ctx, list, true)
 	if !ok {
-		return op.none(ctx, c, models.Condition{State: models.Aside, Fault: cond.Fault})
+		return op.none(ctx, c, models.Condition{State: models.Disabled, Fault: cond.Fault})
 	}
 	op.record(ctx, c.String())
 	op.target, op.tier, op.admitted = c.Target, c.tier, true
@@ -89,6 +89,6 @@ func (op *operation) follow(ctx context.Context) error {
 func (op *operation) giveBack(ctx context.Context) {
 	if op.admitted {
 		op.admitted = false
-		op.r.o.Board.Left(context.WithoutCancel(ctx), op.target)
+		op.r.o.Breakers.Release(context.WithoutCancel(ctx), op.target)
 	}
 }

@@ -18,10 +18,10 @@ func (op *operation) until(f *models.Fault) time.Time {
 	clear(op.skip)
 	var soonest time.Time
 	for _, c := range op.candidates() {
-		cond := op.r.o.Allowance.Condition(c.Target)
+		cond := op.r.o.RateLimiter.Condition(c.Target)
 		switch {
-		case cond.State == models.Aside, refused(cond):
-		case cond.State == models.Out || cond.State == models.Resting:
+		case cond.State == models.Disabled, refused(cond):
+		case cond.State == models.Unusable || cond.State == models.Resting:
 			if soonest.IsZero() || cond.Until.Before(soonest) {
 				soonest = cond.Until
 			}
@@ -48,7 +48,7 @@ func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Durat
 	if !op.yield(models.Waiting{Number: op.attempts + 1, Of: op.of(), Until: until, Target: op.target, Fault: f}, nil) {
 		return errLeft
 	}
-	early, err := op.need.Lever.wait(ctx, op.r.o.Now, until)
+	early, err := op.need.Control.wait(ctx, op.r.o.Now, until)
 	took := min(op.r.o.Now().Sub(began), delay)
 	op.delay += took
 	if counts {
@@ -58,8 +58,8 @@ func (op *operation) wait(ctx context.Context, f *models.Fault, delay time.Durat
 		return op.cancelled(ctx)
 	}
 	op.insist = early // somebody ended the wait: they want it now
-	if op.need.Lever.parking() {
-		return &Parked{Fault: op.cause(f), Asked: true}
+	if op.need.Control.parking() {
+		return &Parked{Fault: op.cause(f), UserInitiated: true}
 	}
 	return nil
 }

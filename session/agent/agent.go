@@ -47,8 +47,8 @@ type Gate interface {
 	Grant(ctx context.Context, rules []string) error
 }
 
-// ErrNobody says that a question cannot be answered because nobody is there.
-var ErrNobody = errors.New("nobody is there to answer")
+// ErrNonInteractive says that a question cannot be answered because nobody is there.
+var ErrNonInteractive = errors.New("nobody is there to answer")
 
 // Causes with which a turn's context is ended.
 var (
@@ -58,38 +58,38 @@ var (
 
 // Options are what a turn works with.
 type Options struct {
-	Router Router
-	Log    Log
-	Gate   Gate
-	Tools  *tools.Set
-	Lever  *route.Lever
+	Router  Router
+	Log     Log
+	Gate    Gate
+	Tools   *tools.Set
+	Control *route.Control
 	// Build makes the request for a model out of the conversation, and says how
 	// many items it left out. Pressed asks for a slim one: heavy requests are the
 	// first to find no room.
 	Build func(m models.Model, pressed bool) (models.Request, int, error)
-	// Slim takes weight off the conversation when it has grown too long; nil:
+	// Prune takes weight off the conversation when it has grown too long; nil:
 	// nothing does.
-	Slim  func(ctx context.Context) error
+	Prune func(ctx context.Context) error
 	Model func(models.Target) models.Model
 	// Measured hears how many tokens a request took by our own count and by the
 	// provider's; nil: nobody does.
 	Measured func(t models.Target, ours, reported int64)
 	// Ready is called before a call changes something, and may take a moment; nil:
 	// nothing is to be waited for.
-	Ready   func(ctx context.Context)
-	Root    string // the workspace, links resolved
-	Turn    int
-	Purpose models.Purpose // whose the requests are, for the record
-	Rung    bool           // the first request is a try of a parked turn by itself
-	Insist  bool           // the first request is a person's word
-	Limits  Limits
-	Wrote   bool                      // the turn has changed something before
-	Spent   *Spent                    // what the task has taken so far; nil: nothing
-	Unknown map[string]session.Effect // by call id: begun before a crash, outcome not recorded
-	Alone   bool                      // nobody watches: unknown outcomes are told to the model
-	Network time.Duration             // how long a lost connection is waited out; 0: as long as it takes
-	Now     func() time.Time
-	NewID   func() string
+	Ready          func(ctx context.Context)
+	Root           string // the workspace, links resolved
+	Turn           int
+	Purpose        models.Purpose // whose the requests are, for the record
+	ParkRetry      bool           // the first request is a try of a parked turn by itself
+	Force          bool           // the first request is a person's word
+	Limits         Limits
+	Wrote          bool                      // the turn has changed something before
+	Spent          *Spent                    // what the task has taken so far; nil: nothing
+	Unknown        map[string]session.Effect // by call id: begun before a crash, outcome not recorded
+	NonInteractive bool                      // nobody watches: unknown outcomes are told to the model
+	NetworkWait    time.Duration             // how long a lost connection is waited out; 0: as long as it takes
+	Now            func() time.Time
+	NewID          func() string
 }
 
 // turn is one run of the loop.
@@ -128,8 +128,8 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 		if end := t.limit(ctx); end != nil {
 			return *end
 		}
-		if t.Slim != nil {
-			if err := t.Slim(ctx); err != nil {
+		if t.Prune != nil {
+			if err := t.Prune(ctx); err != nil {
 				return t.failed(ctx, err)
 			}
 		}
@@ -175,7 +175,7 @@ func (t *turn) failed(ctx context.Context, err error) session.TurnEnded {
 	}
 	var parked *route.Parked
 	if errors.As(err, &parked) {
-		return session.TurnEnded{Outcome: session.OutcomeParked, Fault: parked.Fault, Retry: parked.Until, Asked: parked.Asked}
+		return session.TurnEnded{Outcome: session.OutcomeParked, Fault: parked.Fault, RetryAt: parked.Until, UserInitiated: parked.UserInitiated}
 	}
 	var fault *models.Fault
 	if errors.As(err, &fault) {
@@ -200,9 +200,9 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 		leftOut, r.ours = left, req.Tokens
 		return req, err
 	}
-	need := route.Need{Lever: t.Lever, Images: pictures(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), Network: t.Network,
-		Purpose: t.Purpose, Rung: t.Rung, Insist: t.Insist, Kept: func() bool { return r.committed > 0 }, Again: t.retry}
-	t.Spent.Steps++
+	need := route.Need{Control: t.Control, Images: pictures(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), NetworkWait: t.NetworkWait,
+		Purpose: t.Purpose, ParkRetry: t.ParkRetry, Force: t.Force, Committed: func() bool { return r.committed > 0 }, TakeRetry: t.retry}
+	t.Spent.Requests++
 	for chunk, err := range t.Router.Stream(ctx, need, build) {
 		if err != nil {
 			// What was said before a stop is kept as well.
@@ -260,7 +260,7 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 	log := r.t.Log
 	switch c := chunk.(type) {
 	case models.AttemptStarted:
-		r.t.Insist = false // a person's word is for one attempt
+		r.t.Force = false // a person's word is for one attempt
 		r.target, r.tier, r.committed, r.calls, r.held = c.Target, c.Tier, 0, 0, nil
 		log.Publish(session.AttemptStarted{Number: c.Number, Of: c.Of, Tier: c.Tier, Target: c.Target})
 	case models.Opened:
@@ -286,14 +286,14 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 	case models.Finished:
 		r.done = r.calls == 0
 		if r.done && !spoke(r.held) {
-			return false, &models.Fault{Kind: models.KindStream, Scope: models.ScopeModel, Target: r.target, Served: c.Served, RequestID: c.RequestID,
+			return false, &models.Fault{Kind: models.KindStream, Scope: models.ScopeModel, Target: r.target, ServedModel: c.Served, RequestID: c.RequestID,
 				Phase: models.AfterLastItem, Message: "the model ended its reply without a word", Hint: "try again, or choose another tier"}
 		}
 		model := r.t.Model(r.target)
 		if r.t.Measured != nil {
 			r.t.Measured(r.target, r.ours, c.Usage.Input)
 		}
-		r.t.Rung = false
+		r.t.ParkRetry = false
 		r.t.Spent.Tokens += c.Usage.Input + c.Usage.Output
 		r.t.Spent.Cost += model.Cost(c.Usage)
 		return false, r.commit(ctx, session.ReplyEnded{Tier: r.tier, Target: r.target, Served: c.Served, RequestID: c.RequestID,
@@ -309,7 +309,7 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk, leftOut int) (agai
 	case models.Waiting:
 		log.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
 	case models.Switched:
-		return false, log.Append(ctx, session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Back: c.Back, Hold: c.Hold})
+		return false, log.Append(ctx, session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Failback: c.Failback, FailbackDelay: c.FailbackDelay})
 	default:
 		return false, fmt.Errorf("take reply: unexpected %T", chunk)
 	}
@@ -334,7 +334,7 @@ func (r *reply) item(ctx context.Context, it models.Item) error {
 		return nil
 	}
 	r.committed++
-	r.t.Rung = false // it has gone on: what fails from here is a new trouble
+	r.t.ParkRetry = false // it has gone on: what fails from here is a new trouble
 	return r.commit(ctx)
 }
 
@@ -356,7 +356,7 @@ func (r *reply) cut(ctx context.Context, failed *session.AttemptFailed) error {
 	var events []session.Event
 	if d := r.draft(); d.Text != "" || d.Reasoning != "" || d.Call != "" {
 		stop := errors.Is(context.Cause(ctx), ErrStopped)
-		events = append(events, session.CutOff{Text: d.Text, Reasoning: d.Reasoning, Call: d.Call, Stopped: stop})
+		events = append(events, session.CutOff{Text: d.Text, Reasoning: d.Reasoning, Tool: d.Call, Stopped: stop})
 	}
 	if failed != nil {
 		events = append(events, *failed)

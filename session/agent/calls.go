@@ -27,7 +27,7 @@ const together = 8
 // prepared is a call that may run.
 type prepared struct {
 	call models.Item
-	job  tools.Job
+	job  tools.Call
 	args string // canonical, as run
 	note string // for the model, before the output
 	hash string // of the tool and args, as called
@@ -143,8 +143,8 @@ func (t *turn) describe(p *prepared) permit.Call {
 // unknown settles a command that was running when belay ended: it may have
 // been carried out, so it never runs again by itself.
 func (t *turn) unknown(ctx context.Context, p *prepared, e session.Effect) (*prepared, *session.TurnEnded) {
-	if !t.Alone {
-		return t.approve(ctx, p, permit.Decision{}, session.Approval{Unknown: true, Output: e.Output,
+	if !t.NonInteractive {
+		return t.approve(ctx, p, permit.Decision{}, session.Approval{UnknownOutcome: true, Output: e.Output,
 			Reason: "belay ended while this ran: it may have been carried out"})
 	}
 	return nil, t.settleUnknown(ctx, p.call, e)
@@ -175,12 +175,12 @@ func untilThen(output string) string {
 // approve asks the person about a call.
 func (t *turn) approve(ctx context.Context, p *prepared, d permit.Decision, a session.Approval) (*prepared, *session.TurnEnded) {
 	interrupted := d.Verdict == ""
-	a.CallID, a.Tool, a.Class, a.Title, a.Detail, a.Args = p.call.CallID, p.call.Name, p.job.Class, p.job.Title, p.job.Detail, p.call.Arguments
+	a.CallID, a.Tool, a.Class, a.Title, a.Preview, a.Args = p.call.CallID, p.call.Name, p.job.Class, p.job.Title, p.job.Detail, p.call.Arguments
 	if err := t.Log.Append(ctx, session.ApprovalAsked{Approval: a}); err != nil {
 		return nil, t.broken(ctx, err)
 	}
 	answer, err := t.Gate.Ask(ctx, a)
-	if errors.Is(err, ErrNobody) {
+	if errors.Is(err, ErrNonInteractive) {
 		return nil, &session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: fmt.Sprintf("approval needed for %s: %s (%s)", a.Tool, a.Title, a.Reason)}
 	}
 	if err != nil {
@@ -192,15 +192,15 @@ func (t *turn) approve(ctx context.Context, p *prepared, d permit.Decision, a se
 	}
 	if !answer.Allow {
 		switch {
-		case interrupted && answer.Happened:
+		case interrupted && answer.Outcome:
 			return nil, t.end(ctx, session.ToolEnded{CallID: p.call.CallID, Tool: p.call.Name, Title: p.job.Title, Summary: "done, as you say",
 				Output: "The user says that this was carried out before belay ended." + untilThen(a.Output)})
-		case interrupted && answer.Words == "":
+		case interrupted && answer.Message == "":
 			return nil, t.settleUnknown(ctx, p.call, session.Effect{Title: p.job.Title, Output: a.Output})
 		}
 		words := "The user denied this call."
-		if answer.Words != "" {
-			words += " They say: " + answer.Words
+		if answer.Message != "" {
+			words += " They say: " + answer.Message
 		}
 		return nil, t.refuse(ctx, p.call, p.job.Title, words, true)
 	}
@@ -274,9 +274,9 @@ func (t *turn) perform(ctx context.Context, p prepared) *session.TurnEnded {
 	said.stop()
 	t.learned(p, result)
 	ended := session.ToolEnded{CallID: p.call.CallID, Tool: p.call.Name, Title: p.job.Title, Output: p.note + result.Output, Images: result.Images,
-		Summary: result.Summary, Diff: result.Diff, Error: result.Error, Took: t.Now().Sub(began), File: result.File}
+		Summary: result.Summary, Diff: result.Diff, Error: result.Error, Duration: t.Now().Sub(began), File: result.File}
 	if p.job.Tasks != nil && !result.Error {
-		return t.end(ctx, ended, session.PlanChanged{Tasks: p.job.Tasks})
+		return t.end(ctx, ended, session.TodosChanged{Todos: p.job.Tasks})
 	}
 	return t.end(ctx, ended)
 }

@@ -13,11 +13,11 @@ import (
 // At 80 % they are told, and at 95 % no further request goes out, so that the
 // limit itself is kept.
 type Limits struct {
-	Steps   int     // requests
-	Retries int     // automatic retries and switches; lost connections cost none
-	Cost    float64 // US dollars
-	Tokens  int64
-	Wait    time.Duration // being parked, in all; the engine keeps to it
+	Requests int     // requests
+	Retries  int     // automatic retries and switches; lost connections cost none
+	Cost     float64 // US dollars
+	Tokens   int64
+	Wait     time.Duration // being parked, in all; the engine keeps to it
 
 	// Budget is how much of what the user wants to spend in a day or a month is
 	// spent, 1 being all of it, and that in words; nil: there is none. From 95 %
@@ -33,9 +33,9 @@ const (
 
 // Spent is what a task has taken, over all the tries of a parked turn.
 type Spent struct {
-	Steps, Retries int
-	Tokens         int64
-	Cost           float64
+	Requests, Retries int
+	Tokens            int64
+	Cost              float64
 
 	told map[string]bool
 }
@@ -50,7 +50,7 @@ type limited struct {
 
 func (t *turn) limits() []limited {
 	return []limited{
-		{"requests", float64(t.Spent.Steps), float64(t.Limits.Steps), fmt.Sprintf("%d of %d requests", t.Spent.Steps, t.Limits.Steps), false},
+		{"requests", float64(t.Spent.Requests), float64(t.Limits.Requests), fmt.Sprintf("%d of %d requests", t.Spent.Requests, t.Limits.Requests), false},
 		t.retries(),
 		{"cost", t.Spent.Cost, t.Limits.Cost, fmt.Sprintf("$%.2f of $%.2f", t.Spent.Cost, t.Limits.Cost), true},
 		{"tokens", float64(t.Spent.Tokens), float64(t.Limits.Tokens), fmt.Sprintf("%d of %d tokens", t.Spent.Tokens, t.Limits.Tokens), true},
@@ -85,7 +85,7 @@ func reached(l limited) session.TurnEnded {
 // limit looks at what is spent before another request goes out.
 func (t *turn) limit(ctx context.Context) *session.TurnEnded {
 	if t.Limits.Budget != nil {
-		if share, words := t.Limits.Budget(ctx); share >= 1 || share >= limitStop && !t.Insist {
+		if share, words := t.Limits.Budget(ctx); share >= 1 || share >= limitStop && !t.Force {
 			return &session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true, Reason: words + ". Raise it in [budget] to go on"}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/models"
 	"belay/models/route"
 	"belay/session"
@@ -18,18 +18,18 @@ import (
 	"belay/session/tools"
 )
 
-// active is a session that this engine may write to.
-type active struct {
+// openSession is a session that this engine may write to.
+type openSession struct {
 	e      *Engine
 	id     session.ID
 	lease  *store.Lease
 	root   string // the workspace, links resolved
 	tools  *tools.Set
-	lever  *route.Lever
-	gather func() briefing.Briefing // what a briefing would be made of now
+	lever  *route.Control
+	gather func() systemprompt.Prompt // what a briefing would be made of now
 
-	briefed *session.Briefed // of this session; nil: it has none yet
-	where   string           // of the workspace, as the model was told last
+	briefed *session.SystemPrompt // of this session; nil: it has none yet
+	where   string                // of the workspace, as the model was told last
 
 	mu         sync.Mutex // also orders the log: whoever appends holds it
 	head       session.Session
@@ -61,13 +61,13 @@ type active struct {
 	parked     time.Duration           // how long it has been parked, its next rest included
 }
 
-func (a *active) session() session.Session {
+func (a *openSession) session() session.Session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.head
 }
 
-func (a *active) lost() bool {
+func (a *openSession) lost() bool {
 	select {
 	case <-a.lease.Lost():
 		return true
@@ -77,7 +77,7 @@ func (a *active) lost() bool {
 }
 
 // append stores and publishes events. a.mu is held.
-func (a *active) append(ctx context.Context, events ...session.Event) error {
+func (a *openSession) append(ctx context.Context, events ...session.Event) error {
 	if a.unsaved != nil {
 		if _, err := a.store(ctx, *a.unsaved); err != nil { // it was shown when it happened
 			return err
@@ -99,13 +99,13 @@ func (a *active) append(ctx context.Context, events ...session.Event) error {
 
 // await makes the place where an answer is put, so that one may come as soon
 // as the question is shown.
-func (a *active) await(ap session.Approval) {
+func (a *openSession) await(ap session.Approval) {
 	if a.answers[ap.CallID] == nil {
 		a.answers[ap.CallID] = make(chan session.Answer, 1)
 	}
 }
 
-func (a *active) store(ctx context.Context, events ...session.Event) ([]session.Record, error) {
+func (a *openSession) store(ctx context.Context, events ...session.Event) ([]session.Record, error) {
 	turn := a.head.Turn
 	for _, e := range events {
 		if _, begins := e.(session.TurnStarted); begins {
@@ -143,19 +143,19 @@ func wrote(was bool, e session.Event) bool {
 }
 
 // show tells the user what belongs to no event of the log. a.mu is held.
-func (a *active) show(e session.Event) {
+func (a *openSession) show(e session.Event) {
 	a.e.feed.put(session.Record{Session: a.id, Turn: a.head.Turn, Time: a.e.o.Now(), Event: e})
 }
 
 // Append stores events of the running turn.
-func (a *active) Append(ctx context.Context, events ...session.Event) error {
+func (a *openSession) Append(ctx context.Context, events ...session.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.append(ctx, events...)
 }
 
 // Publish shows an event that is not stored.
-func (a *active) Publish(e session.Event) {
+func (a *openSession) Publish(e session.Event) {
 	a.mu.Lock()
 	turn := a.head.Turn
 	a.mu.Unlock()
@@ -163,19 +163,19 @@ func (a *active) Publish(e session.Event) {
 }
 
 // SaveDraft stores what the model has said so far.
-func (a *active) SaveDraft(ctx context.Context, d session.Draft) error {
+func (a *openSession) SaveDraft(ctx context.Context, d session.Draft) error {
 	return a.e.o.Store.SaveDraft(ctx, a.id, d)
 }
 
 // Items is the conversation as the log holds it.
-func (a *active) Items() []models.Item {
+func (a *openSession) Items() []models.Item {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.talk.Items()
 }
 
 // Judge decides about a call by the session's mode and the project's rules.
-func (a *active) Judge(c permit.Call) permit.Decision {
+func (a *openSession) Judge(c permit.Call) permit.Decision {
 	a.mu.Lock()
 	mode, grants := a.head.Mode, a.grants
 	a.mu.Unlock()
@@ -183,10 +183,10 @@ func (a *active) Judge(c permit.Call) permit.Decision {
 }
 
 // Grant remembers rules for the project.
-func (a *active) Grant(ctx context.Context, rules []string) error {
+func (a *openSession) Grant(ctx context.Context, rules []string) error {
 	project := a.session().Project
 	for _, rule := range rules {
-		if err := a.e.o.Store.Grant(ctx, project, rule); err != nil {
+		if err := a.e.o.Store.GrantPermission(ctx, project, rule); err != nil {
 			return fmt.Errorf("remember what is allowed: %w", err)
 		}
 	}
@@ -197,9 +197,9 @@ func (a *active) Grant(ctx context.Context, rules []string) error {
 }
 
 // Ask waits for a person's answer.
-func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, error) {
-	if a.e.o.Alone {
-		return session.Answer{}, agent.ErrNobody
+func (a *openSession) Ask(ctx context.Context, ap session.Approval) (session.Answer, error) {
+	if a.e.o.NonInteractive {
+		return session.Answer{}, agent.ErrNonInteractive
 	}
 	a.mu.Lock()
 	answer := a.answers[ap.CallID]
@@ -218,7 +218,7 @@ func (a *active) Ask(ctx context.Context, ap session.Approval) (session.Answer, 
 }
 
 // begin starts or resumes a turn with an event that says so. a.mu is held.
-func (a *active) begin(ctx context.Context, event session.Event) error {
+func (a *openSession) begin(ctx context.Context, event session.Event) error {
 	if a.closed {
 		return agent.ErrClosing
 	}
@@ -239,18 +239,18 @@ func (a *active) begin(ctx context.Context, event session.Event) error {
 
 // launch runs the turn that the log says is under way. What has begun and not
 // ended, whatever the reason, has an unknown outcome. a.mu is held.
-func (a *active) launch() {
+func (a *openSession) launch() {
 	if a.timer != nil {
 		a.timer.Stop()
 		a.timer = nil
 	}
-	for _, ap := range a.head.Asked {
+	for _, ap := range a.head.PendingApprovals {
 		a.await(ap)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a.cancel, a.done = cancel, make(chan struct{})
 	unknown := map[string]session.Effect{}
-	for _, effect := range a.head.Effects {
+	for _, effect := range a.head.OpenEffects {
 		if effect.Class == session.Run {
 			unknown[effect.CallID] = effect
 		}
@@ -260,15 +260,15 @@ func (a *active) launch() {
 	}
 	a.byHand = !a.rung
 	o := agent.Options{
-		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Lever: a.lever, Build: a.build, Slim: a.slim, Measured: a.measured, Model: a.e.o.Model, Root: a.root,
+		Router: a.e.o.Router, Log: a, Gate: a, Tools: a.tools, Control: a.lever, Build: a.build, Prune: a.slim, Measured: a.measured, Model: a.e.o.Model, Root: a.root,
 		Turn: a.head.Turn, Purpose: models.Purpose{Session: string(a.id), Project: a.head.Project, Turn: a.head.Turn, Step: stepName(a.head)},
-		Rung: a.rung, Insist: a.insist, Limits: a.limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, Alone: a.e.o.Alone, Network: a.e.o.Network, Now: a.e.o.Now, NewID: a.e.o.NewID,
+		ParkRetry: a.rung, Force: a.insist, Limits: a.limits, Spent: a.spent, Wrote: a.wrote, Unknown: unknown, NonInteractive: a.e.o.NonInteractive, NetworkWait: a.e.o.NetworkWait, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
 	a.rung, a.insist = false, false
-	if a.head.Marked < a.head.Turn && !a.wrote && !underWay(a.head) {
+	if a.head.CheckpointTurn < a.head.Turn && !a.wrote && !underWay(a.head) {
 		o.Ready = a.mark(0, "")
 	}
-	done, stepping := a.done, a.head.Stepping
+	done, stepping := a.done, a.head.RunsPlan
 	a.e.work.Go(func() {
 		select {
 		case <-a.lease.Lost():
@@ -295,7 +295,7 @@ func (a *active) launch() {
 // underWay reports whether the turn is a plan of which a step has begun: the
 // files are no longer what they were before it.
 func underWay(s session.Session) bool {
-	return s.Stepping && s.Steps != nil && slices.ContainsFunc(s.Steps.List, session.Step.Begun)
+	return s.RunsPlan && s.Plan != nil && slices.ContainsFunc(s.Plan.Steps, session.Step.Started)
 }
 
 // stepName is how the record names what a session's requests are for.
@@ -310,7 +310,7 @@ func stepName(s session.Session) string {
 }
 
 // ended records how a turn ended and lets the next prompt go.
-func (a *active) ended(end session.TurnEnded) {
+func (a *openSession) ended(end session.TurnEnded) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.cancel = nil
@@ -318,13 +318,13 @@ func (a *active) ended(end session.TurnEnded) {
 	if end.Interrupted && a.head.Status == session.Asking {
 		return // left as it is: the question is asked again when the session is opened
 	}
-	if end.Outcome == session.OutcomeParked && !a.head.Stepping { // a plan waits as long as its step
+	if end.Outcome == session.OutcomeParked && !a.head.RunsPlan { // a plan waits as long as its step
 		end = a.climb(end)
 	}
 	ctx := context.Background()
 	if err := a.append(ctx, end); err != nil {
 		a.show(session.Noted{Text: "this turn's end could not be saved: " + err.Error()})
-		a.head.Apply(session.Record{Session: a.id, Seq: a.head.Events, Turn: a.head.Turn, Time: a.e.o.Now(), Event: end})
+		a.head.Apply(session.Record{Session: a.id, Seq: a.head.LastSeq, Turn: a.head.Turn, Time: a.e.o.Now(), Event: end})
 		a.show(end)
 		a.unsaved = &end
 		return
@@ -339,7 +339,7 @@ func (a *active) ended(end session.TurnEnded) {
 }
 
 // pump starts the turn of the first queued prompt. a.mu is held.
-func (a *active) pump(ctx context.Context) {
+func (a *openSession) pump(ctx context.Context) {
 	if len(a.head.Queue) == 0 || a.cancel != nil || a.closed {
 		return
 	}
@@ -349,7 +349,7 @@ func (a *active) pump(ctx context.Context) {
 }
 
 // idle waits until no turn runs and none is about to.
-func (a *active) idle(ctx context.Context) error {
+func (a *openSession) idle(ctx context.Context) error {
 	for {
 		a.mu.Lock()
 		running, done := a.cancel != nil, a.done
@@ -366,13 +366,13 @@ func (a *active) idle(ctx context.Context) error {
 }
 
 // leave closes the session and waits for what ran.
-func (a *active) leave(ctx context.Context) error {
+func (a *openSession) leave(ctx context.Context) error {
 	a.close()
 	return errors.Join(a.idle(ctx), a.tools.Close(), a.lease.Release())
 }
 
 // close ends what runs, in a way that can be gone on from.
-func (a *active) close() {
+func (a *openSession) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true

@@ -119,7 +119,7 @@ func TestCapacityAtEveryPlaceOfATurn(t *testing.T) {
 
 var ladder = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 
-func whole(o *Options) { o.Ladder = ladder }
+func whole(o *Options) { o.ParkSchedule = ladder }
 
 const busy = `
 [[reply]]
@@ -228,7 +228,7 @@ func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 		if want := "sol@30s terra@30s luna@30s sol@2m30s terra@2m30s luna@2m30s sol@12m30s terra@12m30s luna@12m30s sol@42m30s terra@42m30s luna@42m30s"; strings.Join(rungs, " ") != want {
 			t.Errorf("the rungs were\n%v, want\n%s", rungs, want)
 		}
-		if st := r.o.Board.Status(sol); st.Outage.IsZero() {
+		if st := r.o.Breakers.Status(sol); st.Outage.IsZero() {
 			t.Error("no outage is marked")
 		}
 		if !strings.Contains(r.said(), "outage: no model has answered") {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/context/tokens"
 	"belay/context/window"
 	"belay/models"
@@ -26,7 +26,7 @@ func lengthy(thousands int) *session.Conversation {
 		id := fmt.Sprint("call", i)
 		add(i+1, session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: id, Name: "read", Arguments: `{"path":"a.go"}`}})
 		add(i+1, session.ToolEnded{CallID: id, Output: strings.Repeat(fmt.Sprintf("\tif err := f%d(ctx); err != nil {\n", i), 75)})
-		add(i+1, session.ItemAdded{Item: models.Say(models.Assistant, "It is read.")})
+		add(i+1, session.ItemAdded{Item: models.NewMessage(models.Assistant, "It is read.")})
 	}
 	return &c
 }
@@ -42,9 +42,9 @@ func BenchmarkBuild(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := New(Options{Model: func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} }, Scales: counter,
+	e := New(Options{Model: func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} }, Calibration: counter,
 		Counter: func(models.Model) Counter { return counter }, Window: func(models.Target) window.Limits { return window.Limits{} }})
-	brief := briefing.Briefing{Instructions: strings.Repeat("be good ", 500)}
+	brief := systemprompt.Prompt{Instructions: strings.Repeat("be good ", 500)}
 	for _, thousands := range []int{20, 200} {
 		for _, changed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%dk/changed=%v", thousands, changed), func(b *testing.B) {
@@ -54,7 +54,7 @@ func BenchmarkBuild(b *testing.B) {
 				for b.Loop() {
 					c := *whole
 					if n++; changed {
-						c.Apply(session.Record{Seq: 1e6, Turn: thousands, Event: session.ItemAdded{Item: models.Say(models.Assistant, fmt.Sprint("more ", n))}})
+						c.Apply(session.Record{Seq: 1e6, Turn: thousands, Event: session.ItemAdded{Item: models.NewMessage(models.Assistant, fmt.Sprint("more ", n))}})
 					}
 					req, _, err := e.request(e.o.Model(sol), order{id: "s", brief: brief, set: set, talk: fitted(&c)})
 					if err != nil || req.Tokens < int64(thousands)*800 || req.Tokens > int64(thousands)*1400 {

@@ -30,8 +30,8 @@ func (r *rig) exists(name string) bool {
 
 func (r *rig) asks(id session.ID) session.Approval {
 	for {
-		if s, _ := r.Session(id); len(s.Asked) > 0 && s.Status == session.Asking {
-			return s.Asked[0]
+		if s, _ := r.Session(id); len(s.PendingApprovals) > 0 && s.Status == session.Asking {
+			return s.PendingApprovals[0]
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -91,7 +91,7 @@ func TestAFullDiskAtAnyEventNeverRunsACommandTwice(t *testing.T) {
 				}
 				if event == "tool.ended" { // it ran, and nobody could write that down
 					ap := r.asks(id)
-					r.do(id, session.AnswerCall{Answer: session.Answer{CallID: ap.CallID}})
+					r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: ap.CallID}})
 				}
 				if s := r.wait(id); s.Status != session.Idle {
 					t.Errorf("Status = %s, %v", s.Status, s.Fault)
@@ -191,11 +191,11 @@ func TestAnAnswerReachesATurnThatEndedBecauseNobodyWasThere(t *testing.T) {
 		if _, err := r.Open(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
-		r.do(id, session.AnswerCall{Answer: session.Answer{CallID: s.Asked[0].CallID, Allow: true}})
+		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: s.PendingApprovals[0].CallID, Allow: true}})
 		if s := r.wait(id); s.Status != session.Idle || !r.exists("made") {
 			t.Errorf("Status = %s, made %v", s.Status, r.exists("made"))
 		}
-		if err := r.Do(t.Context(), id, session.AnswerCall{Answer: session.Answer{CallID: s.Asked[0].CallID, Allow: true}}); err == nil {
+		if err := r.Do(t.Context(), id, session.AnswerApproval{Answer: session.Answer{CallID: s.PendingApprovals[0].CallID, Allow: true}}); err == nil {
 			t.Error("a second answer was accepted")
 		}
 	})
@@ -208,7 +208,7 @@ func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
 		r.stop()
 		r.alone = true
 		r.start()
-		if s, err := r.Open(t.Context(), id, false); err != nil || s.Status != session.NeedsPerson || len(s.Asked) != 1 {
+		if s, err := r.Open(t.Context(), id, false); err != nil || s.Status != session.NeedsPerson || len(s.PendingApprovals) != 1 {
 			t.Fatalf("Open = %s, %v", s.Status, err)
 		}
 		r.do(id, session.ChooseMode{Mode: session.All})
@@ -259,7 +259,7 @@ text = "Done."
 					t.Fatal(err)
 				}
 				if tt.want == "new" {
-					r.do(id, session.AnswerCall{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true}})
+					r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true}})
 				}
 				r.wait(id)
 				if b, _ := os.ReadFile(file); string(b) != tt.want {
@@ -273,12 +273,12 @@ text = "Done."
 func TestEditedArgumentsMeetTheRules(t *testing.T) {
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		r.do(id, session.AnswerCall{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"rm -rf ~ --no-preserve-root"}`}})
+		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"rm -rf ~ --no-preserve-root"}`}})
 		r.wait(id)
 		if got := r.log(id); !strings.Contains(got, "ran:shell:denied") || strings.Contains(got, "run:shell") {
 			t.Errorf("log is %s", got)
 		}
-		if rules, err := r.store.Grants(t.Context(), r.project); len(rules) != 0 || err != nil {
+		if rules, err := r.store.PermissionGrants(t.Context(), r.project); len(rules) != 0 || err != nil {
 			t.Errorf("granted %q, %v", rules, err)
 		}
 	})
@@ -287,9 +287,9 @@ func TestEditedArgumentsMeetTheRules(t *testing.T) {
 func TestAlwaysMeansWhatRunsNotWhatWasAskedFor(t *testing.T) {
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		r.do(id, session.AnswerCall{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"mkdir other"}`}})
+		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"mkdir other"}`}})
 		r.wait(id)
-		if rules, err := r.store.Grants(t.Context(), r.project); strings.Join(rules, " ") != "prefix:mkdir" || err != nil {
+		if rules, err := r.store.PermissionGrants(t.Context(), r.project); strings.Join(rules, " ") != "prefix:mkdir" || err != nil {
 			t.Errorf("granted %q, %v", rules, err)
 		}
 	})
@@ -332,8 +332,8 @@ func TestParkedByTheUserItGoesOnOnlyWhenTold(t *testing.T) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Second)
 		r.do(id, session.Park{})
-		if s := r.wait(id); s.Status != session.Parked || !s.Retry.IsZero() || s.Rung != 0 {
-			t.Fatalf("Status = %s until %v, rung %d", s.Status, s.Retry, s.Rung)
+		if s := r.wait(id); s.Status != session.Parked || !s.RetryAt.IsZero() || s.ParkCount != 0 {
+			t.Fatalf("Status = %s until %v, rung %d", s.Status, s.RetryAt, s.ParkCount)
 		}
 		time.Sleep(time.Hour)
 		if s := r.wait(id); s.Status != session.Parked {
@@ -436,7 +436,7 @@ func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
 		want    string
 		unknown bool
 	}{
-		"it happened":    {session.Answer{Happened: true}, "The user says that this was carried out before belay ended.\nIt had said until then:\nhalfway", false},
+		"it happened":    {session.Answer{Outcome: true}, "The user says that this was carried out before belay ended.\nIt had said until then:\nhalfway", false},
 		"tell the model": {session.Answer{}, "outcome unknown: belay ended while this ran, and it was not run again. Verify what it did before you go on.\nIt had said until then:\nhalfway", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -488,18 +488,18 @@ func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
 			again.do(s2.ID, session.Resume{})
 			var asked session.Approval
 			for asked.CallID == "" {
-				if now, _ := again.Session(s2.ID); len(now.Asked) > 0 {
-					asked = now.Asked[0]
+				if now, _ := again.Session(s2.ID); len(now.PendingApprovals) > 0 {
+					asked = now.PendingApprovals[0]
 				}
 				time.Sleep(time.Millisecond)
 			}
-			if !asked.Unknown || asked.Output != "halfway\n" || !strings.Contains(asked.Reason, "may have been carried out") {
+			if !asked.UnknownOutcome || asked.Output != "halfway\n" || !strings.Contains(asked.Reason, "may have been carried out") {
 				t.Errorf("asked %+v", asked)
 			}
 			tt.answer.CallID = asked.CallID
-			again.do(s2.ID, session.AnswerCall{Answer: tt.answer})
+			again.do(s2.ID, session.AnswerApproval{Answer: tt.answer})
 			again.wait(s2.ID)
-			ended, err := again.store.OfType(t.Context(), s2.ID, "tool.ended")
+			ended, err := again.store.EventsOfType(t.Context(), s2.ID, "tool.ended")
 			if err != nil || len(ended) != 1 {
 				t.Fatalf("%d results, %v", len(ended), err)
 			}

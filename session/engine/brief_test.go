@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/session"
 )
 
 func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
-	now := briefing.Briefing{Where: "on main", Rules: "rule one"}
+	now := systemprompt.Prompt{Environment: "on main", ProjectRules: "rule one"}
 	change := func(r *rig) {
 		r.engine = func(o *Options) {
-			o.Briefing = func(context.Context, string) briefing.Briefing {
+			o.SystemPrompt = func(context.Context, string) systemprompt.Prompt {
 				b := now
-				b.Instructions = "be good; " + b.Where + "; " + b.Rules
+				b.Instructions = "be good; " + b.Environment + "; " + b.ProjectRules
 				return b
 			}
 		}
@@ -24,7 +24,7 @@ func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
 		r.send(id, "one")
 		r.wait(id)
 		failed := r.last()
-		now.Where, now.Rules = "on other", "rule two"
+		now.Environment, now.ProjectRules = "on other", "rule two"
 		r.stop()
 		r.start()
 		if _, err := r.Open(t.Context(), id, false); err != nil {
@@ -35,7 +35,7 @@ func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
 		if again := r.last(); again != failed {
 			t.Errorf("a request that was made again differs:\n%s\n%s", failed, again)
 		}
-		now.Rules = "rule one"
+		now.ProjectRules = "rule one"
 		r.send(id, "two")
 		r.wait(id)
 		if got := r.last(); !strings.Contains(got, "be good; on main; rule one") || strings.Count(got, `"on other"`) != 1 {
@@ -46,7 +46,7 @@ func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
 		if got := r.last(); strings.Count(got, `"on other"`) != 1 {
 			t.Error("it is told again and again")
 		}
-		now.Rules = "rule two"
+		now.ProjectRules = "rule two"
 		r.send(id, "four")
 		r.wait(id)
 		if got := r.last(); !strings.Contains(got, "be good; on other; rule two") {

@@ -12,11 +12,11 @@ import (
 
 // build makes the request for one target. Pressed asks for a slim one, if the
 // settings allow it; a person's word always does.
-func (a *active) build(m models.Model, pressed bool) (models.Request, int, error) {
+func (a *openSession) build(m models.Model, pressed bool) (models.Request, int, error) {
 	a.mu.Lock()
-	o := order{id: a.id, talk: fitted(&a.talk), effort: a.head.Effort, pressed: a.slimNext || pressed && a.e.o.Slim != SlimOff}
+	o := order{id: a.id, talk: fitted(&a.talk), effort: a.head.Effort, pressed: a.slimNext || pressed && a.e.o.PrunePolicy != PruneOff}
 	byHand, head := a.slimNext, a.talk.Head()
-	steps, through := a.talk.Steps(), a.talk.Through()
+	steps, through := a.talk.LastToolCalls(), a.talk.SummarizedTurn()
 	a.guess = !a.e.counter(m.Target).Loaded()
 	a.mu.Unlock()
 	o.brief, o.set = a.brief(), a.tools
@@ -25,19 +25,19 @@ func (a *active) build(m models.Model, pressed bool) (models.Request, int, error
 		return req, 0, err
 	}
 	defer func() {
-		w := a.e.weight(m, o, req, account, head)
-		w.Steps, w.Through = steps, through
-		a.Publish(session.Weighed{Weight: w})
+		w := a.e.contextUsage(m, o, req, account, head)
+		w.ToolCalls, w.SummaryThrough = steps, through
+		a.Publish(session.ContextMeasured{Usage: w})
 	}()
 	if !o.pressed {
 		a.tellShorter(m, account)
-		return req, account.LeftOut + account.Masked + account.Trimmed, nil
+		return req, account.LeftOut + account.Truncated + account.Pruned, nil
 	}
 	words := ""
 	if account.LeftTokens > 0 {
 		words = fmt.Sprintf("without %s (%d instead of %d tokens)", lost(account), account.Total(), account.Total()+account.LeftTokens)
 	}
-	if a.e.o.Slim == SlimLower {
+	if a.e.o.PrunePolicy == PruneAndLower {
 		if less := lower(m, &req); less != "" {
 			words = strings.TrimPrefix(words+", with "+less, ", ")
 		}
@@ -48,7 +48,7 @@ func (a *active) build(m models.Model, pressed bool) (models.Request, int, error
 
 // tellShorter says, before it goes out, what a request had to lose for a target
 // that is not the one which served before, or that refused it as too long.
-func (a *active) tellShorter(m models.Model, account window.Account) {
+func (a *openSession) tellShorter(m models.Model, account window.Account) {
 	if account.LeftTokens == 0 {
 		return
 	}
@@ -75,8 +75,8 @@ func lost(account window.Account) string {
 		one, many string
 	}{
 		{account.LeftOut, "an item at the beginning", "%d items at the beginning"},
-		{account.Masked, "an older output", "%d older outputs"},
-		{account.Trimmed, "most of an attachment", "most of %d attachments"},
+		{account.Truncated, "an older output", "%d older outputs"},
+		{account.Pruned, "most of an attachment", "most of %d attachments"},
 	} {
 		switch {
 		case x.n == 1:
@@ -90,17 +90,17 @@ func lost(account window.Account) string {
 
 // measured learns from what a provider reports, unless our own count was only a
 // guess by length.
-func (a *active) measured(t models.Target, ours, reported int64) {
+func (a *openSession) measured(t models.Target, ours, reported int64) {
 	a.mu.Lock()
 	guess := a.guess
 	a.mu.Unlock()
 	if !guess {
-		a.e.o.Scales.Calibrate(t, ours, reported)
+		a.e.o.Calibration.Calibrate(t, ours, reported)
 	}
 }
 
 // tellSlim says, once, in what way a request goes out slim.
-func (a *active) tellSlim(words string, byHand bool) {
+func (a *openSession) tellSlim(words string, byHand bool) {
 	switch {
 	case words == "" && !byHand:
 		return

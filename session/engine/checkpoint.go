@@ -22,7 +22,7 @@ type Snapshots interface {
 	Take(ctx context.Context) (snapshot.Tree, error)
 	Diff(ctx context.Context, from, to string) ([]snapshot.Change, error)
 	Patch(ctx context.Context, from, to, path string) (string, error)
-	Restore(ctx context.Context, id, expect string) (snapshot.Done, error)
+	Restore(ctx context.Context, id, expect string) (snapshot.RestoreResult, error)
 }
 
 // patience is how long the first change of a turn waits for the snapshot of what
@@ -41,7 +41,7 @@ type marking struct {
 	after      bool // the turn, which has ended
 	words      string
 	done       chan struct{}
-	early      []session.Early
+	early      []session.PreImage
 }
 
 // markings are the checkpoints of a session that are being made. The sessions of
@@ -58,7 +58,7 @@ func (m *markings) add(x *marking) {
 }
 
 // take ends one, and gives the files that were kept for it.
-func (m *markings) take(x *marking) []session.Early {
+func (m *markings) take(x *marking) []session.PreImage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.list = slices.DeleteFunc(m.list, func(y *marking) bool { return x == y })
@@ -67,7 +67,7 @@ func (m *markings) take(x *marking) []session.Early {
 
 // mark keeps the working tree as it is before a turn or a step. What it returns
 // waits until that is done, as long as its patience lasts. a.mu is held.
-func (a *active) mark(step int, words string) (ready func(context.Context)) {
+func (a *openSession) mark(step int, words string) (ready func(context.Context)) {
 	if a.shots == nil {
 		return nil
 	}
@@ -79,14 +79,14 @@ func (a *active) mark(step int, words string) (ready func(context.Context)) {
 // markEnd keeps the working tree as a turn leaves it: what a person changes by
 // hand afterwards is not the turn's. Closing waits for it, as long as its
 // patience lasts. a.mu is held.
-func (a *active) markEnd() {
+func (a *openSession) markEnd() {
 	if a.shots != nil && (a.wrote || underWay(a.head)) {
 		a.taking(patience, &marking{turn: a.head.Turn, after: true, done: make(chan struct{})})
 	}
 }
 
 // taking takes the snapshot of a checkpoint in the background.
-func (a *active) taking(limit time.Duration, m *marking) {
+func (a *openSession) taking(limit time.Duration, m *marking) {
 	a.marks.add(m)
 	a.e.work.Go(func() {
 		defer close(m.done)
@@ -108,7 +108,7 @@ func (a *active) taking(limit time.Duration, m *marking) {
 	})
 }
 
-func (a *active) waiting(m *marking) func(context.Context) {
+func (a *openSession) waiting(m *marking) func(context.Context) {
 	return func(ctx context.Context) {
 		timer := time.NewTimer(patience)
 		defer timer.Stop()
@@ -127,17 +127,17 @@ func (a *active) waiting(m *marking) func(context.Context) {
 }
 
 // marked records a checkpoint. a.mu is held.
-func (a *active) marked(m *marking, tree snapshot.Tree, err error) {
+func (a *openSession) marked(m *marking, tree snapshot.Tree, err error) {
 	early := a.marks.take(m)
 	if a.lost() || err != nil && (m.after || a.life.Err() != nil && len(early) == 0) {
 		return
 	}
-	e := session.Checkpointed{Tree: tree.ID, Turn: m.turn, Step: m.step, After: m.after, Words: m.words, Files: tree.Files, Took: tree.Took, Early: early}
+	e := session.Checkpointed{Tree: tree.ID, Turn: m.turn, Step: m.step, After: m.after, Title: m.words, Files: tree.Files, Duration: tree.Took, PreImages: early}
 	for _, s := range tree.Skipped {
-		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Why)+")")
+		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Reason)+")")
 	}
 	if err != nil {
-		e.Why = err.Error() + hint(err)
+		e.Problem = err.Error() + hint(err)
 	}
 	if err := a.append(context.WithoutCancel(a.life), e); err != nil {
 		a.show(session.Noted{Text: "a checkpoint could not be saved: " + err.Error()})
@@ -146,7 +146,7 @@ func (a *active) marked(m *marking, tree snapshot.Tree, err error) {
 
 // hint is what a person can do about an error, in brackets.
 func hint(err error) string {
-	if h := session.HintOf(err); h != "" {
+	if h := session.ErrorHint(err); h != "" {
 		return " (" + h + ")"
 	}
 	return ""
@@ -165,7 +165,7 @@ func (m *markings) keep(root string, e session.Event) {
 	if len(m.list) == 0 || err != nil || !filepath.IsLocal(rel) {
 		return
 	}
-	f := session.Early{Path: rel}
+	f := session.PreImage{Path: rel}
 	info, err := os.Lstat(started.Effect.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -179,7 +179,7 @@ func (m *markings) keep(root string, e session.Event) {
 		f.Mode = info.Mode().Perm()
 	}
 	for _, x := range m.list {
-		if !slices.ContainsFunc(x.early, func(old session.Early) bool { return old.Path == rel }) {
+		if !slices.ContainsFunc(x.early, func(old session.PreImage) bool { return old.Path == rel }) {
 			x.early = append(x.early, f)
 		}
 	}
@@ -193,7 +193,7 @@ type point struct {
 	session.Checkpoint
 	to      int64 // the record after which everything is taken back
 	filled  bool  // its tree is recorded, or that there is none
-	early   []session.Early
+	early   []session.PreImage
 	skipped []string
 }
 
@@ -236,10 +236,10 @@ func (p *pointing) take(r session.Record) {
 		switch {
 		case e.After && ended:
 			x := p.at(end)
-			x.Seq, x.to, x.After, x.Tree, x.early, x.skipped = r.Seq-1, end.Seq, true, e.Tree, e.Early, e.Skipped
+			x.Seq, x.to, x.After, x.Tree, x.early, x.skipped = r.Seq-1, end.Seq, true, e.Tree, e.PreImages, e.Skipped
 			for _, y := range p.list {
 				if y.Turn == e.Turn && y.Step == 0 && !y.After {
-					x.Words = y.Words
+					x.Title = y.Title
 				}
 			}
 			p.list = append(p.list, x)
@@ -262,14 +262,14 @@ func (p *pointing) take(r session.Record) {
 
 // at is the place of a record.
 func (p *pointing) at(r session.Record) point {
-	gone := slices.ContainsFunc(p.head.Gone, func(g session.Span) bool { return g.Takes(r.Seq) })
-	return point{Checkpoint: session.Checkpoint{Seq: r.Seq, Turn: r.Turn, Time: r.Time, Gone: gone}, to: r.Seq}
+	gone := slices.ContainsFunc(p.head.RewoundSpans, func(g session.RewoundSpan) bool { return g.Contains(r.Seq) })
+	return point{Checkpoint: session.Checkpoint{Seq: r.Seq, Turn: r.Turn, Time: r.Time, Rewound: gone}, to: r.Seq}
 }
 
 // add puts a place before a record.
 func (p *pointing) add(r session.Record, step int, words string) {
 	x := p.at(r)
-	x.Seq, x.to, x.Step, x.Words = r.Seq-1, r.Seq-1, step, words
+	x.Seq, x.to, x.Step, x.Title = r.Seq-1, r.Seq-1, step, words
 	p.list = append(p.list, x)
 }
 
@@ -277,7 +277,7 @@ func (p *pointing) add(r session.Record, step int, words string) {
 func (p *pointing) fill(e *session.Checkpointed) bool {
 	for i := range slices.Backward(p.list) {
 		if x := &p.list[i]; x.Turn == e.Turn && x.Step == e.Step && !x.After && !x.filled {
-			x.Tree, x.early, x.skipped, x.filled = e.Tree, e.Early, e.Skipped, true
+			x.Tree, x.early, x.skipped, x.filled = e.Tree, e.PreImages, e.Skipped, true
 			return true
 		}
 	}
@@ -301,13 +301,13 @@ func Checkpoints(ctx context.Context, st *store.Store, id session.ID) ([]session
 	if err != nil {
 		return nil, err
 	}
-	records, err := st.OfType(ctx, id, pointed...)
+	records, err := st.EventsOfType(ctx, id, pointed...)
 	if err != nil {
 		return nil, err
 	}
 	var list []session.Checkpoint
 	for _, p := range points(head, records) {
-		if !p.Gone {
+		if !p.Rewound {
 			list = append(list, p.Checkpoint)
 		}
 	}

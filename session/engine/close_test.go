@@ -50,7 +50,7 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 
 func TestAClosedSessionBeginsNothing(t *testing.T) {
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", nil, func(t *testing.T, r *rig, id session.ID) {
-		a := r.active(id)
+		a := r.openSession(id)
 		r.send(id, "first")
 		r.send(id, "second")
 		a.close()

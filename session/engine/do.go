@@ -22,12 +22,12 @@ var (
 
 // Do carries a command out. What follows from it comes as events.
 func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error {
-	if c, ok := c.(session.SetAside); ok {
-		e.o.Board.SetAside(ctx, c.Target, c.Aside)
+	if c, ok := c.(session.DisableTarget); ok {
+		e.o.Breakers.SetDisabled(ctx, c.Target, c.Disabled)
 		e.feed.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
 		return nil
 	}
-	a := e.active(id)
+	a := e.openSession(id)
 	if a == nil {
 		return e.file(ctx, id, c)
 	}
@@ -51,7 +51,7 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 	return nil
 }
 
-func (a *active) now(ctx context.Context, c session.Command) error {
+func (a *openSession) now(ctx context.Context, c session.Command) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -67,8 +67,8 @@ func (e *Engine) file(ctx context.Context, id session.ID, c session.Command) err
 	switch c := c.(type) {
 	case session.Rename:
 		event = session.Renamed(c)
-	case session.File:
-		event = session.Filed(c)
+	case session.SetArchived:
+		event = session.ArchiveChanged(c)
 	default:
 		return fmt.Errorf("session %s: %w", id, ErrNotOpen)
 	}
@@ -89,20 +89,20 @@ func (e *Engine) file(ctx context.Context, id session.ID, c session.Command) err
 
 // long is the work of a command that takes a while, so that a.mu is not held
 // for it; nil: it is none.
-func (a *active) long(ctx context.Context, c session.Command) func() error {
+func (a *openSession) long(ctx context.Context, c session.Command) func() error {
 	switch c := c.(type) {
-	case session.Trim:
+	case session.PruneOutputs:
 		return func() error { return a.trim(ctx) }
 	case session.Rewind:
 		return func() error { return a.alone(ctx, func(ctx context.Context) error { return a.rewind(ctx, c) }) }
-	case session.Unrewind:
+	case session.UndoRewind:
 		return func() error { return a.alone(ctx, a.unrewind) }
 	}
 	return nil
 }
 
 // do carries a command out. a.mu is held.
-func (a *active) do(ctx context.Context, c session.Command) error {
+func (a *openSession) do(ctx context.Context, c session.Command) error {
 	switch c := c.(type) {
 	case session.Send:
 		return a.send(ctx, c.Prompt)
@@ -122,14 +122,14 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 	case session.Park:
 		a.lever.Park()
 	case session.ChooseTier:
-		if c.Tier != a.head.Tier || a.head.Pin != (models.Target{}) {
+		if c.Tier != a.head.Tier || a.head.PinnedTarget != (models.Target{}) {
 			if err := a.append(ctx, session.TierChosen(c)); err != nil {
 				return err
 			}
 		}
 		a.lever.Choose(c.Tier)
-	case session.Pin:
-		err := a.append(ctx, session.Pinned(c))
+	case session.PinTarget:
+		err := a.append(ctx, session.TargetPinned(c))
 		if err == nil {
 			a.lever.Pin(c.Target)
 		}
@@ -139,13 +139,13 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 			return fmt.Errorf("%s does not know the effort %q: it knows %s", m.Target.Model, c.Effort, strings.Join(m.Efforts, ", "))
 		}
 		return a.append(ctx, session.EffortChosen(c))
-	case session.Slim:
+	case session.PruneRequest:
 		a.slimNext = true
-	case session.Split:
+	case session.PlanTask:
 		return a.split(ctx, c)
-	case session.SetSteps:
+	case session.EditPlan:
 		return a.setSteps(ctx, c.Steps)
-	case session.RunSteps:
+	case session.RunPlan:
 		return a.runSteps(ctx, c)
 	case session.Compact:
 		return a.compactSoon(c.Keep)
@@ -157,19 +157,19 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 			return err
 		}
 		return a.append(ctx, session.Focused(c))
-	case session.Keep:
-		return a.append(ctx, session.Kept{Text: c.Text, Dropped: c.Drop})
+	case session.PinNote:
+		return a.append(ctx, session.NotePinned{Text: c.Text, Unpinned: c.Unpin})
 	case session.ChooseMode:
 		return a.append(ctx, session.ModeChosen(c))
-	case session.AnswerCall:
+	case session.AnswerApproval:
 		return a.answer(ctx, c.Answer)
 	case session.Rename:
 		return a.append(ctx, session.Renamed(c))
-	case session.File:
+	case session.SetArchived:
 		if err := apart(a.head, c); err != nil {
 			return err
 		}
-		return a.append(ctx, session.Filed(c))
+		return a.append(ctx, session.ArchiveChanged(c))
 	default:
 		return fmt.Errorf("unknown command %T", c)
 	}
@@ -178,7 +178,7 @@ func (a *active) do(ctx context.Context, c session.Command) error {
 
 // apart refuses to file the session of a step without the plan that needs it.
 func apart(s session.Session, c session.Command) error {
-	if _, filing := c.(session.File); filing && s.PartOf != "" {
+	if _, filing := c.(session.SetArchived); filing && s.PartOf != "" {
 		return fmt.Errorf("this session carries out a step: archive or delete session %s, whose step it is", s.PartOf)
 	}
 	return nil
@@ -186,7 +186,7 @@ func apart(s session.Session, c session.Command) error {
 
 // send starts a turn, or queues the prompt behind one that runs or is parked.
 // The same prompt sent twice counts once.
-func (a *active) send(ctx context.Context, p session.Prompt) error {
+func (a *openSession) send(ctx context.Context, p session.Prompt) error {
 	if p.ID == "" {
 		p.ID = a.e.o.NewID()
 	}
@@ -200,7 +200,7 @@ func (a *active) send(ctx context.Context, p session.Prompt) error {
 }
 
 // start begins a turn with a prompt. a.mu is held.
-func (a *active) start(ctx context.Context, p session.Prompt) error {
+func (a *openSession) start(ctx context.Context, p session.Prompt) error {
 	where, err := a.refresh(ctx)
 	if err != nil {
 		return err
@@ -210,14 +210,14 @@ func (a *active) start(ctx context.Context, p session.Prompt) error {
 	return a.begin(ctx, e)
 }
 
-func (a *active) sent(id string) bool {
-	if a.head.Prompt == id {
+func (a *openSession) sent(id string) bool {
+	if a.head.PromptID == id {
 		return true
 	}
 	return slices.ContainsFunc(a.head.Queue, func(q session.Queued) bool { return q.ID == id })
 }
 
-func (a *active) stop(ctx context.Context) error {
+func (a *openSession) stop(ctx context.Context) error {
 	if a.cancel != nil {
 		a.cancel(agent.ErrStopped)
 		return nil
@@ -229,7 +229,7 @@ func (a *active) stop(ctx context.Context) error {
 }
 
 // halt ends a parked turn: it no longer goes on by itself.
-func (a *active) halt(ctx context.Context) error {
+func (a *openSession) halt(ctx context.Context) error {
 	err := a.append(ctx, session.TurnEnded{Outcome: session.OutcomeStopped, Fault: a.head.Fault, Reason: agent.ErrStopped.Error()})
 	if err == nil && a.timer != nil {
 		a.timer.Stop()
@@ -247,14 +247,14 @@ const timely = "its time had come"
 
 // retry is resume by the user: before the turn's own time it is their word,
 // which also a resting target hears; at that time it is a try of the ladder.
-func (a *active) retry(ctx context.Context) error {
-	due := a.head.Status == session.Parked && !a.head.Retry.IsZero() && a.head.Retry.Sub(a.e.o.Now()) < near
+func (a *openSession) retry(ctx context.Context) error {
+	due := a.head.Status == session.Parked && !a.head.RetryAt.IsZero() && a.head.RetryAt.Sub(a.e.o.Now()) < near
 	if a.rung, a.insist = due, !due; due {
 		return a.resume(ctx, timely)
 	}
-	if plan := a.head.Steps; a.cancel == nil && a.head.Stepping && a.head.Status == session.NeedsPerson && plan != nil && plan.Begun && plan.Reviewed {
+	if plan := a.head.Plan; a.cancel == nil && a.head.RunsPlan && a.head.Status == session.NeedsPerson && plan != nil && plan.Started && plan.Reviewed {
 		// A person's word goes on from a pause as well.
-		if err := a.append(ctx, session.StepsBegun{Through: plan.Through}); err != nil {
+		if err := a.append(ctx, session.PlanStarted{Through: plan.Through}); err != nil {
 			return err
 		}
 	}
@@ -262,7 +262,7 @@ func (a *active) retry(ctx context.Context) error {
 }
 
 // resume goes on with the last turn. a.mu is held.
-func (a *active) resume(ctx context.Context, why string) error {
+func (a *openSession) resume(ctx context.Context, why string) error {
 	if a.cancel != nil {
 		return ErrBusy
 	}
@@ -273,7 +273,7 @@ func (a *active) resume(ctx context.Context, why string) error {
 }
 
 // drop gives a parked or failed turn up and moves the queue on.
-func (a *active) drop(ctx context.Context) error {
+func (a *openSession) drop(ctx context.Context) error {
 	if a.cancel != nil {
 		return ErrBusy
 	}
@@ -288,10 +288,10 @@ func (a *active) drop(ctx context.Context) error {
 
 // answer passes a person's word on to the turn that waits for it. A turn that
 // ended because nobody was there goes on with it.
-func (a *active) answer(ctx context.Context, answer session.Answer) error {
+func (a *openSession) answer(ctx context.Context, answer session.Answer) error {
 	asked := func(ap session.Approval) bool { return ap.CallID == answer.CallID }
 	switch {
-	case a.cancel != nil || !slices.ContainsFunc(a.head.Asked, asked):
+	case a.cancel != nil || !slices.ContainsFunc(a.head.PendingApprovals, asked):
 	case a.head.Status == session.Asking:
 		a.launch() // after a restart: it asks again, and is answered
 	default:

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/context/window"
 	"belay/models"
 	"belay/models/capacity"
@@ -29,32 +29,32 @@ import (
 // Options are what an Engine works with. All but Ladder and what says so are
 // needed.
 type Options struct {
-	Store    *store.Store
-	Router   *route.Router
-	Model    func(models.Target) models.Model
-	Counter  func(models.Model) Counter // counts as the model does
-	Scales   Scales
-	Failing  func(ctx context.Context) session.Failing // from which size on requests fail; nil: nobody knows
-	Window   func(models.Target) window.Limits
-	Tools    func(root string) (*tools.Set, error)
-	Briefing func(ctx context.Context, root string) briefing.Briefing
+	Store            *store.Store
+	Router           *route.Router
+	Model            func(models.Target) models.Model
+	Counter          func(models.Model) Counter // counts as the model does
+	Calibration      Calibration
+	FailureThreshold func(ctx context.Context) session.FailureThreshold // from which size on requests fail; nil: nobody knows
+	Window           func(models.Target) window.Limits
+	Tools            func(root string) (*tools.Set, error)
+	SystemPrompt     func(ctx context.Context, root string) systemprompt.Prompt
 
-	Tier  models.Tier               // of new sessions
-	Mode  session.Mode              // of new sessions
-	What  string                    // what others see of this program: "screen", "run"
-	Alone bool                      // nobody can answer: an approval ends the turn
-	Reply func(models.Target) Reply // nil: all is left to the provider
-	Slim  Slimness
+	Tier           models.Tier               // of new sessions
+	Mode           session.Mode              // of new sessions
+	Program        string                    // what others see of this program: "screen", "run"
+	NonInteractive bool                      // nobody can answer: an approval ends the turn
+	Reply          func(models.Target) Reply // nil: all is left to the provider
+	PrunePolicy    PrunePolicy
 
-	Ladder    []time.Duration             // rests between the tries of a parked turn
-	Random    func() float64              // uniform in [0, 1), spreads the rests by a tenth; nil: exact
-	Board     *capacity.Board             // what is known of all targets
-	Snapshots func(root string) Snapshots // nil: the files of checkpoints are not kept
-	Watch     time.Duration               // how often other belays' changes are looked for; 0: never
-	Limits    agent.Limits                // of a task
-	Trigger   float64                     // share of the budget from which the conversation is lightened; 0: never
-	// Network is how long a lost connection is waited out; 0: as long as it takes.
-	Network time.Duration
+	ParkSchedule []time.Duration             // rests between the tries of a parked turn
+	Random       func() float64              // uniform in [0, 1), spreads the rests by a tenth; nil: exact
+	Breakers     *capacity.Breakers          // what is known of all targets
+	Snapshots    func(root string) Snapshots // nil: the files of checkpoints are not kept
+	Watch        time.Duration               // how often other belays' changes are looked for; 0: never
+	Limits       agent.Limits                // of a task
+	Trigger      float64                     // share of the budget from which the conversation is lightened; 0: never
+	// NetworkWait is how long a lost connection is waited out; 0: as long as it takes.
+	NetworkWait time.Duration
 
 	Now   func() time.Time
 	NewID func() string
@@ -67,8 +67,8 @@ type Counter interface {
 	Exact() bool  // its encoding is the model's own, and loaded
 }
 
-// Scales learn how each target counts.
-type Scales interface {
+// Calibration learn how each target counts.
+type Calibration interface {
 	Calibrate(t models.Target, ours, reported int64)
 	Factor(t models.Target) float64
 	Measured(t models.Target) bool
@@ -80,18 +80,18 @@ type Engine struct {
 	feed *feed
 
 	mu      sync.Mutex
-	open    map[session.ID]*active
+	open    map[session.ID]*openSession
 	opening map[session.ID]chan struct{} // closed when it is open, or cannot be
 	closing bool
 	watch   context.CancelFunc
 	work    sync.WaitGroup // turns and watchers
 
-	failing atomic.Pointer[session.Failing] // from which size on requests fail, as it was read last
+	failing atomic.Pointer[session.FailureThreshold] // from which size on requests fail, as it was read last
 }
 
 // New returns an engine. It does nothing until a session is started or opened.
 func New(o Options) *Engine {
-	return &Engine{o: o, feed: newFeed(), open: map[session.ID]*active{}, opening: map[session.ID]chan struct{}{}}
+	return &Engine{o: o, feed: newFeed(), open: map[session.ID]*openSession{}, opening: map[session.ID]chan struct{}{}}
 }
 
 // Start makes a session in a workspace and opens it.
@@ -138,7 +138,7 @@ func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (sessio
 // take makes this program the writer of a session that is not open. Another
 // program may have had it meanwhile: what this one knew, old, is out of date.
 // Opened is closed at the end.
-func (e *Engine) take(ctx context.Context, id session.ID, old *active, takeover bool, opened chan struct{}) (session.Session, error) {
+func (e *Engine) take(ctx context.Context, id session.ID, old *openSession, takeover bool, opened chan struct{}) (session.Session, error) {
 	defer e.work.Done()
 	defer close(opened)
 	a, err := e.acquire(ctx, id, old, takeover)
@@ -158,13 +158,13 @@ func (e *Engine) take(ctx context.Context, id session.ID, old *active, takeover 
 	return a.session(), nil
 }
 
-func (e *Engine) acquire(ctx context.Context, id session.ID, old *active, takeover bool) (*active, error) {
+func (e *Engine) acquire(ctx context.Context, id session.ID, old *openSession, takeover bool) (*openSession, error) {
 	if old != nil {
 		if err := old.leave(ctx); err != nil {
 			return nil, err
 		}
 	}
-	lease, err := e.o.Store.Acquire(ctx, id, e.o.What, takeover)
+	lease, err := e.o.Store.Acquire(ctx, id, e.o.Program, takeover)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (e *Engine) acquire(ctx context.Context, id session.ID, old *active, takeov
 // look begins to notice what other belays write, once: targets that they found
 // full or free are so for this one too. e.mu is held.
 func (e *Engine) look() {
-	if e.watch != nil || e.o.Watch <= 0 || e.o.Board == nil {
+	if e.watch != nil || e.o.Watch <= 0 || e.o.Breakers == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -193,7 +193,7 @@ func (e *Engine) look() {
 			case <-ticker.C:
 			}
 			if changed, err := e.o.Store.Changed(ctx); err == nil && changed {
-				e.o.Board.Refresh(ctx)
+				e.o.Breakers.Refresh(ctx)
 				e.feed.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
 			}
 		}
@@ -201,7 +201,7 @@ func (e *Engine) look() {
 }
 
 // load reads what the engine needs of a session.
-func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*active, error) {
+func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*openSession, error) {
 	head, err := e.o.Store.Load(ctx, id)
 	if err != nil {
 		return nil, err
@@ -214,20 +214,20 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if err != nil {
 		return nil, err
 	}
-	a := &active{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewLever(head.Tier), limits: e.o.Limits, marks: &markings{},
+	a := &openSession{e: e, id: id, lease: lease, root: root, head: head, tools: set, lever: route.NewControl(head.Tier), limits: e.o.Limits, marks: &markings{},
 		answers: map[string]chan session.Answer{}}
 	a.life, a.end = context.WithCancel(context.Background())
 	if e.o.Snapshots != nil && head.PartOf == "" {
 		a.shots = e.o.Snapshots(root)
 	}
-	a.lever.Pin(head.Pin)
+	a.lever.Pin(head.PinnedTarget)
 	if head.PartOf != "" && head.Step == 0 {
 		set.Restrict("read", "glob", "grep") // who plans only looks
 	}
 	if err := set.Focus(head.Focus); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	if a.grants, err = e.o.Store.Grants(ctx, head.Project); err != nil {
+	if a.grants, err = e.o.Store.PermissionGrants(ctx, head.Project); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	records, whole, err := e.tail(ctx, head)
@@ -239,12 +239,12 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	for _, r := range records {
 		a.wrote = wrote(a.wrote, r.Event)
 	}
-	a.gather = sync.OnceValue(func() briefing.Briefing { return e.o.Briefing(context.WithoutCancel(ctx), head.Project) })
+	a.gather = sync.OnceValue(func() systemprompt.Prompt { return e.o.SystemPrompt(context.WithoutCancel(ctx), head.Project) })
 	if a.briefed, err = e.briefed(ctx, id); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	if a.briefed != nil {
-		a.where = a.briefed.Where
+		a.where = a.briefed.Environment
 	}
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(err, set.Close())
@@ -277,7 +277,7 @@ func (e *Engine) tail(ctx context.Context, head session.Session) (records []sess
 		}
 		before = page[0].Seq
 		whole = before <= 1
-		page = head.Lives(page)
+		page = head.Active(page)
 		if room <= 0 {
 			skipped = true
 			page = slices.DeleteFunc(page, func(r session.Record) bool { return !begins(r) })
@@ -309,7 +309,7 @@ func remember(set *tools.Set, records []session.Record) {
 			}
 		case session.ToolEnded:
 			if !e.Error && !e.Denied && !e.Unknown {
-				set.Knew(args[e.CallID], r.Time)
+				set.SeedKnown(args[e.CallID], r.Time)
 			}
 		}
 	}
@@ -332,7 +332,7 @@ func weigh(e session.Event) int {
 		n, images = n+len(e.Output), e.Images
 	case session.TurnStarted:
 		n, images = n+len(e.Prompt.Text), e.Prompt.Images
-		for _, at := range e.Prompt.Attached {
+		for _, at := range e.Prompt.Attachments {
 			n += len(at.Text)
 		}
 	}
@@ -355,14 +355,14 @@ func (e *Engine) Tiers(session.ID) []models.Condition { return e.o.Router.Condit
 
 // Session is the state of an open session.
 func (e *Engine) Session(id session.ID) (session.Session, bool) {
-	a := e.active(id)
+	a := e.openSession(id)
 	if a == nil {
 		return session.Session{}, false
 	}
 	return a.session(), true
 }
 
-func (e *Engine) active(id session.ID) *active {
+func (e *Engine) openSession(id session.ID) *openSession {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open[id]
@@ -370,7 +370,7 @@ func (e *Engine) active(id session.ID) *active {
 
 // Wait returns when a session has no running turn, with the state it is in.
 func (e *Engine) Wait(ctx context.Context, id session.ID) (session.Session, error) {
-	a := e.active(id)
+	a := e.openSession(id)
 	if a == nil {
 		return session.Session{}, fmt.Errorf("wait for session %s: it is not open", id)
 	}
@@ -386,7 +386,7 @@ func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closing = true
 	open := e.open
-	e.open = map[session.ID]*active{}
+	e.open = map[session.ID]*openSession{}
 	if e.watch != nil {
 		e.watch()
 	}

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/context/tokens"
 	"belay/context/window"
 	"belay/models"
@@ -89,9 +89,9 @@ func (r *rig) start() {
 	}
 	client := openai.New(openai.Options{Providers: []models.Provider{provider("p"), provider("q"), provider("local")}, HTTP: &http.Client{Transport: r.server}, Version: "test"})
 	board := capacity.New(capacity.Options{Shared: st, Tiers: r.tiers, Owner: newID()})
-	routing := route.Options{Client: client, Board: board, Allowance: board, Tiers: r.tiers, Model: model, Policy: route.Auto, Floor: models.Light,
-		Local: func(t models.Target) bool { return t.Provider == "local" },
-		After: 2, Attempts: 4, MaxWait: 30 * time.Second, Now: time.Now, Random: func() float64 { return 0.5 },
+	routing := route.Options{Client: client, Breakers: board, RateLimiter: board, Tiers: r.tiers, Model: model, Policy: route.Auto, Floor: models.Light,
+		Local:       func(t models.Target) bool { return t.Provider == "local" },
+		SwitchAfter: 2, Attempts: 4, MaxWait: 30 * time.Second, Now: time.Now, Random: func() float64 { return 0.5 },
 		Record: func(_ context.Context, a models.Attempt) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -105,11 +105,13 @@ func (r *rig) start() {
 	if err := counter.Load(); err != nil {
 		r.t.Fatal(err)
 	}
-	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: func(models.Model) Counter { return counter }, Scales: counter, Trigger: r.trigger, Window: func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
-		Tools:    func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
-		Briefing: func(context.Context, string) briefing.Briefing { return briefing.Briefing{Instructions: "be good"} },
-		Tier:     models.Heavy, Mode: r.mode, What: "test", Alone: r.alone,
-		Ladder: []time.Duration{30 * time.Second, 2 * time.Minute}, Board: board, Now: time.Now, NewID: newID}
+	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: func(models.Model) Counter { return counter }, Calibration: counter, Trigger: r.trigger, Window: func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
+		Tools: func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
+		SystemPrompt: func(context.Context, string) systemprompt.Prompt {
+			return systemprompt.Prompt{Instructions: "be good"}
+		},
+		Tier: models.Heavy, Mode: r.mode, Program: "test", NonInteractive: r.alone,
+		ParkSchedule: []time.Duration{30 * time.Second, 2 * time.Minute}, Breakers: board, Now: time.Now, NewID: newID}
 	if r.engine != nil {
 		r.engine(&o)
 	}
@@ -208,14 +210,14 @@ func (r *rig) log(id session.ID) string {
 			}
 			words = append(words, word)
 		case session.CutOff:
-			words = append(words, "cut:"+e.Text+e.Call)
+			words = append(words, "cut:"+e.Text+e.Tool)
 		case session.AttemptFailed:
 			words = append(words, "failed:"+string(e.Fault.Kind))
 		case session.Switched:
 			words = append(words, "→"+e.To.Model)
 		case session.TurnEnded:
 			words = append(words, "end:"+string(e.Outcome))
-		case session.ReplyEnded, session.Briefed:
+		case session.ReplyEnded, session.SystemPrompt:
 		default:
 			name, _, _ := session.Encode(e)
 			words = append(words, name)
@@ -342,8 +344,8 @@ text = "Here."
 func TestAParkedTurnGoesOnByItself(t *testing.T) {
 	in(t, fmt.Sprintf(full, "60s"), nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		if s := r.wait(id); s.Status != session.Parked || s.Rung != 1 || s.Retry.IsZero() {
-			t.Fatalf("Status = %s, rung %d, %v", s.Status, s.Rung, s.Fault)
+		if s := r.wait(id); s.Status != session.Parked || s.ParkCount != 1 || s.RetryAt.IsZero() {
+			t.Fatalf("Status = %s, rung %d, %v", s.Status, s.ParkCount, s.Fault)
 		}
 		r.send(id, "and then") // held until the parked turn is done
 		if s := r.wait(id); len(s.Queue) != 1 {
@@ -445,7 +447,7 @@ func TestACommandAsksFirst(t *testing.T) {
 		made   string
 	}{
 		{"and runs after a yes", session.Answer{Allow: true}, "run:shell ran:shell message:Done.", "made"},
-		{"and not after a no", session.Answer{Words: "not here"}, "approval.answered ran:shell:denied message:Done.", ""},
+		{"and not after a no", session.Answer{Message: "not here"}, "approval.answered ran:shell:denied message:Done.", ""},
 		{"and runs as it was edited", session.Answer{Allow: true, Args: `{"command":"touch other"}`}, "run:shell ran:shell message:Done.", "other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -457,8 +459,8 @@ func TestACommandAsksFirst(t *testing.T) {
 					time.Sleep(time.Millisecond)
 					s, _ = r.Session(id)
 				}
-				tt.answer.CallID = s.Asked[0].CallID
-				r.do(id, session.AnswerCall{Answer: tt.answer})
+				tt.answer.CallID = s.PendingApprovals[0].CallID
+				r.do(id, session.AnswerApproval{Answer: tt.answer})
 				if s := r.wait(id); s.Status != session.Idle {
 					t.Errorf("Status = %s, %v", s.Status, s.Fault)
 				}
@@ -488,10 +490,10 @@ func TestAPendingApprovalSurvivesTheEndOfBelay(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		s, _ := r.Session(id)
-		if s.Status != session.Asking || len(s.Asked) != 1 {
-			t.Fatalf("Status = %s, asked %v", s.Status, s.Asked)
+		if s.Status != session.Asking || len(s.PendingApprovals) != 1 {
+			t.Fatalf("Status = %s, asked %v", s.Status, s.PendingApprovals)
 		}
-		r.do(id, session.AnswerCall{Answer: session.Answer{CallID: s.Asked[0].CallID, Allow: true}})
+		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: s.PendingApprovals[0].CallID, Allow: true}})
 		if s := r.wait(id); s.Status != session.Idle {
 			t.Errorf("Status = %s", s.Status)
 		}
@@ -504,8 +506,8 @@ func TestAPendingApprovalSurvivesTheEndOfBelay(t *testing.T) {
 func TestNobodyThereEndsWithAPersonNeeded(t *testing.T) {
 	in(t, shell, func(r *rig) { r.alone = true }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		if s := r.wait(id); s.Status != session.NeedsPerson || len(s.Asked) != 1 {
-			t.Errorf("Status = %s, asked %v", s.Status, s.Asked)
+		if s := r.wait(id); s.Status != session.NeedsPerson || len(s.PendingApprovals) != 1 {
+			t.Errorf("Status = %s, asked %v", s.Status, s.PendingApprovals)
 		}
 	})
 }
@@ -617,7 +619,7 @@ func TestASessionThatIsNotOpenCanBeFiled(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.do(s.ID, session.Rename{Title: "new"})
-		r.do(s.ID, session.File{Archived: true})
+		r.do(s.ID, session.SetArchived{Archived: true})
 		if got, err := r.store.Load(t.Context(), s.ID); err != nil || got.Title != "new" || !got.Archived {
 			t.Errorf("Load = %+v, %v", got, err)
 		}

@@ -14,7 +14,7 @@ import (
 // spread is the whole ladder with its rests apart, as chance has them.
 func spread(o *Options) {
 	var n atomic.Int64
-	o.Ladder, o.Random = ladder, func() float64 { return float64(n.Add(7)%10) / 10 }
+	o.ParkSchedule, o.Random = ladder, func() float64 { return float64(n.Add(7)%10) / 10 }
 }
 
 // ten is a session and nine more.
@@ -82,7 +82,7 @@ func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
 		time.Sleep(15 * time.Minute) // the third rung
 		for _, id := range ids {
 			if s := r.wait(id); s.Status != session.Idle {
-				t.Errorf("Status = %s, rung %d, until %v\n%s", s.Status, s.Rung, s.Retry, r.log(id))
+				t.Errorf("Status = %s, rung %d, until %v\n%s", s.Status, s.ParkCount, s.RetryAt, r.log(id))
 			}
 		}
 	})

@@ -158,8 +158,8 @@ func killedAt(t *testing.T, left []session.Record, done bool) {
 			t.Fatalf("Open = %s, %v", s.Status, err)
 		}
 		r.do(s.ID, session.Resume{})
-		if s := r.wait(s.ID); s.Status != session.Idle || len(s.Effects) != 0 {
-			t.Errorf("ended %s (%v) with open effects %v\n%s", s.Status, s.Fault, s.Effects, r.log(s.ID))
+		if s := r.wait(s.ID); s.Status != session.Idle || len(s.OpenEffects) != 0 {
+			t.Errorf("ended %s (%v) with open effects %v\n%s", s.Status, s.Fault, s.OpenEffects, r.log(s.ID))
 		}
 		for name, want := range map[string]string{"a.txt": "two\n", "b.txt": "three", "ran1": "x\n", "ran2": "x\n"} {
 			switch {

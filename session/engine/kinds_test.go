@@ -60,7 +60,7 @@ func TestADelayIsKeptInWhateverFormItIsStated(t *testing.T) {
 				s := r.wait(id)
 				log := r.requests()
 				if tt.want == 0 {
-					if rest := time.Until(s.Retry); s.Status != session.Parked || len(log) != 1 || rest != time.Hour {
+					if rest := time.Until(s.RetryAt); s.Status != session.Parked || len(log) != 1 || rest != time.Hour {
 						t.Errorf("Status = %s for %v after %d requests", s.Status, rest, len(log))
 					}
 					return

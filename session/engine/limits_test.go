@@ -67,7 +67,7 @@ func TestASuspendedComputerIsNoOutage(t *testing.T) {
 	var asleep atomic.Int64
 	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
 	in(t, fmt.Sprintf(busy, "60s"), func(r *rig) {
-		r.engine = func(o *Options) { o.Ladder, o.Now = ladder[3:], now }
+		r.engine = func(o *Options) { o.ParkSchedule, o.Now = ladder[3:], now }
 	}, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		if s := r.wait(id); s.Status != session.Parked {
@@ -91,13 +91,13 @@ func TestTheLimitsOfATask(t *testing.T) {
 		requests     int
 		want         string
 	}{
-		{"requests", calls, func(o *Options) { o.Limits.Steps = 2 }, 2, "the limit of requests is reached (2 of 2 requests)"},
+		{"requests", calls, func(o *Options) { o.Limits.Requests = 2 }, 2, "the limit of requests is reached (2 of 2 requests)"},
 		{"tokens", calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2, "the limit of tokens is reached (2200 of 2300 tokens)"},
 		{"retries", fmt.Sprintf(busy, "60m"), func(o *Options) { o.Limits.Retries = 2 }, 3, "the limit of retries is reached (2 of 2 retries)"},
 		{"budget", calls, func(o *Options) {
 			o.Limits.Budget = func(context.Context) (float64, string) { return 0.96, "96 % of this day's budget is spent" }
 		}, 0, "96 % of this day's budget is spent. Raise it in [budget] to go on"},
-		{"no limit in the way", calls, func(o *Options) { o.Limits.Steps, o.Limits.Retries, o.Limits.Tokens = 4, 1, 100_000 }, 4, ""},
+		{"no limit in the way", calls, func(o *Options) { o.Limits.Requests, o.Limits.Retries, o.Limits.Tokens = 4, 1, 100_000 }, 4, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, tt.script, func(r *rig) { r.engine = tt.set }, func(t *testing.T, r *rig, id session.ID) {
@@ -121,14 +121,14 @@ func TestTheLimitsOfATask(t *testing.T) {
 }
 
 func TestTheLimitsCountOverTheTriesOfAParkedTurn(t *testing.T) {
-	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.Ladder, o.Limits.Retries = ladder, 4 } }, func(t *testing.T, r *rig, id session.ID) {
+	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Retries = ladder, 4 } }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Minute)
 		if s := r.wait(id); s.Status != session.NeedsPerson {
 			t.Errorf("Status = %s\n%s", s.Status, r.log(id))
 		}
 	})
-	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.Ladder, o.Limits.Wait = ladder, time.Minute } }, func(t *testing.T, r *rig, id session.ID) {
+	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Wait = ladder, time.Minute } }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Minute)
 		s := r.wait(id)
@@ -160,8 +160,8 @@ func TestTryingByHandTakesNoRung(t *testing.T) {
 		for range 6 {
 			time.Sleep(time.Second)
 			r.do(id, session.TryNow{})
-			if s := r.wait(id); s.Status != session.Parked || s.Rung != 1 {
-				t.Fatalf("Status = %s, rung %d", s.Status, s.Rung)
+			if s := r.wait(id); s.Status != session.Parked || s.ParkCount != 1 {
+				t.Fatalf("Status = %s, rung %d", s.Status, s.ParkCount)
 			}
 		}
 	})

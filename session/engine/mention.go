@@ -22,7 +22,7 @@ const (
 
 // begun is the event that begins a turn. The lines that the prompt mentions go
 // with it, so that a few dozen lines need not be asked for.
-func (a *active) begun(ctx context.Context, p session.Prompt) session.TurnStarted {
+func (a *openSession) begun(ctx context.Context, p session.Prompt) session.TurnStarted {
 	var b strings.Builder
 	for _, m := range mentioned.FindAllStringSubmatch(p.Text, mostMentions) {
 		from, _ := strconv.Atoi(m[2]) // digits: it is a number

@@ -14,14 +14,14 @@ type Reply struct {
 	MaxOutput int64  // tokens; 0: the provider's own
 }
 
-// Slimness is what a request may lose when there is no room for it.
-type Slimness string
+// PrunePolicy is what a request may lose when there is no room for it.
+type PrunePolicy string
 
 // From nothing to the most.
 const (
-	SlimOff   Slimness = "off"
-	SlimTrim  Slimness = "trim"  // older outputs
-	SlimLower Slimness = "lower" // also a step of effort, and half the reply
+	PruneOff      PrunePolicy = "off"
+	PruneOutputs  PrunePolicy = "trim"  // older outputs
+	PruneAndLower PrunePolicy = "lower" // also a step of effort, and half the reply
 )
 
 // reply is what is asked of a model's replies. A session's own word goes before

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/context/window"
 	"belay/models"
 	"belay/session"
@@ -43,7 +43,7 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 	}
 	brief := briefingOf(stored)
 	if stored == nil {
-		brief = e.o.Briefing(ctx, head.Project)
+		brief = e.o.SystemPrompt(ctx, head.Project)
 	}
 	req, _, err := e.request(e.o.Model(target), order{id: id, brief: brief, set: set, talk: fitted(&talk), effort: head.Effort})
 	if err = errors.Join(err, set.Close()); err != nil {
@@ -55,9 +55,9 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 // order is what a request is made of.
 type order struct {
 	id      session.ID
-	brief   briefing.Briefing
+	brief   systemprompt.Prompt
 	set     *tools.Set
-	talk    window.Talk
+	talk    window.Conversation
 	effort  string // that the session asks for; empty: as the settings say
 	pressed bool   // it goes out slim
 }
@@ -65,7 +65,7 @@ type order struct {
 // request makes a request for a model.
 func (e *Engine) request(m models.Model, o order) (models.Request, window.Account, error) {
 	limits := e.limits(m.Target)
-	limits.Pressed = o.pressed
+	limits.UnderPressure = o.pressed
 	req, account, err := window.Fit(m, limits, e.counter(m.Target), o.brief.Instructions, o.set.Specs(), o.talk)
 	reply := e.reply(m, o.effort)
 	req.CacheKey, req.Effort, req.MaxOutput, req.Tokens = string(o.id), reply.Effort, reply.MaxOutput, account.Total()
@@ -82,13 +82,13 @@ func (e *Engine) budget(t models.Target) int64 { return e.limits(t).For(e.o.Mode
 // gets less.
 func (e *Engine) limits(t models.Target) window.Limits {
 	l := e.o.Window(t)
-	l.Factor = e.o.Scales.Factor(t)
+	l.Factor = e.o.Calibration.Factor(t)
 	return l
 }
 
 // fitted is a conversation in the form that requests are made of.
-func fitted(c *session.Conversation) window.Talk {
-	t := window.Talk{Items: c.Items(), Gist: c.Gist()}
+func fitted(c *session.Conversation) window.Conversation {
+	t := window.Conversation{Items: c.Items(), Essentials: c.Essentials()}
 	for _, h := range c.Head() {
 		t.Head = append(t.Head, h.Item)
 	}
@@ -97,9 +97,9 @@ func fitted(c *session.Conversation) window.Talk {
 
 // conversation is what the end of a log holds for the model.
 func conversation(head session.Session, records []session.Record, whole bool) session.Conversation {
-	talk := session.Begin(head)
+	talk := session.NewConversation(head)
 	if !whole {
-		talk.Missing()
+		talk.OmitBeginning()
 	}
 	for _, r := range records {
 		talk.Apply(r)
@@ -109,8 +109,8 @@ func conversation(head session.Session, records []session.Record, whole bool) se
 
 // preferred is who would be asked first.
 func (e *Engine) preferred(s session.Session) models.Target {
-	if s.Pin != (models.Target{}) {
-		return s.Pin
+	if s.PinnedTarget != (models.Target{}) {
+		return s.PinnedTarget
 	}
 	conditions := e.o.Router.Conditions()
 	i := max(0, slices.IndexFunc(conditions, func(c models.Condition) bool { return c.Tier == s.Tier }))

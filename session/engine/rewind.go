@@ -28,7 +28,7 @@ const (
 
 // Preview says what a rewind to a checkpoint would do. The session must be open.
 func (e *Engine) Preview(ctx context.Context, id session.ID, to int64) (session.Preview, error) {
-	a := e.active(id)
+	a := e.openSession(id)
 	if a == nil {
 		return session.Preview{}, fmt.Errorf("preview a rewind of session %s: %w", id, ErrNotOpen)
 	}
@@ -39,7 +39,7 @@ func (e *Engine) Preview(ctx context.Context, id session.ID, to int64) (session.
 	return p, nil
 }
 
-func (a *active) preview(ctx context.Context, to int64) (session.Preview, error) {
+func (a *openSession) preview(ctx context.Context, to int64) (session.Preview, error) {
 	head := a.session()
 	at, records, err := a.place(ctx, head, to)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *active) preview(ctx context.Context, to int64) (session.Preview, error)
 	}
 	p := session.Preview{Checkpoint: at.Checkpoint, Skipped: at.skipped}
 	begun := map[int]bool{}
-	for _, r := range head.Lives(records) {
+	for _, r := range head.Active(records) {
 		if r.Seq <= at.to {
 			continue
 		}
@@ -60,7 +60,7 @@ func (a *active) preview(ctx context.Context, to int64) (session.Preview, error)
 			if e.Step.State == session.StepRunning && !begun[e.Number] {
 				begun[e.Number] = true
 				p.Steps++
-				part, err := a.e.o.Store.OfType(ctx, e.Step.Session, "tool.started")
+				part, err := a.e.o.Store.EventsOfType(ctx, e.Step.Session, "tool.started")
 				if err != nil {
 					continue // the step's session may be gone
 				}
@@ -109,13 +109,13 @@ func command(list []string, e session.ToolStarted) []string {
 }
 
 // place finds a checkpoint.
-func (a *active) place(ctx context.Context, head session.Session, to int64) (point, []session.Record, error) {
-	records, err := a.e.o.Store.OfType(ctx, a.id, pointed...)
+func (a *openSession) place(ctx context.Context, head session.Session, to int64) (point, []session.Record, error) {
+	records, err := a.e.o.Store.EventsOfType(ctx, a.id, pointed...)
 	if err != nil {
 		return point{}, nil, err
 	}
 	list := points(head, records)
-	i := slices.IndexFunc(list, func(p point) bool { return p.Seq == to && !p.Gone })
+	i := slices.IndexFunc(list, func(p point) bool { return p.Seq == to && !p.Rewound })
 	if i < 0 {
 		return point{}, nil, ErrNoCheckpoint
 	}
@@ -124,7 +124,7 @@ func (a *active) place(ctx context.Context, head session.Session, to int64) (poi
 
 // occupy keeps turns away until what it returns is called; that lets come what
 // was sent meanwhile. a.mu is held, and is not for what it returns.
-func (a *active) occupy(ctx context.Context) (context.Context, func()) {
+func (a *openSession) occupy(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	a.cancel, a.done = cancel, done
@@ -145,7 +145,7 @@ func (a *active) occupy(ctx context.Context) (context.Context, func()) {
 
 // alone runs work that no turn may run beside, and that Close waits for. a.mu is
 // not held.
-func (a *active) alone(ctx context.Context, work func(context.Context) error) error {
+func (a *openSession) alone(ctx context.Context, work func(context.Context) error) error {
 	a.mu.Lock()
 	switch {
 	case a.closed:
@@ -164,7 +164,7 @@ func (a *active) alone(ctx context.Context, work func(context.Context) error) er
 }
 
 // rewind returns to a checkpoint. a.mu is not held.
-func (a *active) rewind(ctx context.Context, c session.Rewind) error {
+func (a *openSession) rewind(ctx context.Context, c session.Rewind) error {
 	head := a.session()
 	if head.PartOf != "" {
 		return fmt.Errorf("this session carries out a step: rewind session %s, whose step it is", head.PartOf)
@@ -173,15 +173,15 @@ func (a *active) rewind(ctx context.Context, c session.Rewind) error {
 	if err != nil {
 		return err
 	}
-	e := session.Rewinding{To: at.to, Step: at.Step, Talk: c.Talk, Files: c.Files}
+	e := session.Rewinding{To: at.to, Step: at.Step, Conversation: c.Conversation, Files: c.Files}
 	if c.Files {
-		if e.Tree, e.Early = at.Tree, at.early; e.Tree == "" {
+		if e.Tree, e.PreImages = at.Tree, at.early; e.Tree == "" {
 			return ErrNotKept
 		}
 	}
 	was := head.State()
-	e.Was = &was
-	if c.Talk {
+	e.Before = &was
+	if c.Conversation {
 		old, err := a.e.o.Store.StateAt(ctx, a.id, at.to)
 		if err != nil {
 			return err
@@ -189,24 +189,24 @@ func (a *active) rewind(ctx context.Context, c session.Rewind) error {
 		then := old.State()
 		e.State = &then
 	}
-	return a.turnBack(ctx, e, c.Expect)
+	return a.turnBack(ctx, e, c.ExpectTree)
 }
 
 // unrewind takes the last rewind back. a.mu is not held.
-func (a *active) unrewind(ctx context.Context) error {
+func (a *openSession) unrewind(ctx context.Context) error {
 	head := a.session()
-	back := head.Back
+	back := head.LastRewind
 	if back == nil {
 		return ErrNoRewind
 	}
-	e := session.Rewinding{To: back.To, Talk: back.Talk, Files: back.Files, Tree: back.From, Undo: back.Seq, State: back.Was}
+	e := session.Rewinding{To: back.To, Conversation: back.Conversation, Files: back.Files, Tree: back.From, Undo: back.Seq, State: back.Before}
 	was := head.State()
-	e.Was = &was
+	e.Before = &was
 	return a.turnBack(ctx, e, "")
 }
 
 // turnBack writes down what is about to happen, does it, and writes that down.
-func (a *active) turnBack(ctx context.Context, e session.Rewinding, expect string) error {
+func (a *openSession) turnBack(ctx context.Context, e session.Rewinding, expect string) error {
 	if e.Files {
 		if a.shots == nil {
 			return ErrNotKept
@@ -231,11 +231,11 @@ func (a *active) turnBack(ctx context.Context, e session.Rewinding, expect strin
 
 // finish puts the files back and records that. After a crash it is done again,
 // which changes nothing that is done already.
-func (a *active) finish(ctx context.Context, e session.Rewinding, expect string) error {
+func (a *openSession) finish(ctx context.Context, e session.Rewinding, expect string) error {
 	end := session.Rewound{Rewinding: e}
 	var failed error
 	if e.Files {
-		var done snapshot.Done
+		var done snapshot.RestoreResult
 		if a.shots == nil {
 			failed = ErrNotKept
 		} else if done, failed = a.shots.Restore(ctx, e.Tree, expect); failed == nil {
@@ -243,10 +243,10 @@ func (a *active) finish(ctx context.Context, e session.Rewinding, expect string)
 			for _, f := range done.Failed {
 				end.Failed = append(end.Failed, fmt.Sprintf("%s: %v", f.Path, f.Err))
 			}
-			end.Failed = append(end.Failed, a.putBack(e.Early)...)
+			end.Failed = append(end.Failed, a.putBack(e.PreImages)...)
 		}
 		if failed != nil { // nothing was touched: there is nothing to take back
-			end.Talk, end.Files = false, false
+			end.Conversation, end.Files = false, false
 		}
 	}
 	a.mu.Lock()
@@ -254,7 +254,7 @@ func (a *active) finish(ctx context.Context, e session.Rewinding, expect string)
 	if err := a.append(ctx, end); err != nil {
 		return errors.Join(failed, err)
 	}
-	if a.timer != nil && end.Talk {
+	if a.timer != nil && end.Conversation {
 		a.timer.Stop()
 		a.timer = nil
 	}
@@ -264,7 +264,7 @@ func (a *active) finish(ctx context.Context, e session.Rewinding, expect string)
 
 // complete goes on with a rewind that a crash has cut off, unless a file is
 // neither as it was nor as it was to become: then somebody has worked on since.
-func (a *active) complete(ctx context.Context, e session.Rewinding) error {
+func (a *openSession) complete(ctx context.Context, e session.Rewinding) error {
 	if !e.Files {
 		return a.finish(ctx, e, "")
 	}
@@ -276,7 +276,7 @@ func (a *active) complete(ctx context.Context, e session.Rewinding) error {
 		err = fmt.Errorf("files have changed since: %s; look at the checkpoints and rewind again", strings.Join(foreign[:min(len(foreign), 5)], ", "))
 	}
 	end := session.Rewound{Rewinding: e}
-	end.Talk, end.Files = false, false
+	end.Conversation, end.Files = false, false
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return errors.Join(err, a.append(ctx, end))
@@ -284,7 +284,7 @@ func (a *active) complete(ctx context.Context, e session.Rewinding) error {
 
 // foreign lists the files that are neither as a rewind found them nor as it
 // leaves them, and the tree that is there.
-func (a *active) foreign(ctx context.Context, e session.Rewinding) (files []string, now string, err error) {
+func (a *openSession) foreign(ctx context.Context, e session.Rewinding) (files []string, now string, err error) {
 	if a.shots == nil {
 		return nil, "", ErrNotKept
 	}
@@ -310,7 +310,7 @@ func (a *active) foreign(ctx context.Context, e session.Rewinding) (files []stri
 
 // putBack writes the files that were kept by themselves, and follows no link out
 // of the workspace.
-func (a *active) putBack(files []session.Early) (failed []string) {
+func (a *openSession) putBack(files []session.PreImage) (failed []string) {
 	if len(files) == 0 {
 		return nil
 	}
@@ -337,14 +337,14 @@ func (a *active) putBack(files []session.Early) (failed []string) {
 }
 
 // reread makes the conversation anew out of the log. a.mu is held.
-func (a *active) reread(ctx context.Context) error {
+func (a *openSession) reread(ctx context.Context) error {
 	records, whole, err := a.e.tail(ctx, a.head)
 	if err != nil {
 		return err
 	}
 	a.talk, a.full = conversation(a.head, records, whole), 0
 	if a.briefed != nil {
-		a.where = a.briefed.Where // what was told since may have been taken back
+		a.where = a.briefed.Environment // what was told since may have been taken back
 	}
 	return a.tools.Focus(a.head.Focus)
 }

@@ -87,14 +87,14 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 			t.Fatalf("files are %s", got)
 		}
 		list := r.checkpoints(id)
-		if len(list) != 3 || list[1].Words != "task 1" || list[1].Tree == "" {
+		if len(list) != 3 || list[1].Title != "task 1" || list[1].Tree == "" {
 			t.Fatalf("checkpoints are %+v", list)
 		}
 		p, err := r.Preview(t.Context(), id, list[1].Seq)
 		if err != nil || p.Turns != 2 || len(p.Changes) != 3 || len(p.Commands) != 2 || !strings.Contains(p.Patch, "-from turn 2") {
 			t.Fatalf("preview is %+v, %v", p, err)
 		}
-		r.do(id, session.Rewind{To: list[1].Seq, Talk: true, Files: true, Expect: p.Now})
+		r.do(id, session.Rewind{To: list[1].Seq, Conversation: true, Files: true, ExpectTree: p.Now})
 		if got, want := r.files(), "f0=from turn 0,log=0 "; got != want {
 			t.Errorf("files are %s, want %s", got, want)
 		}
@@ -113,7 +113,7 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 		if body := r.last(); !strings.Contains(body, "task 0") || strings.Contains(body, "task 1") || strings.Contains(body, "turn 2") || !strings.Contains(body, "another way") {
 			t.Errorf("the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
-		r.do(id, session.Unrewind{})
+		r.do(id, session.UndoRewind{})
 		if got := r.files(); got != whole {
 			t.Errorf("taken back, files are %s, want %s", got, whole)
 		}
@@ -122,7 +122,7 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 		if body := r.last(); !strings.Contains(body, "task 1") || !strings.Contains(body, "Written 2.") || strings.Contains(body, "another way") {
 			t.Errorf("taken back, the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
-		r.do(id, session.Unrewind{}) // which can be taken back as well
+		r.do(id, session.UndoRewind{}) // which can be taken back as well
 		if got, want := r.files(), "f0=from turn 0,log=0 "; got != want {
 			t.Errorf("taken back twice, files are %s, want %s", got, want)
 		}
@@ -146,17 +146,17 @@ func TestWhatWasChangedByHandSinceATurnCanBeTakenBack(t *testing.T) {
 		var got []string
 		list := r.places(id)
 		for _, c := range list {
-			got = append(got, fmt.Sprint(c.Words, map[bool]string{true: " after"}[c.After]))
+			got = append(got, fmt.Sprint(c.Title, map[bool]string{true: " after"}[c.After]))
 		}
 		if want := "task 0,task 0 after,task 1,task 1 after"; strings.Join(got, ",") != want {
 			t.Fatalf("places are %s, want %s", strings.Join(got, ","), want)
 		}
 		put(r.project, "f1", "by hand as well")
-		r.do(id, session.Rewind{To: list[3].Seq, Talk: true, Files: true})
+		r.do(id, session.Rewind{To: list[3].Seq, Conversation: true, Files: true})
 		if got, want := r.files(), "f0=by hand,f1=from turn 1,log=0 1 "; got != want {
 			t.Errorf("files are %s, want %s", got, want)
 		}
-		r.do(id, session.Rewind{To: list[1].Seq, Talk: true, Files: true})
+		r.do(id, session.Rewind{To: list[1].Seq, Conversation: true, Files: true})
 		if got, want := r.files(), "f0=from turn 0,log=0 "; got != want {
 			t.Errorf("files are %s, want %s", got, want)
 		}
@@ -182,11 +182,11 @@ func TestBeforeATurnIsNotWhereTheOneBeforeItEnded(t *testing.T) {
 		if i := slices.IndexFunc(list, func(c session.Checkpoint) bool { return c.After }); i != 1 || list[1].Seq == list[2].Seq {
 			t.Fatalf("places: %+v", list)
 		}
-		r.do(id, session.Rewind{To: list[2].Seq, Talk: true, Files: true})
+		r.do(id, session.Rewind{To: list[2].Seq, Conversation: true, Files: true})
 		if got := r.files(); !strings.Contains(got, "hand=mine") || strings.Contains(got, "f1") {
 			t.Error("before the second turn there was, it is said:", got)
 		}
-		r.do(id, session.Rewind{To: list[1].Seq, Talk: true, Files: true})
+		r.do(id, session.Rewind{To: list[1].Seq, Conversation: true, Files: true})
 		if got := r.files(); strings.Contains(got, "hand") || !strings.Contains(got, "f0") {
 			t.Error("after the first turn there was, it is said:", got)
 		}
@@ -210,7 +210,7 @@ func TestAQuickEndLeavesTheCheckpoint(t *testing.T) {
 		r.stop()
 		r.start()
 		list := r.checkpoints(id)
-		if len(list) != 1 || list[0].Gone {
+		if len(list) != 1 || list[0].Rewound {
 			t.Fatalf("places: %+v", list)
 		}
 		if _, err := r.Open(t.Context(), id, false); err != nil {
@@ -238,7 +238,7 @@ func TestFilesOrConversationAlone(t *testing.T) {
 					r.send(id, fmt.Sprintf("task %d", i))
 					r.wait(id)
 				}
-				r.do(id, session.Rewind{To: r.checkpoints(id)[1].Seq, Talk: tt.talk, Files: tt.files})
+				r.do(id, session.Rewind{To: r.checkpoints(id)[1].Seq, Conversation: tt.talk, Files: tt.files})
 				if got := r.files(); got != tt.want {
 					t.Errorf("files are %s, want %s", got, tt.want)
 				}
@@ -265,10 +265,10 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		}
 		put(r.project, "f0", "by somebody else")
 		before, log := r.files(), r.log(id)
-		if err := r.Do(t.Context(), id, session.Rewind{To: at, Files: true, Expect: p.Now}); !errors.Is(err, snapshot.ErrChanged) {
+		if err := r.Do(t.Context(), id, session.Rewind{To: at, Files: true, ExpectTree: p.Now}); !errors.Is(err, snapshot.ErrChanged) {
 			t.Errorf("files changed meanwhile: %v", err)
 		}
-		if err := r.Do(t.Context(), id, session.Rewind{To: 4711, Talk: true}); !errors.Is(err, ErrNoCheckpoint) {
+		if err := r.Do(t.Context(), id, session.Rewind{To: 4711, Conversation: true}); !errors.Is(err, ErrNoCheckpoint) {
 			t.Errorf("no such place: %v", err)
 		}
 		if got := r.files(); got != before || r.log(id) != log {
@@ -277,16 +277,16 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(r.data, "snapshots")); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Do(t.Context(), id, session.Rewind{To: at, Talk: true, Files: true}); !errors.Is(err, snapshot.ErrGone) {
+		if err := r.Do(t.Context(), id, session.Rewind{To: at, Conversation: true, Files: true}); !errors.Is(err, snapshot.ErrGone) {
 			t.Errorf("the snapshots were deleted: %v", err)
 		}
 		if got := r.files(); got != before {
 			t.Errorf("files are %s, want %s", got, before)
 		}
-		if err := r.Do(t.Context(), id, session.Unrewind{}); !errors.Is(err, ErrNoRewind) {
+		if err := r.Do(t.Context(), id, session.UndoRewind{}); !errors.Is(err, ErrNoRewind) {
 			t.Errorf("nothing was taken back: %v, want %v", err, ErrNoRewind)
 		}
-		r.do(id, session.Rewind{To: at, Talk: true})
+		r.do(id, session.Rewind{To: at, Conversation: true})
 		r.send(id, "anew")
 		if s := r.wait(id); s.Status != session.Idle || strings.Contains(r.last(), "task 0") {
 			t.Errorf("Status = %s, %v", s.Status, s.Fault)
@@ -323,7 +323,7 @@ func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
 				then := old.State()
 				r.stop() // as if killed after the intent was written down
 				r.start()
-				if _, _, err := r.store.Append(t.Context(), id, 2, session.Rewinding{To: at.Seq, Talk: true, Files: true, Tree: at.Tree, From: p.Now, State: &then}); err != nil {
+				if _, _, err := r.store.Append(t.Context(), id, 2, session.Rewinding{To: at.Seq, Conversation: true, Files: true, Tree: at.Tree, From: p.Now, State: &then}); err != nil {
 					t.Fatal(err)
 				}
 				tt.left(r)
@@ -336,8 +336,8 @@ func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
 					t.Errorf("opening a fork changed files to %s (%v)", r.files(), err)
 				}
 				s, err := r.Open(t.Context(), id, false)
-				if err != nil || s.Rewind != nil {
-					t.Fatalf("open: %v, still rewinding %v", err, s.Rewind)
+				if err != nil || s.PendingRewind != nil {
+					t.Fatalf("open: %v, still rewinding %v", err, s.PendingRewind)
 				}
 				if got := r.files(); got != tt.want {
 					t.Errorf("files are %s, want %s", got, tt.want)
@@ -368,7 +368,7 @@ func TestALateCheckpointBelongsToItsTurn(t *testing.T) {
 				}
 			}, func(t *testing.T, r *rig, id session.ID) {
 				if steps {
-					r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}, {Title: "two", Do: "y"}}})
+					r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
 					r.wait(id)
 				} else {
 					for i := range 2 {
@@ -380,7 +380,7 @@ func TestALateCheckpointBelongsToItsTurn(t *testing.T) {
 				if got, want := r.files(), "f0=from turn 0,f1=from turn 1,log=0 1 "; got != want {
 					t.Fatalf("files are %s", got)
 				}
-				r.do(id, session.Rewind{To: r.checkpoints(id)[0].Seq, Talk: true, Files: true})
+				r.do(id, session.Rewind{To: r.checkpoints(id)[0].Seq, Conversation: true, Files: true})
 				if got := r.files(); strings.Contains(got, "f0") || strings.Contains(got, "f1") {
 					t.Errorf("rewound to the beginning, files are %s", got)
 				}
@@ -424,7 +424,7 @@ func TestAfterARewindAnUnknownOutcomeIsStillUnknown(t *testing.T) {
 				t.Errorf("%s: the model was asked %s", words, body[strings.Index(body, `"input"`):])
 			}
 			list := r.checkpoints(id)
-			r.do(id, session.Rewind{To: list[len(list)-1].Seq, Talk: true})
+			r.do(id, session.Rewind{To: list[len(list)-1].Seq, Conversation: true})
 		}
 	})
 }
@@ -435,7 +435,7 @@ func TestWhatComesDuringAQuietWorkIsNotLost(t *testing.T) {
 		engine := r.engine
 		r.engine = func(o *Options) {
 			engine(o)
-			o.Ladder = ladder
+			o.ParkSchedule = ladder
 			shots := o.Snapshots
 			o.Snapshots = func(root string) Snapshots { return sluggish{shots(root), 40 * time.Second, make(chan struct{}, 1)} }
 		}

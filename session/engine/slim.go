@@ -16,7 +16,7 @@ import (
 
 // slim takes weight off the conversation before a request, when it has grown
 // over the trigger: first what no model is needed for, then a summary.
-func (a *active) slim(ctx context.Context) error {
+func (a *openSession) slim(ctx context.Context) error {
 	a.mu.Lock()
 	target := a.e.preferred(a.head)
 	keep := a.compactNow
@@ -43,10 +43,10 @@ func (a *active) slim(ctx context.Context) error {
 }
 
 // counter counts as the target does that would be asked first.
-func (a *active) counter() Counter { return a.e.counter(a.e.preferred(a.session())) }
+func (a *openSession) counter() Counter { return a.e.counter(a.e.preferred(a.session())) }
 
 // size is how many tokens the next request takes by our own count.
-func (a *active) size() int64 {
+func (a *openSession) size() int64 {
 	c := a.counter()
 	n := int64(c.Text(a.brief().Instructions))
 	for _, t := range a.tools.Specs() {
@@ -62,11 +62,11 @@ func (a *active) size() int64 {
 }
 
 // reduce takes out what no model is needed for, and records it.
-func (a *active) reduce(ctx context.Context, size, budget, want int64) (freed int64, err error) {
+func (a *openSession) reduce(ctx context.Context, size, budget, want int64) (freed int64, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range window.Reduce(a.e.counter(a.e.preferred(a.head)), pieces(a.talk.Pieces()), budget, want) {
-		event := session.Reduced{By: r.By, Calls: r.Calls, Reasoning: r.Reasoning, Excerpts: r.Excerpts, Before: size - freed, After: size - freed - r.Freed}
+	for _, r := range window.Prune(a.e.counter(a.e.preferred(a.head)), pieces(a.talk.Pieces()), budget, want) {
+		event := session.Pruned{By: r.By, Calls: r.Calls, Reasoning: r.Reasoning, Excerpts: r.Excerpts, Before: size - freed, After: size - freed - r.Freed}
 		if err := a.append(context.WithoutCancel(ctx), event); err != nil {
 			return freed, err
 		}
@@ -93,7 +93,7 @@ const (
 // summarise lets the light tier write a summary of the older part. It never
 // ends the turn: when no model has room, or it would not help, the user is told
 // and the request goes out as it is. Asked says that a person wants it.
-func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
+func (a *openSession) summarise(ctx context.Context, keep string, asked bool) error {
 	a.mu.Lock()
 	head := a.head
 	list := a.talk.Pieces()
@@ -105,20 +105,20 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 	}
 	budget := a.e.budget(a.e.preferred(head))
 	counter := a.counter()
-	n := window.Cut(counter, pieces(list), budget/4)
+	n := window.Truncate(counter, pieces(list), budget/4)
 	if asked && n == 0 {
-		n = window.Cut(counter, pieces(list), 0)
+		n = window.Truncate(counter, pieces(list), 0)
 	}
 	if n == 0 {
 		return a.fullOf(ctx, size, "there is nothing old enough to summarise")
 	}
 	through := list[n-1].Seq
 	a.mu.Lock()
-	previous, items := a.talk.Before(through)
+	previous, items := a.talk.SummaryInput(through)
 	task, swallowed := a.talk.Task(through)
 	a.mu.Unlock()
-	facts := compact.Facts{First: head.First, Task: task, Files: head.Files, Keep: keep}
-	for _, t := range head.Plan {
+	facts := compact.Facts{First: head.FirstPrompt, Task: task, Files: head.ChangedFiles, Keep: keep}
+	for _, t := range head.Todos {
 		if t.Status != "done" {
 			facts.Plan = append(facts.Plan, t.Text)
 		}
@@ -157,7 +157,7 @@ func (a *active) summarise(ctx context.Context, keep string, asked bool) error {
 
 // fullOf remembers that a conversation of a size cannot be made shorter, and
 // says why.
-func (a *active) fullOf(ctx context.Context, size int64, why string) error {
+func (a *openSession) fullOf(ctx context.Context, size int64, why string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.full = size
@@ -165,21 +165,21 @@ func (a *active) fullOf(ctx context.Context, size int64, why string) error {
 }
 
 // fills says what takes most of the room. a.mu is held.
-func (a *active) fills(list []session.Piece) string {
-	sums := map[session.Origin]int64{}
+func (a *openSession) fills(list []session.Piece) string {
+	sums := map[session.Source]int64{}
 	counter := a.e.counter(a.e.preferred(a.head))
 	for _, h := range a.talk.Head() {
-		sums[h.Origin] += int64(counter.Item(h.Item))
+		sums[h.Source] += int64(counter.Item(h.Item))
 	}
 	for _, p := range list {
-		for _, at := range p.Item.Attached {
-			sums[session.OfAttached] += int64(counter.Text(at.Text))
+		for _, at := range p.Item.Attachments {
+			sums[session.SourceAttachments] += int64(counter.Text(at.Text))
 		}
-		p.Item.Attached = nil
-		sums[session.OriginOf(p.Item)] += int64(counter.Item(p.Item))
+		p.Item.Attachments = nil
+		sums[session.SourceOf(p.Item)] += int64(counter.Item(p.Item))
 	}
 	var words []string
-	for _, o := range session.Origins() {
+	for _, o := range session.Sources() {
 		if sums[o] > 0 {
 			words = append(words, fmt.Sprintf("%s (%d tokens)", o, sums[o]))
 		}
@@ -189,10 +189,10 @@ func (a *active) fills(list []session.Piece) string {
 
 // write asks for a summary through the same loop as every request, on the
 // light tier, so that it never waits for the model that is full.
-func (a *active) write(ctx context.Context, req models.Request, f compact.Facts) (session.Compacted, error) {
+func (a *openSession) write(ctx context.Context, req models.Request, f compact.Facts) (session.Compacted, error) {
 	var event session.Compacted
 	var text strings.Builder
-	need := route.Need{Lever: route.NewLever(models.Light), Operation: a.e.o.NewID(), Network: a.e.o.Network,
+	need := route.Need{Control: route.NewControl(models.Light), Operation: a.e.o.NewID(), NetworkWait: a.e.o.NetworkWait,
 		Purpose: models.Purpose{Session: string(a.id), Project: a.session().Project, Turn: a.session().Turn, Step: "summary"}}
 	for chunk, err := range a.e.o.Router.Stream(ctx, need, func(models.Model) (models.Request, error) { return req, nil }) {
 		if err != nil {
@@ -208,7 +208,7 @@ func (a *active) write(ctx context.Context, req models.Request, f compact.Facts)
 		case models.Waiting:
 			a.Publish(session.Waiting{Number: c.Number, Of: c.Of, Until: c.Until, Target: c.Target, Fault: c.Fault})
 		case models.Switched:
-			a.Publish(session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Back: c.Back, Hold: c.Hold})
+			a.Publish(session.Switched{From: c.From, To: c.To, FromTier: c.FromTier, ToTier: c.ToTier, Fault: c.Fault, Failback: c.Failback, FailbackDelay: c.FailbackDelay})
 		case models.ItemDone:
 			text.WriteString(c.Item.Text)
 		case models.Finished:
@@ -222,7 +222,7 @@ func (a *active) write(ctx context.Context, req models.Request, f compact.Facts)
 
 // compactSoon makes a summary now if nothing runs, else before the next
 // request of the running turn. a.mu is held.
-func (a *active) compactSoon(keep string) error {
+func (a *openSession) compactSoon(keep string) error {
 	if a.closed {
 		return errors.New("the session is closed")
 	}
@@ -242,7 +242,7 @@ func (a *active) compactSoon(keep string) error {
 
 // trim takes out what no model is needed for, on a person's word. a.mu is not
 // held.
-func (a *active) trim(ctx context.Context) error {
+func (a *openSession) trim(ctx context.Context) error {
 	size := a.size()
 	budget := a.e.budget(a.e.preferred(a.session()))
 	// Half of what is there is what a person expects of a word like this.

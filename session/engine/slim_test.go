@@ -56,7 +56,7 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.do(id, session.Keep{Text: "never forget me"})
+		r.do(id, session.PinNote{Text: "never forget me"})
 		for i := range turns {
 			r.send(id, fmt.Sprintf("task number %d", i))
 			if s := r.wait(id); s.Status != session.Idle {
@@ -264,20 +264,20 @@ func fat(t *testing.T, r *rig, id session.ID) {
 func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 	full := strings.TrimPrefix(story(5), story(0)) + "[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	for _, tt := range []struct {
-		slim         Slimness
+		slim         PrunePolicy
 		smaller      bool
 		effort, most string
 		said         string
 	}{
-		{SlimOff, false, `"effort":"high"`, "", ""},
-		{SlimTrim, true, `"effort":"high"`, "", "no room twice: this one request goes out slim, without 3 older outputs"},
-		{SlimLower, true, `"effort":"medium"`, `"max_output_tokens":10000`, "effort medium instead of high and a reply of 10000 tokens at most"},
+		{PruneOff, false, `"effort":"high"`, "", ""},
+		{PruneOutputs, true, `"effort":"high"`, "", "no room twice: this one request goes out slim, without 3 older outputs"},
+		{PruneAndLower, true, `"effort":"medium"`, `"max_output_tokens":10000`, "effort medium instead of high and a reply of 10000 tokens at most"},
 	} {
 		t.Run(string(tt.slim), func(t *testing.T) {
 			in(t, full, func(r *rig) {
 				r.window = 400_000
 				r.engine = func(o *Options) {
-					o.Slim, o.Reply = tt.slim, func(models.Target) Reply { return Reply{Effort: "high", MaxOutput: 20_000} }
+					o.PrunePolicy, o.Reply = tt.slim, func(models.Target) Reply { return Reply{Effort: "high", MaxOutput: 20_000} }
 				}
 			}, func(t *testing.T, r *rig, id session.ID) {
 				fat(t, r, id)
@@ -304,7 +304,7 @@ func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 	in(t, strings.TrimPrefix(story(5), story(0))+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) { r.window = 400_000 }, func(t *testing.T, r *rig, id session.ID) {
 		fat(t, r, id)
 		seen := len(r.requests())
-		r.do(id, session.Slim{})
+		r.do(id, session.PruneRequest{})
 		r.send(id, "one")
 		r.wait(id)
 		r.send(id, "two")

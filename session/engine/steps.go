@@ -16,7 +16,7 @@ import (
 )
 
 // split begins a turn that splits a task into steps. a.mu is held.
-func (a *active) split(ctx context.Context, c session.Split) error {
+func (a *openSession) split(ctx context.Context, c session.PlanTask) error {
 	if a.head.PartOf != "" {
 		return errors.New("this session carries out a step itself: split the task in a new session")
 	}
@@ -37,13 +37,13 @@ func (a *active) split(ctx context.Context, c session.Split) error {
 	if c.Template == "" && len(list) == 0 {
 		c.Template = steps.Shape(p.Text)
 	}
-	plan := session.Steps{Task: p.Text, List: list, Begun: c.Go, Through: c.Go, Reviewed: len(c.Steps) > 0, Template: c.Template}
+	plan := session.Plan{Task: p.Text, Steps: list, Started: c.Start, Through: c.Start, Reviewed: len(c.Steps) > 0, Template: c.Template}
 	if c.Template != "" {
-		if _, err := steps.Named(c.Template); err != nil {
+		if _, err := steps.FindTemplate(c.Template); err != nil {
 			return err
 		}
 	}
-	if err := a.append(ctx, session.TurnStarted{Prompt: p, Steps: true}, session.StepsSet{Steps: plan}); err != nil {
+	if err := a.append(ctx, session.TurnStarted{Prompt: p, RunsPlan: true}, session.PlanSet{Plan: plan}); err != nil {
 		return err
 	}
 	a.launch()
@@ -51,14 +51,14 @@ func (a *active) split(ctx context.Context, c session.Split) error {
 }
 
 // setSteps edits the plan. What has begun stays as it is. a.mu is held.
-func (a *active) setSteps(ctx context.Context, list []session.Step) error {
-	if a.head.Steps == nil {
+func (a *openSession) setSteps(ctx context.Context, list []session.Step) error {
+	if a.head.Plan == nil {
 		return errors.New("there is no plan to edit: /steps TASK makes one")
 	}
-	plan := *a.head.Steps
+	plan := *a.head.Plan
 	begun := 0
-	for i, s := range plan.List {
-		if s.Begun() {
+	for i, s := range plan.Steps {
+		if s.Started() {
 			begun = i + 1
 		}
 	}
@@ -68,23 +68,23 @@ func (a *active) setSteps(ctx context.Context, list []session.Step) error {
 	list = slices.Clone(list)
 	for i := range list {
 		var old session.Step
-		if i < len(plan.List) {
-			old = plan.List[i]
+		if i < len(plan.Steps) {
+			old = plan.Steps[i]
 		}
 		list[i] = edited(old, list[i])
 	}
 	if _, _, err := steps.Read(steps.Write(plan.Task, list)); err != nil {
 		return err
 	}
-	plan.List, plan.Reviewed = list, true
-	return a.append(ctx, session.StepsSet{Steps: plan})
+	plan.Steps, plan.Reviewed = list, true
+	return a.append(ctx, session.PlanSet{Plan: plan})
 }
 
 // edited is a step as a person wants it: one that has begun keeps what it is.
 func edited(old, want session.Step) session.Step {
-	if !old.Begun() {
-		s := session.Step{Title: want.Title, Do: want.Do, Proof: want.Proof, Tier: want.Tier, Pin: want.Pin, Check: want.Check, Needs: want.Needs, Pause: want.Pause, MostRequests: want.MostRequests, MostCost: want.MostCost,
-			State: session.StepPending, Usage: old.Usage, Cost: old.Cost, Earlier: old.Earlier, EarlierCost: old.EarlierCost}
+	if !old.Started() {
+		s := session.Step{Title: want.Title, Instructions: want.Instructions, Proof: want.Proof, Tier: want.Tier, Pinned: want.Pinned, Check: want.Check, Needs: want.Needs, Pause: want.Pause, MaxRequests: want.MaxRequests, MaxCost: want.MaxCost,
+			State: session.StepPending, Usage: old.Usage, Cost: old.Cost, EarlierUsage: old.EarlierUsage, EarlierCost: old.EarlierCost}
 		if want.State == session.StepSkipped {
 			s.State = session.StepSkipped
 		}
@@ -98,30 +98,30 @@ func edited(old, want session.Step) session.Step {
 }
 
 // runSteps carries the plan out. a.mu is held.
-func (a *active) runSteps(ctx context.Context, c session.RunSteps) error {
+func (a *openSession) runSteps(ctx context.Context, c session.RunPlan) error {
 	switch {
-	case a.head.Steps == nil || len(a.head.Steps.List) == 0:
+	case a.head.Plan == nil || len(a.head.Plan.Steps) == 0:
 		return errors.New("there is no plan to carry out: /steps TASK makes one")
-	case a.cancel != nil && a.head.Stepping && a.head.Live():
+	case a.cancel != nil && a.head.RunsPlan && a.head.Live():
 		// It runs: from now on it stops after each step, or does not.
-		return a.append(ctx, session.StepsBegun{Through: c.Through})
-	case a.cancel != nil, a.head.Status == session.Parked && !a.head.Stepping:
+		return a.append(ctx, session.PlanStarted{Through: c.Through})
+	case a.cancel != nil, a.head.Status == session.Parked && !a.head.RunsPlan:
 		return ErrBusy
-	case c.From < 0 || c.From > len(a.head.Steps.List):
+	case c.From < 0 || c.From > len(a.head.Plan.Steps):
 		return fmt.Errorf("there is no step %d", c.From)
 	}
-	if err := a.append(ctx, session.StepsBegun(c)); err != nil {
+	if err := a.append(ctx, session.PlanStarted(c)); err != nil {
 		return err
 	}
-	if a.head.Stepping && a.resumable() {
+	if a.head.RunsPlan && a.resumable() {
 		return a.resume(ctx, "the plan goes on")
 	}
-	p := session.Prompt{ID: a.e.o.NewID(), Text: a.head.Steps.Task}
-	return a.begin(ctx, session.TurnStarted{Prompt: p, Steps: true})
+	p := session.Prompt{ID: a.e.o.NewID(), Text: a.head.Plan.Task}
+	return a.begin(ctx, session.TurnStarted{Prompt: p, RunsPlan: true})
 }
 
 // resumable reports whether the last turn can be gone on with. a.mu is held.
-func (a *active) resumable() bool {
+func (a *openSession) resumable() bool {
 	switch a.head.Status {
 	case session.Parked, session.Failed, session.Stopped, session.Interrupted, session.NeedsPerson:
 		return true
@@ -130,20 +130,20 @@ func (a *active) resumable() bool {
 }
 
 // steps runs the turn of a plan.
-func (a *active) steps(ctx context.Context, ready func(context.Context)) session.TurnEnded {
+func (a *openSession) steps(ctx context.Context, ready func(context.Context)) session.TurnEnded {
 	if ready != nil {
 		ready(ctx)
 	}
 	var like []session.Step
-	if plan := a.session().Steps; plan != nil && plan.Template != "" {
-		if t, err := steps.Named(plan.Template); err == nil {
+	if plan := a.session().Plan; plan != nil && plan.Template != "" {
+		if t, err := steps.FindTemplate(plan.Template); err == nil {
 			like = t.Steps
 		}
 	}
-	defer func() { a.shut(context.WithoutCancel(ctx), a.session().Steps) }()
+	defer func() { a.shut(context.WithoutCancel(ctx), a.session().Plan) }()
 	return steps.Run(ctx, steps.Options{
-		State: a.session, Append: a.Append, Begin: a.beginStep, Carry: a.carry, Check: a.checkStep, Limit: a.planLimit, Like: like, Now: a.e.o.Now,
-		Mark: func(ctx context.Context, number int, title string) {
+		State: a.session, Append: a.Append, Begin: a.beginStep, RunStep: a.carry, Check: a.checkStep, Limit: a.planLimit, Like: like, Now: a.e.o.Now,
+		Checkpoint: func(ctx context.Context, number int, title string) {
 			a.mu.Lock()
 			ready := a.mark(number, title)
 			a.mu.Unlock()
@@ -156,25 +156,25 @@ func (a *active) steps(ctx context.Context, ready func(context.Context)) session
 
 // running is the session of the step that runs; nil: none does here. a.mu is not
 // held.
-func (a *active) running() *active {
+func (a *openSession) running() *openSession {
 	a.mu.Lock()
-	live := a.cancel != nil && a.head.Stepping
-	plan := a.head.Steps
+	live := a.cancel != nil && a.head.RunsPlan
+	plan := a.head.Plan
 	a.mu.Unlock()
 	if !live || plan == nil {
 		return nil
 	}
 	id := plan.Planning
-	for _, s := range plan.List {
+	for _, s := range plan.Steps {
 		if s.State == session.StepRunning {
 			id = s.Session
 		}
 	}
-	return a.e.active(id)
+	return a.e.openSession(id)
 }
 
 // planLimit ends a plan that takes more than a task may.
-func (a *active) planLimit() *session.TurnEnded {
+func (a *openSession) planLimit() *session.TurnEnded {
 	const stop = 0.95 // as for a turn: a step takes an unknown part of it
 	a.mu.Lock()
 	most, cost := a.e.o.Limits.Cost, a.head.Cost-a.before // a person's word gives the task its limits anew
@@ -187,9 +187,9 @@ func (a *active) planLimit() *session.TurnEnded {
 }
 
 // beginStep makes the session of a step, in the state that the plan's is in.
-func (a *active) beginStep(ctx context.Context, number int, s session.Step) (session.ID, error) {
+func (a *openSession) beginStep(ctx context.Context, number int, s session.Step) (session.ID, error) {
 	head := a.session()
-	a.shut(ctx, head.Steps)
+	a.shut(ctx, head.Plan)
 	tier := s.Tier
 	if tier == "" {
 		tier = head.Tier
@@ -203,8 +203,8 @@ func (a *active) beginStep(ctx context.Context, number int, s session.Step) (ses
 		title = "the plan: " + head.Title
 	}
 	events := []session.Event{session.Renamed{Title: title}}
-	if head.Pin != (models.Target{}) && s.Tier == "" {
-		events = append(events, session.Pinned{Target: head.Pin})
+	if head.PinnedTarget != (models.Target{}) && s.Tier == "" {
+		events = append(events, session.TargetPinned{Target: head.PinnedTarget})
 	}
 	if head.Effort != "" {
 		events = append(events, session.EffortChosen{Effort: head.Effort})
@@ -212,8 +212,8 @@ func (a *active) beginStep(ctx context.Context, number int, s session.Step) (ses
 	if len(head.Focus) > 0 {
 		events = append(events, session.Focused{Paths: head.Focus})
 	}
-	for _, k := range head.Kept {
-		events = append(events, session.Kept{Text: k})
+	for _, k := range head.PinnedNotes {
+		events = append(events, session.NotePinned{Text: k})
 	}
 	_, _, err = a.e.o.Store.Append(ctx, child.ID, 0, events...)
 	return child.ID, err
@@ -221,13 +221,13 @@ func (a *active) beginStep(ctx context.Context, number int, s session.Step) (ses
 
 // shut closes the sessions of steps that are over: each holds its conversation
 // and its place as the only writer.
-func (a *active) shut(ctx context.Context, plan *session.Steps) {
+func (a *openSession) shut(ctx context.Context, plan *session.Plan) {
 	if plan == nil {
 		return
 	}
 	ids := []session.ID{plan.Planning}
-	for _, s := range plan.List {
-		if s.Over() {
+	for _, s := range plan.Steps {
+		if s.Finished() {
 			ids = append(ids, s.Session)
 		}
 	}
@@ -238,7 +238,7 @@ func (a *active) shut(ctx context.Context, plan *session.Steps) {
 
 // shut closes a session in which nothing runs.
 func (e *Engine) shut(ctx context.Context, id session.ID) {
-	a := e.active(id)
+	a := e.openSession(id)
 	if a == nil {
 		return
 	}
@@ -262,25 +262,25 @@ func (e *Engine) shut(ctx context.Context, id session.ID) {
 }
 
 // carry lets the session of a step go on until its turn is over.
-func (a *active) carry(ctx context.Context, id session.ID, key, words string) (steps.Carried, error) {
+func (a *openSession) carry(ctx context.Context, id session.ID, key, words string) (steps.StepResult, error) {
 	if _, err := a.e.Open(context.WithoutCancel(ctx), id, false); err != nil {
-		return steps.Carried{}, err
+		return steps.StepResult{}, err
 	}
-	child := a.e.active(id)
+	child := a.e.openSession(id)
 	if child == nil {
-		return steps.Carried{}, agent.ErrClosing
+		return steps.StepResult{}, agent.ErrClosing
 	}
 	var p session.Prompt
 	if child.session().Turn == 0 { // once: it stays in the conversation
 		var err error
 		if p, err = a.material(ctx); err != nil {
-			return steps.Carried{}, err
+			return steps.StepResult{}, err
 		}
 	}
 	p.ID, p.Text = key, words
 	turn, err := child.goAhead(ctx, p, a.stepOf(id), a.session().Mode, a.marks)
 	if err != nil {
-		return steps.Carried{}, err
+		return steps.StepResult{}, err
 	}
 	select {
 	case <-child.over():
@@ -290,36 +290,36 @@ func (a *active) carry(ctx context.Context, id session.ID, key, words string) (s
 			err := child.stop(context.WithoutCancel(ctx))
 			child.mu.Unlock()
 			if err != nil {
-				return steps.Carried{}, err
+				return steps.StepResult{}, err
 			}
 		}
 	}
 	if err := child.idle(context.WithoutCancel(ctx)); err != nil {
-		return steps.Carried{}, err
+		return steps.StepResult{}, err
 	}
 	return child.carried(context.WithoutCancel(ctx), turn)
 }
 
 // material is what came along with the words of the task, for each step as well.
-func (a *active) material(ctx context.Context) (p session.Prompt, err error) {
-	task := a.session().Steps
-	records, err := a.e.o.Store.OfType(ctx, a.id, "turn.started")
+func (a *openSession) material(ctx context.Context) (p session.Prompt, err error) {
+	task := a.session().Plan
+	records, err := a.e.o.Store.EventsOfType(ctx, a.id, "turn.started")
 	if err != nil || task == nil {
 		return p, err
 	}
 	for _, r := range slices.Backward(records) {
 		e, ok := r.Event.(session.TurnStarted)
-		if ok && e.Steps && e.Prompt.Text == task.Task && len(e.Prompt.Attached)+len(e.Prompt.Images) > 0 {
-			return session.Prompt{Attached: e.Prompt.Attached, Images: e.Prompt.Images}, nil
+		if ok && e.RunsPlan && e.Prompt.Text == task.Task && len(e.Prompt.Attachments)+len(e.Prompt.Images) > 0 {
+			return session.Prompt{Attachments: e.Prompt.Attachments, Images: e.Prompt.Images}, nil
 		}
 	}
 	return p, nil
 }
 
 // stepOf is the step that a session carries out.
-func (a *active) stepOf(id session.ID) session.Step {
-	if plan := a.session().Steps; plan != nil {
-		for _, s := range plan.List {
+func (a *openSession) stepOf(id session.ID) session.Step {
+	if plan := a.session().Plan; plan != nil {
+		for _, s := range plan.Steps {
 			if s.Session == id {
 				return s
 			}
@@ -331,8 +331,8 @@ func (a *active) stepOf(id session.ID) session.Step {
 // goAhead begins or resumes the turn of a prompt, unless it is over, and gives its
 // number. A person may have spoken in the session since: then a turn that was not
 // done is begun again with the same words.
-func (a *active) goAhead(ctx context.Context, p session.Prompt, s session.Step, mode session.Mode, marks *markings) (turn int, err error) {
-	known, err := a.e.o.Store.OfType(ctx, a.id, "turn.started", "turn.ended")
+func (a *openSession) goAhead(ctx context.Context, p session.Prompt, s session.Step, mode session.Mode, marks *markings) (turn int, err error) {
+	known, err := a.e.o.Store.EventsOfType(ctx, a.id, "turn.started", "turn.ended")
 	if err != nil {
 		return 0, err
 	}
@@ -351,14 +351,14 @@ func (a *active) goAhead(ctx context.Context, p session.Prompt, s session.Step, 
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.lever.Stay(s.Pin)
+	a.lever.SetNoFailover(s.Pinned)
 	a.marks = marks
 	a.limits = a.e.o.Limits
-	if s.MostRequests > 0 {
-		a.limits.Steps = s.MostRequests
+	if s.MaxRequests > 0 {
+		a.limits.Requests = s.MaxRequests
 	}
-	if s.MostCost > 0 {
-		a.limits.Cost = s.MostCost
+	if s.MaxCost > 0 {
+		a.limits.Cost = s.MaxCost
 	}
 	if a.head.Mode != mode {
 		if err := a.append(ctx, session.ModeChosen{Mode: mode}); err != nil {
@@ -387,7 +387,7 @@ func (a *active) goAhead(ctx context.Context, p session.Prompt, s session.Step, 
 }
 
 // over is closed when no turn runs.
-func (a *active) over() <-chan struct{} {
+func (a *openSession) over() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cancel == nil {
@@ -399,14 +399,14 @@ func (a *active) over() <-chan struct{} {
 }
 
 // carried says what came of a turn.
-func (a *active) carried(ctx context.Context, turn int) (steps.Carried, error) {
-	records, err := a.e.o.Store.OfType(ctx, a.id, "turn.ended", "tool.started")
+func (a *openSession) carried(ctx context.Context, turn int) (steps.StepResult, error) {
+	records, err := a.e.o.Store.EventsOfType(ctx, a.id, "turn.ended", "tool.started")
 	if err != nil {
-		return steps.Carried{}, err
+		return steps.StepResult{}, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := steps.Carried{Session: a.head}
+	c := steps.StepResult{Session: a.head}
 	for _, r := range records {
 		switch e := r.Event.(type) {
 		case session.TurnEnded:
@@ -434,22 +434,22 @@ func (a *active) carried(ctx context.Context, turn int) (steps.Carried, error) {
 
 // checkStep runs the check of a step, by the rules for any command: a plan that
 // a person has looked at allows those in it.
-func (a *active) checkStep(ctx context.Context, command string, seen bool) (steps.Checked, error) {
+func (a *openSession) checkStep(ctx context.Context, command string, seen bool) (steps.CheckResult, error) {
 	args, err := json.Marshal(map[string]any{"command": command, "timeout": 900})
 	if err != nil {
-		return steps.Checked{}, err
+		return steps.CheckResult{}, err
 	}
 	job, err := a.tools.Prepare("shell", string(args))
 	if err != nil {
-		return steps.Checked{}, err
+		return steps.CheckResult{}, err
 	}
 	d := a.Judge(permit.Call{Tool: "shell", Class: job.Class, Command: job.Command, Shell: job.Shell, Path: job.Path, Outside: job.Outside, Root: a.root})
 	switch {
 	case d.Verdict == permit.Deny:
-		return steps.Checked{}, errors.New("it is not allowed: " + d.Reason)
+		return steps.CheckResult{}, errors.New("it is not allowed: " + d.Reason)
 	case d.Verdict == permit.Ask && !seen:
-		return steps.Checked{}, steps.ErrUnseen
+		return steps.CheckResult{}, steps.ErrNotReviewed
 	}
 	r := job.Run(ctx, func(string) {})
-	return steps.Checked{OK: !r.Error, Summary: r.Summary, Output: r.Output}, nil
+	return steps.CheckResult{OK: !r.Error, Summary: r.Summary, Output: r.Output}, nil
 }

@@ -30,16 +30,16 @@ func chain(n int) (plan, script string) {
 
 func (r *rig) split(id session.ID, task string, goOn bool) {
 	r.t.Helper()
-	r.do(id, session.Split{Prompt: session.Prompt{ID: task, Text: task}, Go: goOn})
+	r.do(id, session.PlanTask{Prompt: session.Prompt{ID: task, Text: task}, Start: goOn})
 }
 
 // plan is the state of each step, in a word.
 func plan(s session.Session) string {
-	if s.Steps == nil {
+	if s.Plan == nil {
 		return "none"
 	}
 	var words []string
-	for _, x := range s.Steps.List {
+	for _, x := range s.Plan.Steps {
 		words = append(words, string(x.State))
 	}
 	return strings.Join(words, " ")
@@ -50,13 +50,13 @@ func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 	in(t, proposal(list)+script, keeping, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
-		if s.Status != session.NeedsPerson || plan(s) != "pending pending pending" || s.Steps.By != sol || s.Steps.List[1].Title != "part 2" {
-			t.Fatalf("proposed: %s, %s, %+v", s.Status, plan(s), s.Steps)
+		if s.Status != session.NeedsPerson || plan(s) != "pending pending pending" || s.Plan.By != sol || s.Plan.Steps[1].Title != "part 2" {
+			t.Fatalf("proposed: %s, %s, %+v", s.Status, plan(s), s.Plan)
 		}
 		if body := string(r.requests()[0].Body); strings.Contains(body, `"name":"write"`) || strings.Contains(body, `"name":"shell"`) || !strings.Contains(body, `"name":"grep"`) {
 			t.Error("who plans can do more than look")
 		}
-		r.do(id, session.RunSteps{Through: true})
+		r.do(id, session.RunPlan{Through: true})
 		s = r.wait(id)
 		if s.Status != session.Idle || plan(s) != "done done done" {
 			t.Fatalf("carried out: %s (%s), %s\n%s", s.Status, s.Fault, plan(s), r.log(id))
@@ -73,7 +73,7 @@ func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 		if strings.Count(last, `"type":"function_call"`) != 2 || strings.Count(last, `"role":"user"`) != 1 {
 			t.Error("the last step knows the conversation of another")
 		}
-		if x := s.Steps.List[0]; x.Calls != 2 || x.Cost != 0 && s.Cost < x.Cost || x.Usage.Input == 0 || s.Usage.Input < x.Usage.Input {
+		if x := s.Plan.Steps[0]; x.ToolCalls != 2 || x.Cost != 0 && s.Cost < x.Cost || x.Usage.Input == 0 || s.Usage.Input < x.Usage.Input {
 			t.Errorf("the first step took %+v, all of it %+v", x.Usage, s.Usage)
 		}
 		if list, err := r.store.List(t.Context(), session.Filter{}); err != nil || len(list) != 1 {
@@ -83,7 +83,7 @@ func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 		if len(points) != 4 || points[2].Step != 2 {
 			t.Fatalf("checkpoints are %+v", points)
 		}
-		r.do(id, session.Rewind{To: points[2].Seq, Talk: true, Files: true})
+		r.do(id, session.Rewind{To: points[2].Seq, Conversation: true, Files: true})
 		s, _ = r.Session(id)
 		if got, want := r.files(), "f1=part 1,log=1 "; got != want || plan(s) != "done pending pending" {
 			t.Errorf("rewound to before step 2: files %s, plan %s", got, plan(s))
@@ -96,27 +96,27 @@ func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 	in(t, proposal(list)+script+script, keeping, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
-		r.do(id, session.RunSteps{})
+		r.do(id, session.RunPlan{})
 		if s = r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending pending" || !strings.Contains(r.said(), "step 1 is done; next is step 2, part 2") {
 			t.Fatalf("after the first: %s, %s; %s", s.Status, plan(s), r.said())
 		}
-		edit := append([]session.Step(nil), s.Steps.List...)
+		edit := append([]session.Step(nil), s.Plan.Steps...)
 		edit[0].Title = "not mine to change"
 		edit[1], edit[2] = edit[2], edit[1]
 		edit[2].State = session.StepSkipped
 		edit[2].Pause = true
-		r.do(id, session.SetSteps{Steps: edit})
-		r.do(id, session.RunSteps{Through: true})
+		r.do(id, session.EditPlan{Steps: edit})
+		r.do(id, session.RunPlan{Through: true})
 		s = r.wait(id)
-		if s.Status != session.Idle || plan(s) != "done done skipped" || s.Steps.List[0].Title != "part 1" || s.Steps.List[1].Title != "part 3" {
-			t.Errorf("%s, %s, %+v", s.Status, plan(s), s.Steps.List)
+		if s.Status != session.Idle || plan(s) != "done done skipped" || s.Plan.Steps[0].Title != "part 1" || s.Plan.Steps[1].Title != "part 3" {
+			t.Errorf("%s, %s, %+v", s.Status, plan(s), s.Plan.Steps)
 		}
-		if err := r.Do(t.Context(), id, session.SetSteps{Steps: edit[:1]}); err == nil {
+		if err := r.Do(t.Context(), id, session.EditPlan{Steps: edit[:1]}); err == nil {
 			t.Error("a step that is done was taken out")
 		}
-		r.do(id, session.RunSteps{Through: true, From: 2})
-		if s = r.wait(id); plan(s) != "done done skipped" || s.Steps.List[1].Earlier.Input == 0 {
-			t.Errorf("run again from 2: %s, %+v", plan(s), s.Steps.List[1])
+		r.do(id, session.RunPlan{Through: true, From: 2})
+		if s = r.wait(id); plan(s) != "done done skipped" || s.Plan.Steps[1].EarlierUsage.Input == 0 {
+			t.Errorf("run again from 2: %s, %+v", plan(s), s.Plan.Steps[1])
 		}
 	})
 }
@@ -124,12 +124,12 @@ func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
 	_, script := chain(2)
 	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "part 1", Do: "x"}, {Title: "part 2", Do: "y", Pause: true}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}}})
 		s := r.wait(id)
 		if s.Status != session.NeedsPerson || plan(s) != "done pending" || !strings.Contains(r.said(), "paused before step 2, part 2") {
 			t.Fatalf("%s, %s; %s", s.Status, plan(s), r.said())
 		}
-		r.do(id, session.RunSteps{Through: true})
+		r.do(id, session.RunPlan{Through: true})
 		if s := r.wait(id); s.Status != session.Idle || plan(s) != "done done" {
 			t.Errorf("%s, %s", s.Status, plan(s))
 		}
@@ -154,10 +154,10 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 			in(t, proposal(step+`,{"title":"later","do":"never on a half-done state"}`)+tt.script+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
 				r.split(id, "task", true)
 				s := r.wait(id)
-				if got := string(s.Steps.List[0].State); got != tt.want || s.Steps.List[0].Failed != tt.failed {
-					t.Fatalf("the step is %s after %d failed checks, want %s after %d\n%s", got, s.Steps.List[0].Failed, tt.want, tt.failed, r.log(id))
+				if got := string(s.Plan.Steps[0].State); got != tt.want || s.Plan.Steps[0].FailedChecks != tt.failed {
+					t.Fatalf("the step is %s after %d failed checks, want %s after %d\n%s", got, s.Plan.Steps[0].FailedChecks, tt.want, tt.failed, r.log(id))
 				}
-				if later := s.Steps.List[1].State; (later == session.StepDone) != (tt.want == "done") {
+				if later := s.Plan.Steps[1].State; (later == session.StepDone) != (tt.want == "done") {
 					t.Errorf("the later step is %s", later)
 				}
 				if tt.failed > 0 && !strings.Contains(string(r.requests()[3].Body), "looking") {
@@ -191,14 +191,14 @@ func TestWhileAPinnedStepWaitsOthersMayRun(t *testing.T) {
 	in(t, script, func(r *rig) {
 		keeping(r)
 		engine := r.engine
-		r.engine = func(o *Options) { engine(o); o.Ladder = ladder }
+		r.engine = func(o *Options) { engine(o); o.ParkSchedule = ladder }
 	}, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{
-			{Title: "hard", Do: "x", Tier: models.Heavy, Pin: true}, {Title: "alone", Do: "y", Tier: models.Light, Needs: []int{}}, {Title: "after both", Do: "z", Tier: models.Medium},
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{
+			{Title: "hard", Instructions: "x", Tier: models.Heavy, Pinned: true}, {Title: "alone", Instructions: "y", Tier: models.Light, Needs: []int{}}, {Title: "after both", Instructions: "z", Tier: models.Medium},
 		}})
 		s := r.wait(id)
-		if s.Status != session.Parked || plan(s) != "parked done pending" || s.Retry.IsZero() {
-			t.Fatalf("%s until %v, %s\n%s", s.Status, s.Retry, plan(s), r.log(id))
+		if s.Status != session.Parked || plan(s) != "parked done pending" || s.RetryAt.IsZero() {
+			t.Fatalf("%s until %v, %s\n%s", s.Status, s.RetryAt, plan(s), r.log(id))
 		}
 		for _, x := range r.requests() {
 			if x.Model == "terra" {
@@ -247,12 +247,12 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 	for _, child := range []bool{false, true} {
 		t.Run(fmt.Sprintf("said to the step %v", child), func(t *testing.T) {
 			in(t, slow, keeping, func(t *testing.T, r *rig, id session.ID) {
-				r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}, {Title: "two", Do: "y"}}})
+				r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
 				time.Sleep(2 * time.Second)
 				s, _ := r.Session(id)
 				to := id
 				if child {
-					to = s.Steps.List[0].Session
+					to = s.Plan.Steps[0].Session
 				}
 				r.do(to, session.Stop{})
 				if s = r.wait(id); s.Status != session.Stopped || plan(s) != "running pending" {
@@ -269,7 +269,7 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 }
 
 func TestAPlanIsReadAndWritten(t *testing.T) {
-	list := []session.Step{{Title: "a", Do: "do a\nin two lines", Proof: "p", Tier: models.Heavy, Pin: true, Check: "go test ./...", State: session.StepPending}, {Title: "b", Do: "do b", Needs: []int{}, Pause: true, State: session.StepPending}}
+	list := []session.Step{{Title: "a", Instructions: "do a\nin two lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", State: session.StepPending}, {Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, State: session.StepPending}}
 	task, got, err := steps.Read(steps.Write("the task", list))
 	if err != nil || task != "the task" || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", list) {
 		t.Errorf("Read = %q, %+v, %v", task, got, err)
@@ -278,7 +278,7 @@ func TestAPlanIsReadAndWritten(t *testing.T) {
 
 func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 	in(t, "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n", keeping, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x", MostRequests: 2}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", MaxRequests: 2}}})
 		s := r.wait(id)
 		if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 || !strings.Contains(r.said(), "the limit of requests is reached (2 of 2 requests)") {
 			t.Errorf("%s, %s after %d requests: %s", s.Status, plan(s), len(r.requests()), r.said())
@@ -299,19 +299,19 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	const ask = "[[reply]]\nspeed = { first = \"30s\" }\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	t.Run("a mode", func(t *testing.T) {
 		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseMode{Mode: session.Ask})
 			time.Sleep(time.Minute)
 			s, _ := r.Session(id)
-			if child, _ := r.Session(s.Steps.List[0].Session); child.Status != session.Asking {
+			if child, _ := r.Session(s.Plan.Steps[0].Session); child.Status != session.Asking {
 				t.Errorf("the step is %s, want asking; files %s", child.Status, r.files())
 			}
 		})
 	})
 	t.Run("a tier", func(t *testing.T) {
 		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseTier{Tier: models.Light})
 			r.wait(id)
@@ -322,8 +322,8 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("a pinned model", func(t *testing.T) {
 		in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.Pin{Target: luna})
-			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+			r.do(id, session.PinTarget{Target: luna})
+			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 			if r.wait(id); r.asked() != "luna/1" {
 				t.Errorf("asked %s", r.asked())
 			}
@@ -331,9 +331,9 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("one step at a time, from now on", func(t *testing.T) {
 		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}, {Title: "two", Do: "y"}}})
+			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
 			time.Sleep(time.Second)
-			r.do(id, session.RunSteps{})
+			r.do(id, session.RunPlan{})
 			if s := r.wait(id); plan(s) != "done pending" {
 				t.Errorf("the plan is %s", plan(s))
 			}
@@ -341,14 +341,14 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("another check of the running step", func(t *testing.T) {
 		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x", Check: "false"}}})
+			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", Check: "false"}}})
 			time.Sleep(time.Second)
 			s, _ := r.Session(id)
-			list := append([]session.Step(nil), s.Steps.List...)
+			list := append([]session.Step(nil), s.Plan.Steps...)
 			list[0].Check = "test -f log"
-			r.do(id, session.SetSteps{Steps: list})
-			if s := r.wait(id); plan(s) != "done" || s.Steps.List[0].Check != "test -f log" {
-				t.Errorf("the plan is %s, checked by %s", plan(s), s.Steps.List[0].Check)
+			r.do(id, session.EditPlan{Steps: list})
+			if s := r.wait(id); plan(s) != "done" || s.Plan.Steps[0].Check != "test -f log" {
+				t.Errorf("the plan is %s, checked by %s", plan(s), s.Plan.Steps[0].Check)
 			}
 		})
 	})
@@ -359,18 +359,18 @@ func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
 		keeping(r)
 		r.mode = session.Ask
 	}, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 		time.Sleep(time.Second)
 		r.do(id, session.Stop{})
 		s := r.wait(id)
-		child := s.Steps.List[0].Session
+		child := s.Plan.Steps[0].Session
 		r.send(child, "what colour are bananas?")
 		r.wait(child)
 		before := len(r.requests())
 		r.do(id, session.Resume{})
 		s = r.wait(id)
-		if plan(s) != "done" || s.Steps.List[0].Note != "Fine." || len(r.requests()) != before+1 || !strings.Contains(r.last(), "Step 1 of 1: one") {
-			t.Errorf("%s, note %q, %d more requests", plan(s), s.Steps.List[0].Note, len(r.requests())-before)
+		if plan(s) != "done" || s.Plan.Steps[0].Note != "Fine." || len(r.requests()) != before+1 || !strings.Contains(r.last(), "Step 1 of 1: one") {
+			t.Errorf("%s, note %q, %d more requests", plan(s), s.Plan.Steps[0].Note, len(r.requests())-before)
 		}
 	})
 }
@@ -380,10 +380,10 @@ func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 		keeping(r)
 		r.mode = session.Ask
 	}, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x"}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 		time.Sleep(time.Second)
 		s, _ := r.Session(id)
-		child := s.Steps.List[0].Session
+		child := s.Plan.Steps[0].Session
 		r.stop()
 		r.start()
 		for _, x := range []session.ID{id, child} {
@@ -392,10 +392,10 @@ func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 			}
 		}
 		part, _ := r.Session(child)
-		if len(part.Asked) != 1 {
-			t.Fatalf("the step is %s and asks %v", part.Status, part.Asked)
+		if len(part.PendingApprovals) != 1 {
+			t.Fatalf("the step is %s and asks %v", part.Status, part.PendingApprovals)
 		}
-		r.do(child, session.AnswerCall{Answer: session.Answer{CallID: part.Asked[0].CallID, Allow: true}})
+		r.do(child, session.AnswerApproval{Answer: session.Answer{CallID: part.PendingApprovals[0].CallID, Allow: true}})
 		r.wait(child)
 		r.do(id, session.Resume{})
 		if s := r.wait(id); plan(s) != "done" || r.files() != "log=1 " {
@@ -406,7 +406,7 @@ func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 
 func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 	in(t, proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Go: true, Prompt: session.Prompt{Text: "review this", Attached: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}}}})
+		r.do(id, session.PlanTask{Start: true, Prompt: session.Prompt{Text: "review this", Attachments: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}}}})
 		r.wait(id)
 		list := r.requests()
 		if len(list) != 3 {
@@ -422,19 +422,19 @@ func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 
 func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "one", Do: "x", Check: "test -f good"}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", Check: "test -f good"}}})
 		if s := r.wait(id); plan(s) != "failed" {
 			t.Fatalf("the plan is %s", plan(s))
 		}
 		fork, err := r.store.Fork(t.Context(), id, 0)
-		if err != nil || plan(fork) != "pending" || fork.Steps.List[0].Failed != 0 || fork.Cost != 0 && fork.Steps.List[0].EarlierCost == 0 {
-			t.Fatalf("the fork is %+v, %v", fork.Steps, err)
+		if err != nil || plan(fork) != "pending" || fork.Plan.Steps[0].FailedChecks != 0 || fork.Cost != 0 && fork.Plan.Steps[0].EarlierCost == 0 {
+			t.Fatalf("the fork is %+v, %v", fork.Plan, err)
 		}
 		put(r.project, "good", "")
 		if _, err := r.Open(t.Context(), fork.ID, false); err != nil {
 			t.Fatal(err)
 		}
-		r.do(fork.ID, session.RunSteps{Through: true})
+		r.do(fork.ID, session.RunPlan{Through: true})
 		if s := r.wait(fork.ID); plan(s) != "done" || !strings.Contains(r.last(), "Step 1 of 1: one") {
 			t.Errorf("%s\n%s", plan(s), r.log(fork.ID))
 		}
@@ -445,18 +445,18 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	in(t, busyAlways, func(r *rig) {
 		keeping(r)
 		engine := r.engine
-		r.engine = func(o *Options) { engine(o); o.Ladder = ladder }
+		r.engine = func(o *Options) { engine(o); o.ParkSchedule = ladder }
 	}, func(t *testing.T, r *rig, id session.ID) {
-		if err := r.Do(t.Context(), id, session.RunSteps{}); err == nil {
+		if err := r.Do(t.Context(), id, session.RunPlan{}); err == nil {
 			t.Error("without a plan")
 		}
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Steps: []session.Step{{Title: "one", Do: "x"}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 		r.wait(id)
 		r.send(id, "a normal prompt")
-		if s := r.wait(id); s.Status != session.Parked || s.Stepping {
+		if s := r.wait(id); s.Status != session.Parked || s.RunsPlan {
 			t.Fatalf("%s", s.Status)
 		}
-		if err := r.Do(t.Context(), id, session.RunSteps{}); !errors.Is(err, ErrBusy) {
+		if err := r.Do(t.Context(), id, session.RunPlan{}); !errors.Is(err, ErrBusy) {
 			t.Errorf("over a parked turn: %v", err)
 		}
 	})
@@ -465,7 +465,7 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
 	_, script := chain(2)
 	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "part 1", Do: "x"}, {Title: "part 2", Do: "y", Pause: true}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}}})
 		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending" {
 			t.Fatalf("before the second step: %s, %s", s.Status, plan(s))
 		}
@@ -479,14 +479,14 @@ func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
 func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 	_, script := chain(1)
 	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.Split{Prompt: session.Prompt{Text: "task"}, Go: true, Steps: []session.Step{{Title: "part 1", Do: "x"}}})
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}}})
 		s := r.wait(id)
 		for range 2 { // closed, and open
-			err := r.Do(t.Context(), s.Steps.List[0].Session, session.File{Deleted: time.Now()})
+			err := r.Do(t.Context(), s.Plan.Steps[0].Session, session.SetArchived{Deleted: time.Now()})
 			if err == nil || !strings.Contains(err.Error(), "session "+string(id)+", whose step it is") {
 				t.Errorf("deleted: %v", err)
 			}
-			if _, err := r.Open(t.Context(), s.Steps.List[0].Session, false); err != nil {
+			if _, err := r.Open(t.Context(), s.Plan.Steps[0].Session, false); err != nil {
 				t.Fatal(err)
 			}
 		}

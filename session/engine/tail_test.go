@@ -29,7 +29,7 @@ func long(t testing.TB, s *store.Store, project string, turns, calls int) sessio
 			events = append(events, session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: call, Name: "read", Arguments: `{"path":"x"}`}},
 				session.ToolEnded{CallID: call, Tool: "read", Output: output})
 		}
-		events = append(events, session.ItemAdded{Item: models.Say(models.Assistant, "Done.")}, session.TurnEnded{Outcome: session.OutcomeDone})
+		events = append(events, session.ItemAdded{Item: models.NewMessage(models.Assistant, "Done.")}, session.TurnEnded{Outcome: session.OutcomeDone})
 		if _, _, err := s.Append(t.Context(), head.ID, turn, events...); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestTheTailOfALongLogBeginsWithAPrompt(t *testing.T) {
 				if _, err := r.Open(t.Context(), id, false); err != nil {
 					t.Fatal(err)
 				}
-				items := r.active(id).Items()
+				items := r.openSession(id).Items()
 				if tt.turns*tt.calls > 100 {
 					if items[0].Role != models.Developer {
 						t.Errorf("begins with %v, want a note that something was left out", items[0])
@@ -91,7 +91,7 @@ func BenchmarkOpenALongSession(b *testing.B) {
 	id := long(b, s, r.project, 500, 20) // 110 MB
 	b.ReportAllocs()
 	for b.Loop() {
-		e := New(Options{Store: s, Tools: func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root}) }, What: "bench", Now: time.Now})
+		e := New(Options{Store: s, Tools: func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root}) }, Program: "bench", Now: time.Now})
 		if _, err := e.Open(context.Background(), id, false); err != nil {
 			b.Fatal(err)
 		}

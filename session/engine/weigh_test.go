@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/session"
 )
 
-func part(w session.Weight, o session.Origin) int64 {
+func part(w session.ContextUsage, o session.Source) int64 {
 	for _, p := range w.Parts {
-		if p.Origin == o {
+		if p.Source == o {
 			return p.Tokens
 		}
 	}
@@ -25,8 +25,8 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 	in(t, story(3), func(r *rig) {
 		r.engine = func(o *Options) {
 			o.Trigger = 0.8
-			o.Briefing = func(context.Context, string) briefing.Briefing {
-				return briefing.Briefing{Instructions: strings.Repeat("be good ", 50), Sources: []briefing.Source{{Path: "AGENTS.md", Bytes: 100}}}
+			o.SystemPrompt = func(context.Context, string) systemprompt.Prompt {
+				return systemprompt.Prompt{Instructions: strings.Repeat("be good ", 50), Sources: []systemprompt.Source{{Path: "AGENTS.md", Bytes: 100}}}
 			}
 		}
 	}, func(t *testing.T, r *rig, id session.ID) {
@@ -37,48 +37,48 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 			r.send(id, strings.Repeat("task ", i+1))
 			r.wait(id)
 		}
-		weigh := func() session.Weight {
+		weigh := func() session.ContextUsage {
 			t.Helper()
-			w, err := r.Weigh(t.Context(), id)
+			w, err := r.ContextUsage(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return w
 		}
 		w := weigh()
-		for _, o := range []session.Origin{session.OfBriefing, session.OfAgents, session.OfTools, session.OfUser, session.OfModel, session.OfCalls, session.OfFiles} {
+		for _, o := range []session.Source{session.SourceSystemPrompt, session.SourceAgentsFile, session.SourceTools, session.SourceUser, session.SourceModel, session.SourceToolCalls, session.SourceFiles} {
 			if part(w, o) <= 0 {
 				t.Errorf("%s weighs nothing: %+v", o, w.Parts)
 			}
 		}
-		if part(w, session.OfSummary)+part(w, session.OfKept) != 0 || w.Target != sol || w.Budget != 84_000 || w.Trigger != 67_200 || w.Steps != 1 {
+		if part(w, session.SourceSummary)+part(w, session.SourcePinned) != 0 || w.Target != sol || w.Budget != 84_000 || w.Trigger != 67_200 || w.ToolCalls != 1 {
 			t.Errorf("weight = %+v", w)
 		}
 		_, req, err := r.Request(t.Context(), id)
-		if err != nil || float64(w.Counted) < 0.99*float64(req.Tokens)*r.o.Scales.Factor(sol) {
+		if err != nil || float64(w.Counted) < 0.99*float64(req.Tokens)*r.o.Calibration.Factor(sol) {
 			t.Errorf("counted %d; the last request was %d (%v)", w.Counted, req.Tokens, err)
 		}
-		r.do(id, session.Keep{Text: "the colour is blue"})
+		r.do(id, session.PinNote{Text: "the colour is blue"})
 		r.do(id, session.Compact{})
 		s := r.wait(id)
 		after := weigh()
-		if part(after, session.OfKept) <= 0 || part(after, session.OfSummary) <= 0 || part(after, session.OfFiles) >= part(w, session.OfFiles) || after.Through < 1 {
+		if part(after, session.SourcePinned) <= 0 || part(after, session.SourceSummary) <= 0 || part(after, session.SourceFiles) >= part(w, session.SourceFiles) || after.SummaryThrough < 1 {
 			t.Errorf("after a summary: %+v", after)
 		}
-		if len(s.Left) != 1 || s.Left[0].What != session.LeftSummary || s.Context != 0 {
-			t.Errorf("left out: %+v, context %d; want the summary, unknown", s.Left, s.Context)
+		if len(s.Omitted) != 1 || s.Omitted[0].Label != session.OmittedSummary || s.ContextTokens != 0 {
+			t.Errorf("left out: %+v, context %d; want the summary, unknown", s.Omitted, s.ContextTokens)
 		}
 		r.do(id, session.Restore{})
-		if again := weigh(); part(again, session.OfFiles) != part(w, session.OfFiles) || again.Through != 0 {
+		if again := weigh(); part(again, session.SourceFiles) != part(w, session.SourceFiles) || again.SummaryThrough != 0 {
 			t.Errorf("after it was restored: %+v", again)
 		}
-		if s, _ := r.Session(id); len(s.Left) != 0 {
-			t.Errorf("left out: %+v, want nothing", s.Left)
+		if s, _ := r.Session(id); len(s.Omitted) != 0 {
+			t.Errorf("left out: %+v, want nothing", s.Omitted)
 		}
 	})
 	t.Run("one that is not open is not", func(t *testing.T) {
 		in(t, story(0), nil, func(t *testing.T, r *rig, id session.ID) {
-			if _, err := r.Weigh(t.Context(), "nobody"); !errors.Is(err, ErrNotOpen) {
+			if _, err := r.ContextUsage(t.Context(), "nobody"); !errors.Is(err, ErrNotOpen) {
 				t.Errorf("Weigh = %v, want %v", err, ErrNotOpen)
 			}
 		})
@@ -95,18 +95,18 @@ func TestTrimTakesOlderOutputsOut(t *testing.T) {
 			r.send(id, "task "+string(rune('0'+i)))
 			r.wait(id)
 		}
-		before, err := r.Weigh(t.Context(), id)
+		before, err := r.ContextUsage(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.do(id, session.Trim{})
-		after, err := r.Weigh(t.Context(), id)
+		r.do(id, session.PruneOutputs{})
+		after, err := r.ContextUsage(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s, _ := r.Session(id)
-		if after.Counted >= before.Counted || len(s.Left) == 0 || s.Left[0].Calls == 0 || s.Left[0].Freed <= 0 {
-			t.Errorf("from %d to %d tokens, left out %+v", before.Counted, after.Counted, s.Left)
+		if after.Counted >= before.Counted || len(s.Omitted) == 0 || s.Omitted[0].Calls == 0 || s.Omitted[0].Freed <= 0 {
+			t.Errorf("from %d to %d tokens, left out %+v", before.Counted, after.Counted, s.Omitted)
 		}
 	})
 }

@@ -244,7 +244,7 @@ func TestBelaysOwnDataStaysApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tree, err := New(Options{Dir: filepath.Join(data, "snapshots"), Root: root, Apart: data}).Take(t.Context())
+	tree, err := New(Options{Dir: filepath.Join(data, "snapshots"), Root: root, Exclude: data}).Take(t.Context())
 	if err != nil || tree.Files != 1 || len(tree.Skipped) != 0 {
 		t.Errorf("Take = %+v, %v; want a.txt alone", tree, err)
 	}

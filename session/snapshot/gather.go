@@ -91,7 +91,7 @@ type gathering struct {
 }
 
 func (g *gathering) skip(path string, why Why) {
-	g.found.skipped = append(g.found.skipped, Skip{Path: path, Why: why})
+	g.found.skipped = append(g.found.skipped, Skip{Path: path, Reason: why})
 }
 
 // add judges one path. Tracked ones are in the store's index.
@@ -167,10 +167,10 @@ func (g *gathering) below(dir string) bool {
 // opening a file there is safe: the locks of a database that this program has
 // open are lost when it closes any other handle of it.
 func (w *work) apart(path string) bool {
-	if w.s.o.Apart == "" {
+	if w.s.o.Exclude == "" {
 		return false
 	}
-	rel, err := filepath.Rel(w.s.o.Apart, filepath.Join(w.root, filepath.FromSlash(path)))
+	rel, err := filepath.Rel(w.s.o.Exclude, filepath.Join(w.root, filepath.FromSlash(path)))
 	return err == nil && filepath.IsLocal(rel)
 }
 
@@ -227,7 +227,7 @@ func (w *work) update(ctx context.Context, found *gathered) error {
 			return err
 		}
 		found.changed = rest
-		found.skipped = append(found.skipped, Skip{Path: bad, Why: Unreadable})
+		found.skipped = append(found.skipped, Skip{Path: bad, Reason: Unreadable})
 	}
 	return nil
 }

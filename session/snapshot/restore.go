@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// Done is what a restore did. Its paths are relative to the workspace.
-type Done struct {
+// RestoreResult is what a restore did. Its paths are relative to the workspace.
+type RestoreResult struct {
 	ID      string // of the tree that is there now, not kept; the one asked for if all could be done
 	Written []string
 	Removed []string
@@ -42,47 +42,47 @@ var errUncovered = errors.New("it is there now but no snapshot can keep it (igno
 // is a *ChangedError. When it is empty, what is there now is overwritten.
 //
 // What could not be restored is named in Done, and the rest is done.
-func (s *Store) Restore(ctx context.Context, id, expect string) (Done, error) {
+func (s *Store) Restore(ctx context.Context, id, expect string) (RestoreResult, error) {
 	done, err := s.restore(ctx, id, expect)
 	return done, s.fail("restore the files", err)
 }
 
-func (s *Store) restore(ctx context.Context, id, expect string) (Done, error) {
+func (s *Store) restore(ctx context.Context, id, expect string) (RestoreResult, error) {
 	if err := s.known(ctx, id); err != nil {
-		return Done{}, err
+		return RestoreResult{}, err
 	}
 	if expect != "" {
 		if err := s.known(ctx, expect); err != nil {
-			return Done{}, err
+			return RestoreResult{}, err
 		}
 	}
 	w, err := s.begin(ctx)
 	if err != nil {
-		return Done{}, err
+		return RestoreResult{}, err
 	}
 	defer w.end()
 	now, err := w.take(ctx)
 	if err != nil {
-		return Done{}, err
+		return RestoreResult{}, err
 	}
 	if expect != "" && expect != now.ID {
 		entries, err := w.compare(ctx, expect, now.ID)
 		if err != nil {
-			return Done{}, err
+			return RestoreResult{}, err
 		}
 		changed := &ChangedError{}
 		for _, e := range entries {
 			changed.Paths = append(changed.Paths, e.path)
 		}
-		return Done{}, changed
+		return RestoreResult{}, changed
 	}
 	entries, err := w.compare(ctx, now.ID, id)
 	if err != nil {
-		return Done{}, err
+		return RestoreResult{}, err
 	}
 	skipped, err := w.skipped(id)
 	if err != nil {
-		return Done{}, err
+		return RestoreResult{}, err
 	}
 	done, err := w.turnInto(ctx, entries, skipped)
 	if err != nil {
@@ -103,8 +103,8 @@ func (w *work) compare(ctx context.Context, from, to string) ([]entry, error) {
 // turnInto does what the entries say. Files come first that are in the way of
 // others; then files are written, the ignore rules among them; then those are
 // removed that the rules, as they now are, do not ignore.
-func (w *work) turnInto(ctx context.Context, entries []entry, skipped []string) (Done, error) {
-	var done Done
+func (w *work) turnInto(ctx context.Context, entries []entry, skipped []string) (RestoreResult, error) {
+	var done RestoreResult
 	tree, err := openTree(w.root)
 	if err != nil {
 		return done, err
@@ -205,7 +205,7 @@ func (w *work) spare(ctx context.Context, paths, skipped []string) (remove, keep
 }
 
 // write fetches the content of entries from the store and writes each.
-func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *Done) error {
+func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *RestoreResult) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *Don
 }
 
 // receive reads what `git cat-file --batch` prints.
-func receive(ctx context.Context, from *bufio.Reader, tree *tree, entries []entry, done *Done) error {
+func receive(ctx context.Context, from *bufio.Reader, tree *tree, entries []entry, done *RestoreResult) error {
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -31,7 +31,7 @@ type Options struct {
 	Dir     string           // where stores are kept, one folder a workspace; absolute
 	Root    string           // the workspace; absolute
 	MaxFile int64            // bytes; 0: MaxFile
-	Apart   string           // a folder that is never looked into: belay's own data; absolute, may be empty
+	Exclude string           // a folder that is never looked into: belay's own data; absolute, may be empty
 	Now     func() time.Time // nil: time.Now
 }
 
@@ -65,8 +65,8 @@ type Tree struct {
 
 // Skip is something in the workspace that a tree does not hold.
 type Skip struct {
-	Path string // relative to the workspace, with slashes; a folder ends in one
-	Why  Why
+	Path   string // relative to the workspace, with slashes; a folder ends in one
+	Reason Why
 }
 
 // Why says for what reason something is not kept, in words for people.

@@ -102,7 +102,7 @@ func (p *place) take() Tree {
 }
 
 // rewind restores and wants no file to fail.
-func (p *place) rewind(id, expect string) Done {
+func (p *place) rewind(id, expect string) RestoreResult {
 	p.Helper()
 	done, err := p.Restore(context.Background(), id, expect)
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 
 // words are what a step's session is told next.
 func (o Options) words(n int, s session.Step) string {
-	if s.Failed > 0 {
+	if s.FailedChecks > 0 {
 		return fmt.Sprintf("The check of this step has failed. Mend what is wrong, in the spirit of the step; do not weaken the check.\n\n%s", s.Reason)
 	}
 	state := o.State()
-	return brief(*state.Steps, n)
+	return brief(*state.Plan, n)
 }
 
 // brief is all that the session of a step knows at its beginning.
-func brief(plan session.Steps, n int) string {
-	s := plan.List[n-1]
+func brief(plan session.Plan, n int) string {
+	s := plan.Steps[n-1]
 	var b strings.Builder
-	fmt.Fprintf(&b, "Step %d of %d: %s\n\n%s\n", n, len(plan.List), s.Title, s.Do)
+	fmt.Fprintf(&b, "Step %d of %d: %s\n\n%s\n", n, len(plan.Steps), s.Title, s.Instructions)
 	if s.Proof != "" {
 		fmt.Fprintf(&b, "\nWhat shows that it is done: %s\n", s.Proof)
 	}
@@ -28,14 +28,14 @@ func brief(plan session.Steps, n int) string {
 		fmt.Fprintf(&b, "\nThis command decides whether it is done, and is run for you when you end: %s\n", s.Check)
 	}
 	fmt.Fprintf(&b, "\n# The task that this is a step of, in the user's words\n\n%s\n\n# The plan\n\n", plan.Task)
-	for i, x := range plan.List {
+	for i, x := range plan.Steps {
 		state := string(x.State)
 		if i == n-1 {
 			state = "this step"
 		}
 		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, x.Title, state)
 	}
-	for i, x := range plan.List {
+	for i, x := range plan.Steps {
 		if x.State == session.StepDone && x.Note != "" {
 			fmt.Fprintf(&b, "\n# What came of step %d, %s\n\n%s\n", i+1, x.Title, x.Note)
 		}

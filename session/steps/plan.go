@@ -63,7 +63,7 @@ const header = `# One [[step]] a step, in order. Each is carried out in a sessio
 func Write(task string, list []session.Step) string {
 	f := file{Task: task}
 	for _, s := range list {
-		w := written{Title: s.Title, Do: s.Do, Proof: s.Proof, Tier: string(s.Tier), Pin: s.Pin, Check: s.Check, Pause: s.Pause, MostRequests: s.MostRequests, MostCost: s.MostCost}
+		w := written{Title: s.Title, Do: s.Instructions, Proof: s.Proof, Tier: string(s.Tier), Pin: s.Pinned, Check: s.Check, Pause: s.Pause, MostRequests: s.MaxRequests, MostCost: s.MaxCost}
 		if s.Needs != nil {
 			w.Needs = &s.Needs
 		}
@@ -121,12 +121,12 @@ func steps(list []written) ([]session.Step, error) {
 	}
 	out := make([]session.Step, len(list))
 	for i, w := range list {
-		s := session.Step{Title: line(w.Title), Do: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pin: w.Pin, Check: line(w.Check), Pause: w.Pause, MostRequests: w.MostRequests, MostCost: w.MostCost, State: session.StepPending}
+		s := session.Step{Title: line(w.Title), Instructions: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pinned: w.Pin, Check: line(w.Check), Pause: w.Pause, MaxRequests: w.MostRequests, MaxCost: w.MostCost, State: session.StepPending}
 		fault := func(format string, args ...any) error {
 			return &PlanError{fmt.Errorf("step %d: %s", i+1, fmt.Sprintf(format, args...))}
 		}
 		switch {
-		case s.Title == "" && s.Do == "":
+		case s.Title == "" && s.Instructions == "":
 			return nil, fault("it has neither a title nor anything to do")
 		case len(w.Title)+len(w.Do)+len(w.Proof)+len(w.Check) > mostText:
 			return nil, fault("it is longer than %d bytes", mostText)
@@ -136,10 +136,10 @@ func steps(list []written) ([]session.Step, error) {
 			return nil, fault("its check must be one line")
 		}
 		if s.Title == "" {
-			s.Title = line(s.Do)
+			s.Title = line(s.Instructions)
 		}
-		if s.Do == "" {
-			s.Do = s.Title
+		if s.Instructions == "" {
+			s.Instructions = s.Title
 		}
 		if r := []rune(s.Title); len(r) > mostTitle {
 			s.Title = string(r[:mostTitle-1]) + "…"
@@ -195,8 +195,8 @@ func Templates() ([]Template, error) {
 	return list, nil
 }
 
-// Named finds a template. The error lists those that there are.
-func Named(name string) (Template, error) {
+// FindTemplate finds a template. The error lists those that there are.
+func FindTemplate(name string) (Template, error) {
 	list, err := Templates()
 	if err != nil {
 		return Template{}, err
@@ -218,7 +218,7 @@ func Shape(task string) string {
 	if !ok {
 		return ""
 	}
-	t, err := Named(strings.TrimSpace(name))
+	t, err := FindTemplate(strings.TrimSpace(name))
 	if err != nil {
 		return ""
 	}
@@ -232,7 +232,7 @@ func propose(task string, like []session.Step) string {
 	if len(like) > 0 {
 		b.WriteString("\n# Begin with this shape, and fit it to the task\n\n")
 		for i, s := range like {
-			fmt.Fprintf(&b, "%d. %s (%s): %s Proof: %s\n", i+1, s.Title, s.Tier, s.Do, s.Proof)
+			fmt.Fprintf(&b, "%d. %s (%s): %s Proof: %s\n", i+1, s.Title, s.Tier, s.Instructions, s.Proof)
 		}
 	}
 	return b.String()

@@ -44,9 +44,9 @@ func TestAPlanIsFoundInWhateverAModelWrites(t *testing.T) {
 
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	list := []session.Step{
-		{Title: "a \"quoted\"", Do: "do a\nin '''two''' lines", Proof: "p", Tier: models.Heavy, Pin: true, Check: "go test ./...", MostRequests: 3, MostCost: 0.5, State: session.StepPending},
-		{Title: "b", Do: "do b", Needs: []int{}, Pause: true, State: session.StepPending},
-		{Title: "c", Do: "do c", Needs: []int{1}, State: session.StepPending},
+		{Title: "a \"quoted\"", Instructions: "do a\nin '''two''' lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", MaxRequests: 3, MaxCost: 0.5, State: session.StepPending},
+		{Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, State: session.StepPending},
+		{Title: "c", Instructions: "do c", Needs: []int{1}, State: session.StepPending},
 	}
 	task, got, err := Read(Write("the\ntask", list))
 	if err != nil || task != "the\ntask" || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", list) {

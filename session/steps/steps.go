@@ -21,39 +21,39 @@ type Options struct {
 	State func() session.Session
 	// Append stores events of that session, all or none.
 	Append func(ctx context.Context, events ...session.Event) error
-	// Mark keeps the working tree before a step, and waits for that.
-	Mark func(ctx context.Context, number int, title string)
+	// Checkpoint keeps the working tree before a step, and waits for that.
+	Checkpoint func(ctx context.Context, number int, title string)
 	// Begin makes the session of a step; number 0 is the planning.
 	Begin func(ctx context.Context, number int, s session.Step) (session.ID, error)
-	// Carry opens the session of a step, sends it words, and returns when its turn
+	// RunStep opens the session of a step, sends it words, and returns when its turn
 	// is over. Words of the same key are sent once: the second time the turn goes
 	// on where it is, or is over already.
-	Carry func(ctx context.Context, id session.ID, key, words string) (Carried, error)
+	RunStep func(ctx context.Context, id session.ID, key, words string) (StepResult, error)
 	// Check runs a step's check. The plan was seen by a person or not.
-	Check func(ctx context.Context, command string, seen bool) (Checked, error)
+	Check func(ctx context.Context, command string, seen bool) (CheckResult, error)
 	// Limit says that no further step may begin; nil: nothing limits them.
 	Limit func() *session.TurnEnded
 	Like  []session.Step // the shape to begin a plan with
 	Now   func() time.Time
 }
 
-// Carried is what came of a turn in the session of a step.
-type Carried struct {
+// StepResult is what came of a turn in the session of a step.
+type StepResult struct {
 	Session session.Session
 	End     session.TurnEnded
 	Answer  string // the model's last words
 	Calls   int    // of tools, in the whole session
 }
 
-// Checked is what came of a check.
-type Checked struct {
+// CheckResult is what came of a check.
+type CheckResult struct {
 	OK      bool
 	Summary string // "exit 1"
 	Output  string
 }
 
-// ErrUnseen says that a check may not run, because nobody has seen the plan.
-var ErrUnseen = errors.New("nobody has looked at the plan, and its checks are commands")
+// ErrNotReviewed says that a check may not run, because nobody has seen the plan.
+var ErrNotReviewed = errors.New("nobody has looked at the plan, and its checks are commands")
 
 const (
 	mostPlans  = 3    // answers that are no plan
@@ -75,22 +75,22 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 			return stopped(ctx)
 		}
 		s := o.State()
-		if s.Steps == nil {
+		if s.Plan == nil {
 			return session.TurnEnded{Outcome: session.OutcomeFailed, Reason: "the plan is gone"}
 		}
 		for i := range waiting {
-			if i > len(s.Steps.List) || s.Steps.List[i-1].Over() { // skipped meanwhile
+			if i > len(s.Plan.Steps) || s.Plan.Steps[i-1].Finished() { // skipped meanwhile
 				delete(waiting, i)
 			}
 		}
-		n := next(s.Steps.List, waiting)
+		n := next(s.Plan.Steps, waiting)
 		switch {
 		case n == 0 && len(waiting) > 0:
 			return earliest(waiting)
 		case n == 0:
 			return session.TurnEnded{Outcome: session.OutcomeDone}
 		}
-		step := s.Steps.List[n-1]
+		step := s.Plan.Steps[n-1]
 		if step.Pause && step.State == session.StepPending && !o.unpaused(s, n) {
 			return person(fmt.Sprintf("paused before step %d, %s", n, step.Title))
 		}
@@ -102,12 +102,12 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 		end := o.step(ctx, n, step)
 		s = o.State() // a person may have said something meanwhile
 		switch {
-		case end == nil && s.Steps != nil && !s.Steps.Through:
-			if next(s.Steps.List, nil) == 0 {
+		case end == nil && s.Plan != nil && !s.Plan.Through:
+			if next(s.Plan.Steps, nil) == 0 {
 				return session.TurnEnded{Outcome: session.OutcomeDone}
 			}
-			m := next(s.Steps.List, nil)
-			return person(fmt.Sprintf("step %d is done; next is step %d, %s", n, m, s.Steps.List[m-1].Title))
+			m := next(s.Plan.Steps, nil)
+			return person(fmt.Sprintf("step %d is done; next is step %d, %s", n, m, s.Plan.Steps[m-1].Title))
 		case end == nil:
 		case end.Outcome == session.OutcomeParked:
 			waiting[n] = *end
@@ -118,7 +118,7 @@ func Run(ctx context.Context, o Options) session.TurnEnded {
 }
 
 // unpaused reports whether a person has just said that the paused step begins.
-func (o Options) unpaused(s session.Session, n int) bool { return s.Steps.Go == n }
+func (o Options) unpaused(s session.Session, n int) bool { return s.Plan.Approved == n }
 
 func person(reason string) session.TurnEnded {
 	return session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: reason}
@@ -150,7 +150,7 @@ func broken(ctx context.Context, err error) *session.TurnEnded {
 // wait are passed over, and with them what builds on them.
 func next(list []session.Step, waiting map[int]session.TurnEnded) int {
 	for i, s := range list {
-		if _, waits := waiting[i+1]; !waits && !s.Over() && ready(list, i) {
+		if _, waits := waiting[i+1]; !waits && !s.Finished() && ready(list, i) {
 			return i + 1
 		}
 	}
@@ -159,10 +159,10 @@ func next(list []session.Step, waiting map[int]session.TurnEnded) int {
 
 func ready(list []session.Step, i int) bool {
 	if list[i].Needs == nil {
-		return !slices.ContainsFunc(list[:i], func(s session.Step) bool { return !s.Over() })
+		return !slices.ContainsFunc(list[:i], func(s session.Step) bool { return !s.Finished() })
 	}
 	for _, n := range list[i].Needs {
-		if n >= 1 && n <= len(list) && !list[n-1].Over() {
+		if n >= 1 && n <= len(list) && !list[n-1].Finished() {
 			return false
 		}
 	}
@@ -173,7 +173,7 @@ func ready(list []session.Step, i int) bool {
 func earliest(waiting map[int]session.TurnEnded) session.TurnEnded {
 	var first session.TurnEnded
 	for _, end := range waiting {
-		if first.Outcome == "" || first.Retry.IsZero() || !end.Retry.IsZero() && end.Retry.Before(first.Retry) {
+		if first.Outcome == "" || first.RetryAt.IsZero() || !end.RetryAt.IsZero() && end.RetryAt.Before(first.RetryAt) {
 			first = end
 		}
 	}
@@ -184,57 +184,57 @@ func earliest(waiting map[int]session.TurnEnded) session.TurnEnded {
 // that they are not to be carried out now.
 func (o Options) plan(ctx context.Context) *session.TurnEnded {
 	s := o.State()
-	if s.Steps == nil {
+	if s.Plan == nil {
 		return failed("there is no task to split", nil)
 	}
-	if len(s.Steps.List) == 0 {
-		if end := o.ask(ctx, *s.Steps); end != nil {
+	if len(s.Plan.Steps) == 0 {
+		if end := o.ask(ctx, *s.Plan); end != nil {
 			return end
 		}
 		s = o.State()
 	}
-	if !s.Steps.Begun {
-		end := person(fmt.Sprintf("%d steps are proposed: look at them, change what you like, and start", len(s.Steps.List)))
+	if !s.Plan.Started {
+		end := person(fmt.Sprintf("%d steps are proposed: look at them, change what you like, and start", len(s.Plan.Steps)))
 		return &end
 	}
 	return nil
 }
 
 // ask has the planning session write a plan.
-func (o Options) ask(ctx context.Context, plan session.Steps) *session.TurnEnded {
+func (o Options) ask(ctx context.Context, plan session.Plan) *session.TurnEnded {
 	if plan.Planning == "" {
 		id, err := o.Begin(ctx, 0, session.Step{Title: "plan"})
 		if err != nil {
 			return broken(ctx, err)
 		}
 		plan.Planning = id
-		if err := o.Append(ctx, session.StepsSet{Steps: plan}); err != nil {
+		if err := o.Append(ctx, session.PlanSet{Plan: plan}); err != nil {
 			return broken(ctx, err)
 		}
 	}
 	words := propose(plan.Task, o.Like)
 	for try := 1; ; try++ {
-		c, err := o.Carry(ctx, plan.Planning, fmt.Sprint("plan-", try), words)
+		c, err := o.RunStep(ctx, plan.Planning, fmt.Sprint("plan-", try), words)
 		if err != nil {
 			return broken(ctx, err)
 		}
 		if end := o.ended(ctx, "the planning", c); end != nil {
 			return end
 		}
-		if now := o.State().Steps; now != nil && len(now.List) > 0 {
+		if now := o.State().Plan; now != nil && len(now.Steps) > 0 {
 			return nil // a person has written one meanwhile
 		}
 		list, err := Parse(c.Answer)
 		if err == nil {
-			plan.List, plan.By = list, c.Session.Target
-			if err := o.Append(ctx, session.StepsSet{Steps: plan, Usage: c.Session.Usage, Cost: c.Session.Cost}); err != nil {
+			plan.Steps, plan.By = list, c.Session.Target
+			if err := o.Append(ctx, session.PlanSet{Plan: plan, Usage: c.Session.Usage, Cost: c.Session.Cost}); err != nil {
 				return broken(ctx, err)
 			}
 			return nil
 		}
 		if try == mostPlans {
 			plan.Planning = "" // another try begins anew
-			if err := o.Append(ctx, session.StepsSet{Steps: plan, Usage: c.Session.Usage, Cost: c.Session.Cost}); err != nil {
+			if err := o.Append(ctx, session.PlanSet{Plan: plan, Usage: c.Session.Usage, Cost: c.Session.Cost}); err != nil {
 				return broken(ctx, err)
 			}
 			return failed(fmt.Sprintf("the model has proposed no plan in %d answers (%v): write one yourself, or ask again", mostPlans, err), nil)
@@ -244,7 +244,7 @@ func (o Options) ask(ctx context.Context, plan session.Steps) *session.TurnEnded
 }
 
 // ended says how a turn in a step's session ends the plan's; nil: it is done.
-func (o Options) ended(ctx context.Context, what string, c Carried) *session.TurnEnded {
+func (o Options) ended(ctx context.Context, what string, c StepResult) *session.TurnEnded {
 	if ctx.Err() != nil {
 		end := stopped(ctx)
 		return &end
@@ -267,29 +267,29 @@ func (o Options) step(ctx context.Context, n int, s session.Step) *session.TurnE
 		return o.Append(context.WithoutCancel(ctx), append(events, session.StepMoved{Number: n, Step: s})...)
 	}
 	if s.Session == "" {
-		o.Mark(ctx, n, s.Title)
+		o.Checkpoint(ctx, n, s.Title)
 		id, err := o.Begin(ctx, n, s)
 		if err != nil {
 			return broken(ctx, err)
 		}
-		s.Session, s.Began = id, o.Now()
+		s.Session, s.StartedAt = id, o.Now()
 	}
 	if s.State != session.StepRunning {
-		s.State, s.Reason, s.Fault, s.Retry = session.StepRunning, keepOutput(s), nil, time.Time{}
+		s.State, s.Reason, s.Fault, s.RetryAt = session.StepRunning, keepOutput(s), nil, time.Time{}
 		if err := save(); err != nil {
 			return broken(ctx, err)
 		}
 	}
 	for {
-		c, err := o.Carry(ctx, s.Session, fmt.Sprintf("step-%d-%d", n, s.Failed), o.words(n, s))
+		c, err := o.RunStep(ctx, s.Session, fmt.Sprintf("step-%d-%d", n, s.FailedChecks), o.words(n, s))
 		if err != nil {
 			return broken(ctx, err)
 		}
-		s.Calls, s.Usage, s.Cost = c.Calls, s.Earlier.Add(c.Session.Usage), s.EarlierCost+c.Session.Cost
+		s.ToolCalls, s.Usage, s.Cost = c.Calls, s.EarlierUsage.Add(c.Session.Usage), s.EarlierCost+c.Session.Cost
 		if end := o.ended(ctx, what, c); end != nil {
 			switch end.Outcome {
 			case session.OutcomeParked:
-				s.State, s.Fault, s.Retry = session.StepParked, end.Fault, end.Retry
+				s.State, s.Fault, s.RetryAt = session.StepParked, end.Fault, end.RetryAt
 			case session.OutcomeNeedsPerson:
 				s.State, s.Reason = session.StepPerson, c.End.Reason
 			case session.OutcomeFailed:
@@ -318,7 +318,7 @@ func (o Options) step(ctx context.Context, n int, s session.Step) *session.TurnE
 			break
 		}
 	}
-	s.State, s.Reason, s.Ended = session.StepDone, "", o.Now()
+	s.State, s.Reason, s.EndedAt = session.StepDone, "", o.Now()
 	if err := save(); err != nil {
 		return broken(ctx, err)
 	}
@@ -327,14 +327,14 @@ func (o Options) step(ctx context.Context, n int, s session.Step) *session.TurnE
 
 // edited takes over what a person has changed of a running step.
 func (o Options) edited(n int, s *session.Step) {
-	if plan := o.State().Steps; plan != nil && n <= len(plan.List) {
-		s.Check, s.Pause = plan.List[n-1].Check, plan.List[n-1].Pause
+	if plan := o.State().Plan; plan != nil && n <= len(plan.Steps) {
+		s.Check, s.Pause = plan.Steps[n-1].Check, plan.Steps[n-1].Pause
 	}
 }
 
 // keepOutput keeps what a failed check said for the model.
 func keepOutput(s session.Step) string {
-	if s.Failed > 0 {
+	if s.FailedChecks > 0 {
 		return s.Reason
 	}
 	return ""
@@ -345,12 +345,12 @@ func keepOutput(s session.Step) string {
 func (o Options) check(ctx context.Context, n int, s *session.Step, save func(...session.Event) error) (ok bool, end *session.TurnEnded) {
 	state := o.State()
 	began := o.Now()
-	c, err := o.Check(ctx, s.Check, state.Steps != nil && state.Steps.Reviewed)
+	c, err := o.Check(ctx, s.Check, state.Plan != nil && state.Plan.Reviewed)
 	switch {
 	case ctx.Err() != nil:
 		end := stopped(ctx)
 		return false, &end
-	case errors.Is(err, ErrUnseen):
+	case errors.Is(err, ErrNotReviewed):
 		s.State, s.Reason = session.StepPerson, "its check has to be approved: "+s.Check
 		if err := save(); err != nil {
 			return false, broken(ctx, err)
@@ -358,24 +358,24 @@ func (o Options) check(ctx context.Context, n int, s *session.Step, save func(..
 		end := person(fmt.Sprintf("step %d is done as far as the model can say; %s", n, s.Reason))
 		return false, &end
 	case err != nil:
-		c = Checked{Summary: err.Error(), Output: err.Error()}
+		c = CheckResult{Summary: err.Error(), Output: err.Error()}
 	}
-	event := session.StepChecked{Number: n, Command: s.Check, OK: c.OK, Summary: c.Summary, Output: ends(c.Output, mostOutput), Took: o.Now().Sub(began)}
+	event := session.StepChecked{Number: n, Command: s.Check, OK: c.OK, Summary: c.Summary, Output: ends(c.Output, mostOutput), Duration: o.Now().Sub(began)}
 	if c.OK {
 		if err := o.Append(context.WithoutCancel(ctx), event); err != nil {
 			return false, broken(ctx, err)
 		}
 		return true, nil
 	}
-	s.Failed++
+	s.FailedChecks++
 	s.Reason = fmt.Sprintf("%s: %s\n%s", s.Check, c.Summary, event.Output)
-	if s.Failed <= mostChecks {
+	if s.FailedChecks <= mostChecks {
 		if err := save(event); err != nil {
 			return false, broken(ctx, err)
 		}
 		return false, nil
 	}
-	s.State, s.Reason = session.StepFailed, fmt.Sprintf("its check failed %d times: %s: %s", s.Failed, s.Check, c.Summary)
+	s.State, s.Reason = session.StepFailed, fmt.Sprintf("its check failed %d times: %s: %s", s.FailedChecks, s.Check, c.Summary)
 	if err := save(event); err != nil {
 		return false, broken(ctx, err)
 	}

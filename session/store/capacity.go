@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Update changes one value of the state that all running belays share, while
+// UpdateShared changes one value of the state that all running belays share, while
 // nobody else can. Change gets the old value, nil when there is none; when it
 // returns nil nothing is written. After a power failure the last changes may be
 // missing: they are worth less than the time the disk would take.
-func (s *Store) Update(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
+func (s *Store) UpdateShared(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
 	return s.relaxed(ctx, "save capacity", func(tx *sql.Tx) error {
 		var old []byte
 		err := tx.QueryRowContext(ctx, "SELECT value FROM capacity WHERE key = ?", key).Scan(&old)
@@ -28,8 +28,8 @@ func (s *Store) Update(ctx context.Context, key string, change func(old []byte) 
 	})
 }
 
-// All returns the state that all running belays share.
-func (s *Store) All(ctx context.Context) (map[string][]byte, error) {
+// SharedStates returns the state that all running belays share.
+func (s *Store) SharedStates(ctx context.Context) (map[string][]byte, error) {
 	const step = "read capacity"
 	rows, err := s.r.QueryContext(ctx, "SELECT key, value FROM capacity")
 	if err != nil {

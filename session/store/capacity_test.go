@@ -19,7 +19,7 @@ func set(value string) func([]byte) ([]byte, error) {
 
 func values(t testing.TB, s *Store) map[string]string {
 	t.Helper()
-	all, err := s.All(ctx)
+	all, err := s.SharedStates(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestSharedValues(t *testing.T) {
 		{"keys are kept apart", a, "target/p/a/b", set("y"), nil, map[string]string{"x": "true!", "target/p/a/b": "y"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.in.Update(ctx, tt.key, tt.change); !errors.Is(err, tt.err) {
+			if err := tt.in.UpdateShared(ctx, tt.key, tt.change); !errors.Is(err, tt.err) {
 				t.Errorf("Update() = %v, want %v", err, tt.err)
 			}
 			if got := values(t, b); !maps.Equal(got, tt.want) {
@@ -67,7 +67,7 @@ func TestAnUnchangedValueIsNoNewsForOthers(t *testing.T) {
 		if !want {
 			change = func([]byte) ([]byte, error) { return nil, nil }
 		}
-		if err := a.Update(ctx, "x", change); err != nil {
+		if err := a.UpdateShared(ctx, "x", change); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := b.Changed(ctx); err != nil || got != want {
@@ -84,7 +84,7 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 		for range 5 {
 			wg.Go(func() {
 				for range 5 {
-					if err := s.Update(ctx, "n", func(old []byte) ([]byte, error) { return append(old, 'x'), nil }); err != nil {
+					if err := s.UpdateShared(ctx, "n", func(old []byte) ([]byte, error) { return append(old, 'x'), nil }); err != nil {
 						t.Error(err)
 					}
 				}
@@ -105,7 +105,7 @@ func TestASharedValueCannotBeChangedInAStoreForReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Update(ctx, "x", set("y")); !errors.Is(err, ErrReadOnly) {
+	if err := s.UpdateShared(ctx, "x", set("y")); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("Update() = %v, want ErrReadOnly", err)
 	}
 }
@@ -114,7 +114,7 @@ func BenchmarkUpdate(b *testing.B) {
 	s := open(b, b.TempDir())
 	value := []byte(strings.Repeat("x", 1000))
 	for b.Loop() {
-		if err := s.Update(ctx, "target/openai/sol", func([]byte) ([]byte, error) { return value, nil }); err != nil {
+		if err := s.UpdateShared(ctx, "target/openai/sol", func([]byte) ([]byte, error) { return value, nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

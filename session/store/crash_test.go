@@ -48,7 +48,7 @@ func childAppends() {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
-		fmt.Println(head.Events)
+		fmt.Println(head.LastSeq)
 	}
 	if err := s.Close(); err != nil {
 		fmt.Println("error", err)
@@ -69,7 +69,7 @@ func childLists() {
 		os.Exit(1)
 	}
 	for _, h := range heads {
-		fmt.Println(h.ID, h.Events)
+		fmt.Println(h.ID, h.LastSeq)
 	}
 	_, err = s.Create(ctx, session.Created{})
 	fmt.Println("create:", err)
@@ -125,12 +125,12 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		head, err := s.Load(ctx, id)
-		if err != nil || head.Events < acked || head.Events%2 != 1 {
-			t.Errorf("after the kill Events = %d, %v; want at least %d and no half of a pair", head.Events, err, acked)
+		if err != nil || head.LastSeq < acked || head.LastSeq%2 != 1 {
+			t.Errorf("after the kill Events = %d, %v; want at least %d and no half of a pair", head.LastSeq, err, acked)
 		}
 		log, err := s.Records(ctx, id, 0, 0, 0)
-		if err != nil || int64(len(log)) != head.Events {
-			t.Errorf("Records() = %d, %v; want %d", len(log), err, head.Events)
+		if err != nil || int64(len(log)) != head.LastSeq {
+			t.Errorf("Records() = %d, %v; want %d", len(log), err, head.LastSeq)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -158,8 +158,8 @@ func TestTwoProgramsAppendAtOnce(t *testing.T) {
 		}
 	}
 	head, err := s.Load(ctx, id)
-	if want := int64(1 + 2*2*each); err != nil || head.Events != want {
-		t.Errorf("Events = %d, %v; want %d", head.Events, err, want)
+	if want := int64(1 + 2*2*each); err != nil || head.LastSeq != want {
+		t.Errorf("Events = %d, %v; want %d", head.LastSeq, err, want)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestReadersSeeWhatAWriterWrites(t *testing.T) {
 		t.Fatal(changed, err)
 	}
 	add(t, w, id, prompt("x"))
-	if head, err := r.Load(ctx, id); err != nil || head.Events != 2 {
+	if head, err := r.Load(ctx, id); err != nil || head.LastSeq != 2 {
 		t.Errorf("Load() = %+v, %v; want two events", head, err)
 	}
 }

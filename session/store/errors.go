@@ -51,7 +51,7 @@ func (e *OwnedError) Error() string {
 		return fmt.Sprintf("session %s: %v", e.ID, e.Unwrap())
 	}
 	return fmt.Sprintf("session %s: %v: %s, process %d on %s, since %s", e.ID, e.Unwrap(),
-		e.By.What, e.By.PID, e.By.Host, e.By.Since.Local().Format("2006-01-02 15:04"))
+		e.By.Program, e.By.PID, e.By.Host, e.By.Since.Local().Format("2006-01-02 15:04"))
 }
 
 // Owner is who may write to the session now.

@@ -31,7 +31,7 @@ func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format s
 		writeTitle(out, head)
 		gone := false
 		each = func(r session.Record) error {
-			if now := len(head.Lives([]session.Record{r})) == 0; now != gone {
+			if now := len(head.Active([]session.Record{r})) == 0; now != gone {
 				gone = now
 				writeGone(out, gone)
 			}
@@ -99,7 +99,7 @@ func writeRecord(w io.Writer, r session.Record) {
 		if n := len(e.Prompt.Images); n > 0 {
 			fmt.Fprintf(w, "\n*%d pictures*\n", n)
 		}
-		for _, a := range e.Prompt.Attached {
+		for _, a := range e.Prompt.Attachments {
 			fmt.Fprintf(w, "\n**attached** %s\n", plain(a.Name))
 			fence(w, "", a.Text)
 		}

@@ -68,7 +68,7 @@ func TestAnExportSaysWhatWasTakenBack(t *testing.T) {
 	s := open(t, t.TempDir())
 	id := create(t, s, "/p").ID
 	add(t, s, id, prompt("one"), says("first"), prompt("two"), says("second"))
-	back := session.Rewinding{To: 3, Talk: true, State: &session.State{}, Was: &session.State{}}
+	back := session.Rewinding{To: 3, Conversation: true, State: &session.State{}, Before: &session.State{}}
 	add(t, s, id, back, session.Rewound{Rewinding: back}, prompt("three"))
 	var md bytes.Buffer
 	if err := s.Export(ctx, id, &md, "markdown"); err != nil {

@@ -50,7 +50,7 @@ func (s *Store) Fork(ctx context.Context, id session.ID, at int64) (session.Sess
 func quiet(head session.Session) []session.Event {
 	var events []session.Event
 	if head.Archived || !head.Deleted.IsZero() {
-		events = append(events, session.Filed{})
+		events = append(events, session.ArchiveChanged{})
 	}
 	for _, q := range head.Queue {
 		events = append(events, session.PromptUnqueued{ID: q.ID})
@@ -59,16 +59,16 @@ func quiet(head session.Session) []session.Event {
 		why := fmt.Sprintf("forked from %s", head.Parent)
 		events = append(events, session.TurnResumed{Why: why}, session.TurnEnded{Outcome: session.OutcomeStopped, Reason: why})
 	}
-	if head.Rewind != nil { // it is the original's to complete
+	if head.PendingRewind != nil { // it is the original's to complete
 		events = append(events, session.Rewound{})
 	}
 	if head.Live() {
 		events = append(events, session.TurnEnded{Outcome: session.OutcomeStopped, Reason: fmt.Sprintf("forked from %s", head.Parent)})
 	}
-	if head.Steps != nil {
-		for i, x := range head.Steps.List {
-			if x.Begun() && !x.Over() { // its session belongs to the original
-				events = append(events, session.StepMoved{Number: i + 1, Step: x.Anew()})
+	if head.Plan != nil {
+		for i, x := range head.Plan.Steps {
+			if x.Started() && !x.Finished() { // its session belongs to the original
+				events = append(events, session.StepMoved{Number: i + 1, Step: x.Reset()})
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Store) Acquire(ctx context.Context, id session.ID, what string, takeove
 	now := stamp(s.now())
 	l := &Lease{
 		s: s, id: id, token: rand.Text(), lost: make(chan struct{}),
-		owner: session.Owner{PID: os.Getpid(), Host: host, What: what, Since: now},
+		owner: session.Owner{PID: os.Getpid(), Host: host, Program: what, Since: now},
 	}
 	data, err := json.Marshal(l.owner)
 	if err != nil {

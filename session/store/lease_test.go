@@ -26,7 +26,7 @@ func TestOnlyTheHolderWrites(t *testing.T) {
 	if _, err := b.Acquire(ctx, id, "run", false); !errors.As(err, &owned) || !errors.Is(err, ErrOwned) {
 		t.Fatalf("Acquire() of a held session = %v, want an *OwnedError", err)
 	}
-	if owned.By.PID != os.Getpid() || owned.By.What != "screen" || owned.By.Since.IsZero() || owned.Hint() == "" {
+	if owned.By.PID != os.Getpid() || owned.By.Program != "screen" || owned.By.Since.IsZero() || owned.Hint() == "" {
 		t.Errorf("Owner = %+v, want this process, screen and a time", owned.By)
 	}
 	if _, _, err := b.Append(ctx, id, 1, says("yours")); !errors.Is(err, ErrOwned) {

@@ -29,9 +29,9 @@ func attemptFields(a *ledger.Attempt, at *int64) []any {
 
 var insertAttempt = "INSERT INTO attempts (" + attemptColumns + ") VALUES (?" + strings.Repeat(", ?", strings.Count(attemptColumns, ",")) + ")"
 
-// Write adds an attempt to the record. After a power failure the last ones may
+// AppendAttempts adds an attempt to the record. After a power failure the last ones may
 // be missing.
-func (s *Store) Write(ctx context.Context, a ledger.Attempt) error {
+func (s *Store) AppendAttempts(ctx context.Context, a ledger.Attempt) error {
 	return s.relaxed(ctx, "record attempt", func(tx *sql.Tx) error { return writeAttempt(ctx, tx, a) })
 }
 

@@ -47,7 +47,7 @@ func whole(t testing.TB) ledger.Attempt {
 func record(t testing.TB, s *Store, list ...ledger.Attempt) {
 	t.Helper()
 	for _, a := range list {
-		if err := s.Write(ctx, a); err != nil {
+		if err := s.AppendAttempts(ctx, a); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"belay/session"
 )
 
-// Grants returns what "always" has allowed in a project, oldest first.
-func (s *Store) Grants(ctx context.Context, project string) ([]string, error) {
+// PermissionGrants returns what "always" has allowed in a project, oldest first.
+func (s *Store) PermissionGrants(ctx context.Context, project string) ([]string, error) {
 	const step = "read permissions"
 	rows, err := s.r.QueryContext(ctx, "SELECT rule FROM grants WHERE project = ? ORDER BY time, rule", project)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Store) Grants(ctx context.Context, project string) ([]string, error) {
 	return rules, s.fail(step, rows.Err())
 }
 
-// Grant allows something in a project from now on.
-func (s *Store) Grant(ctx context.Context, project, rule string) error {
+// GrantPermission allows something in a project from now on.
+func (s *Store) GrantPermission(ctx context.Context, project, rule string) error {
 	return s.write(ctx, "save permission", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT DO NOTHING", project, rule, nanos(s.now()))
 		return err
@@ -59,9 +59,9 @@ func (s *Store) SetTrusted(ctx context.Context, project string, trusted bool) er
 	})
 }
 
-// Trees lists the working trees that a project's sessions may return to, those
+// SnapshotTrees lists the working trees that a project's sessions may return to, those
 // of sessions that were touched since a time.
-func (s *Store) Trees(ctx context.Context, project string, since time.Time) ([]string, error) {
+func (s *Store) SnapshotTrees(ctx context.Context, project string, since time.Time) ([]string, error) {
 	const step = "list working trees"
 	rows, err := s.r.QueryContext(ctx, `SELECT e.type, e.data FROM sessions s JOIN events e ON e.session = s.id
 		WHERE s.project = ? AND s.updated >= ? AND e.type IN ('checkpoint', 'rewinding')`, project, nanos(since))

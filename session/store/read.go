@@ -156,7 +156,7 @@ func (s *Store) heads(ctx context.Context, where string, args ...any) ([]session
 		return heads, err
 	}
 	for i := range heads {
-		if heads[i].Events > 0 {
+		if heads[i].LastSeq > 0 {
 			continue
 		}
 		if heads[i], err = fold(ctx, s.r, heads[i].ID); err != nil {

@@ -188,7 +188,7 @@ func dig(r *ruin) *salvage {
 		case 8:
 			if data, ok := columns[7].([]byte); ok {
 				var head session.Session
-				if json.Unmarshal(data, &head) == nil && head.ID != "" && columns[0] == string(head.ID) && head.Events >= found.heads[head.ID].Events {
+				if json.Unmarshal(data, &head) == nil && head.ID != "" && columns[0] == string(head.ID) && head.LastSeq >= found.heads[head.ID].LastSeq {
 					found.heads[head.ID] = head
 				}
 			}
@@ -268,7 +268,7 @@ func (found *salvage) restore(ctx context.Context, s *Store, report *Report, id 
 			return err
 		}
 		add := func(turn int, at time.Time, e session.Event) error {
-			r := session.Record{Session: id, Seq: head.Events + 1, Turn: turn, Time: at, Event: e}
+			r := session.Record{Session: id, Seq: head.LastSeq + 1, Turn: turn, Time: at, Event: e}
 			_, err := insert(ctx, tx, r)
 			head.Apply(r)
 			return err
@@ -309,7 +309,7 @@ func (found *salvage) restore(ctx context.Context, s *Store, report *Report, id 
 				return err
 			}
 		}
-		if n := max(old.Events, found.ends[id]) + 1 - expected; n > 0 {
+		if n := max(old.LastSeq, found.ends[id]) + 1 - expected; n > 0 {
 			if err := lost(n, head.Updated); err != nil {
 				return err
 			}
@@ -319,7 +319,7 @@ func (found *salvage) restore(ctx context.Context, s *Store, report *Report, id 
 				return err
 			}
 		}
-		report.Sessions, report.Events = report.Sessions+1, report.Events+int(head.Events)
+		report.Sessions, report.Events = report.Sessions+1, report.Events+int(head.LastSeq)
 		return saveHead(ctx, tx, head, 0)
 	})
 	if d, ok := found.drafts[id]; err == nil && ok && d.Turn == head.Turn && head.Live() {

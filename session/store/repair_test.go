@@ -43,7 +43,7 @@ func fill(t testing.TB, dir string) map[session.ID][]session.Record {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(s.Grant(ctx, "/p", "make"), s.SetTrusted(ctx, "/p", true), s.Close()); err != nil {
+	if err := errors.Join(s.GrantPermission(ctx, "/p", "make"), s.SetTrusted(ctx, "/p", true), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return logs
@@ -208,8 +208,8 @@ func TestATornLogOpensWithAnUnbrokenBeginning(t *testing.T) {
 		}
 		for _, h := range heads {
 			log, err := s.Records(ctx, h.ID, 0, 0, 0)
-			if err != nil || int64(len(log)) != h.Events {
-				t.Errorf("Records() = %d, %v; the state says %d", len(log), err, h.Events)
+			if err != nil || int64(len(log)) != h.LastSeq {
+				t.Errorf("Records() = %d, %v; the state says %d", len(log), err, h.LastSeq)
 			}
 		}
 		if err := s.Close(); err != nil {

@@ -25,7 +25,7 @@ func TestAnOlderSchemaIsBroughtUpToDate(t *testing.T) {
 	if err := s.w.QueryRow("SELECT user_version, (SELECT count(*) FROM later) FROM pragma_user_version").Scan(&version, &rows); err != nil || version != len(next) || rows != 1 {
 		t.Errorf("version = %d with %d rows, %v; want %d with 1", version, rows, err, len(next))
 	}
-	if head, err := s.Load(ctx, id); err != nil || head.Events != 2 {
+	if head, err := s.Load(ctx, id); err != nil || head.LastSeq != 2 {
 		t.Errorf("Load() = %+v, %v", head, err)
 	}
 	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, ErrNewer) || !strings.Contains(err.(interface{ Hint() string }).Hint(), "update belay") {
@@ -62,7 +62,7 @@ func TestAFullDiskLosesNothingThatWasSaved(t *testing.T) {
 	for err == nil {
 		var head session.Session
 		if _, head, err = s.Append(ctx, id, 1, session.Noted{Text: strings.Repeat("x", 5000)}); err == nil {
-			saved = head.Events
+			saved = head.LastSeq
 		}
 	}
 	var e *Error
@@ -72,8 +72,8 @@ func TestAFullDiskLosesNothingThatWasSaved(t *testing.T) {
 	if _, err := s.w.Exec("PRAGMA max_page_count = 100000"); err != nil {
 		t.Fatal(err)
 	}
-	if head := add(t, s, id, prompt("room again")); head.Events != saved+1 {
-		t.Errorf("Events = %d, want %d", head.Events, saved+1)
+	if head := add(t, s, id, prompt("room again")); head.LastSeq != saved+1 {
+		t.Errorf("Events = %d, want %d", head.LastSeq, saved+1)
 	}
 }
 

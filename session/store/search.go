@@ -207,7 +207,7 @@ func texts(e session.Event) []string {
 	switch e := e.(type) {
 	case session.TurnStarted:
 		texts := []string{e.Prompt.Text}
-		for _, a := range e.Prompt.Attached {
+		for _, a := range e.Prompt.Attachments {
 			texts = append(texts, a.Text)
 		}
 		return texts
@@ -221,9 +221,9 @@ func texts(e session.Event) []string {
 		return []string{e.Text}
 	case session.ToolEnded:
 		return []string{e.Title, e.Output, e.Diff}
-	case session.PlanChanged:
+	case session.TodosChanged:
 		var list []string
-		for _, t := range e.Tasks {
+		for _, t := range e.Todos {
 			list = append(list, t.Text)
 		}
 		return list

@@ -44,7 +44,7 @@ func TestSearchFindsPartsOfWordsAndAllScripts(t *testing.T) {
 	if err != nil || len(hits) != 1 || hits[0].Snippet[:10] != "\x02Refactor\x03" {
 		t.Errorf("Search(refactor in /p) = %+v, %v", hits, err)
 	}
-	add(t, s, id, session.Filed{Deleted: time.Unix(1, 0)})
+	add(t, s, id, session.ArchiveChanged{Deleted: time.Unix(1, 0)})
 	if hits, err := s.Search(ctx, "orders", session.Filter{}); err != nil || len(hits) != 0 {
 		t.Errorf("Search() in deleted sessions = %+v, %v; want none", hits, err)
 	}
@@ -73,7 +73,7 @@ func FuzzSearch(f *testing.F) {
 }
 
 func TestAForkStopsAtABorderAndIsQuiet(t *testing.T) {
-	parked := session.TurnEnded{Outcome: session.OutcomeParked, Retry: time.Unix(1e10, 0), Fault: &models.Fault{Kind: models.KindCapacity}}
+	parked := session.TurnEnded{Outcome: session.OutcomeParked, RetryAt: time.Unix(1e10, 0), Fault: &models.Fault{Kind: models.KindCapacity}}
 	s := open(t, t.TempDir())
 	id := create(t, s, "/p").ID
 	add(t, s, id, prompt("one"), says("1"), session.TurnEnded{Outcome: session.OutcomeDone})               // 2 3 4
@@ -96,10 +96,10 @@ func TestAForkStopsAtABorderAndIsQuiet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if fork.Parent != id || fork.ID == id || fork.Status != tt.status || len(fork.Queue) != 0 || !fork.Retry.IsZero() || fork.Project != "/p" {
+			if fork.Parent != id || fork.ID == id || fork.Status != tt.status || len(fork.Queue) != 0 || !fork.RetryAt.IsZero() || fork.Project != "/p" {
 				t.Errorf("Fork() = %+v", fork)
 			}
-			if loaded, err := s.Load(ctx, fork.ID); err != nil || loaded.Events != fork.Events || loaded.Events < int64(tt.copied) {
+			if loaded, err := s.Load(ctx, fork.ID); err != nil || loaded.LastSeq != fork.LastSeq || loaded.LastSeq < int64(tt.copied) {
 				t.Errorf("Load(fork) = %+v, %v", loaded, err)
 			}
 			log, err := s.Records(ctx, fork.ID, 0, 0, 0)
@@ -135,7 +135,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	add(t, s, drop, prompt("a word "+secret), says(strings.Repeat(secret+" ", 2000)))
 	add(t, s, held, prompt("held"))
 	for _, id := range []session.ID{drop, held} {
-		add(t, s, id, session.Filed{Deleted: time.Unix(1000, 0)})
+		add(t, s, id, session.ArchiveChanged{Deleted: time.Unix(1000, 0)})
 	}
 	other := open(t, dir)
 	if _, err := other.Acquire(ctx, held, "run", false); err != nil {

@@ -56,7 +56,7 @@ func prompt(text string) session.TurnStarted {
 }
 
 func says(text string) session.ItemAdded {
-	return session.ItemAdded{Item: models.Say(models.Assistant, text)}
+	return session.ItemAdded{Item: models.NewMessage(models.Assistant, text)}
 }
 
 func TestWhatIsAppendedIsThereAfterReopening(t *testing.T) {
@@ -91,8 +91,8 @@ func TestAppendStoresAllEventsOrNone(t *testing.T) {
 	if _, _, err := s.Append(ctx, id, 1, prompt("a"), session.TextDelta{Text: "b"}); err == nil {
 		t.Error("Append(TextDelta) succeeded; it is not durable")
 	}
-	if head, err := s.Load(ctx, id); err != nil || head.Events != 1 {
-		t.Errorf("Events = %d, %v; want 1", head.Events, err)
+	if head, err := s.Load(ctx, id); err != nil || head.LastSeq != 1 {
+		t.Errorf("Events = %d, %v; want 1", head.LastSeq, err)
 	}
 }
 
@@ -165,8 +165,8 @@ func TestManyGoroutinesShareAStore(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if head, err := s.Load(ctx, shared); err != nil || head.Events != 101 {
-		t.Errorf("Events = %d, %v; want 101", head.Events, err)
+	if head, err := s.Load(ctx, shared); err != nil || head.LastSeq != 101 {
+		t.Errorf("Events = %d, %v; want 101", head.LastSeq, err)
 	}
 }
 
@@ -215,8 +215,8 @@ func TestFindTellsNoneFromSeveral(t *testing.T) {
 func TestListHoldsWhatTheFilterNames(t *testing.T) {
 	s := open(t, t.TempDir())
 	a, b, c, d := create(t, s, "/p").ID, create(t, s, "/p").ID, create(t, s, "/q").ID, create(t, s, "/p").ID
-	add(t, s, c, session.Filed{Archived: true})
-	add(t, s, d, session.Filed{Deleted: time.Unix(1000, 0)})
+	add(t, s, c, session.ArchiveChanged{Archived: true})
+	add(t, s, d, session.ArchiveChanged{Deleted: time.Unix(1000, 0)})
 	add(t, s, a, prompt("later"))
 	names := map[session.ID]string{a: "a", b: "b", c: "c", d: "d"}
 	for _, tt := range []struct {
@@ -304,14 +304,14 @@ func TestABrokenRowIsToldInItsPlace(t *testing.T) {
 func TestGrantsAndTrustBelongToAProject(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, rule := range []string{"go test", "make", "go test"} {
-		if err := s.Grant(ctx, "/p", rule); err != nil {
+		if err := s.GrantPermission(ctx, "/p", rule); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := s.Grants(ctx, "/p"); err != nil || !reflect.DeepEqual(got, []string{"go test", "make"}) {
+	if got, err := s.PermissionGrants(ctx, "/p"); err != nil || !reflect.DeepEqual(got, []string{"go test", "make"}) {
 		t.Errorf("Grants() = %v, %v", got, err)
 	}
-	if got, err := s.Grants(ctx, "/q"); err != nil || got != nil {
+	if got, err := s.PermissionGrants(ctx, "/q"); err != nil || got != nil {
 		t.Errorf("Grants(other) = %v, %v; want none", got, err)
 	}
 	if _, known, err := s.Trusted(ctx, "/p"); err != nil || known {
@@ -363,11 +363,11 @@ func TestTheTreesOfAProjectsSessionsAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.Trees(ctx, "/p", time.Time{})
+	got, err := s.SnapshotTrees(ctx, "/p", time.Time{})
 	if err != nil || !slices.Equal(got, []string{"t1", "t2"}) {
 		t.Errorf("Trees = %v, %v; want t1, t2", got, err)
 	}
-	if got, err := s.Trees(ctx, "/p", time.Now().Add(time.Hour)); err != nil || len(got) != 0 {
+	if got, err := s.SnapshotTrees(ctx, "/p", time.Now().Add(time.Hour)); err != nil || len(got) != 0 {
 		t.Errorf("of sessions touched later: %v, %v", got, err)
 	}
 }

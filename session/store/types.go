@@ -8,9 +8,9 @@ import (
 	"belay/session"
 )
 
-// OfType returns the records of a session that hold events of these stored
+// EventsOfType returns the records of a session that hold events of these stored
 // names, oldest first.
-func (s *Store) OfType(ctx context.Context, id session.ID, names ...string) ([]session.Record, error) {
+func (s *Store) EventsOfType(ctx context.Context, id session.ID, names ...string) ([]session.Record, error) {
 	const step = "read session"
 	args := []any{id}
 	for _, name := range names {

@@ -75,12 +75,12 @@ func (s *Store) append(ctx context.Context, tx *sql.Tx, head session.Session, in
 	at := stamp(s.now())
 	replaced := false
 	for _, e := range events {
-		r := session.Record{Session: head.ID, Seq: head.Events + 1, Turn: turn, Time: at, Event: e}
+		r := session.Record{Session: head.ID, Seq: head.LastSeq + 1, Turn: turn, Time: at, Event: e}
 		row, err := insert(ctx, tx, r)
 		if err != nil {
 			return nil, head, err
 		}
-		if indexed == head.Events { // otherwise the index is behind and is brought up in order
+		if indexed == head.LastSeq { // otherwise the index is behind and is brought up in order
 			if err := index(ctx, tx, row, e); err != nil {
 				return nil, head, err
 			}
@@ -121,7 +121,7 @@ func saveHead(ctx context.Context, tx *sql.Tx, head session.Session, indexed int
 		return fmt.Errorf("encode state: %w", err)
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE sessions SET project = ?, updated = ?, archived = ?, deleted = ?, events = ?, indexed = ?, head = ? WHERE id = ?",
-		head.Project, nanos(head.Updated), head.Archived, nanos(head.Deleted), head.Events, indexed, data, head.ID)
+		head.Project, nanos(head.Updated), head.Archived, nanos(head.Deleted), head.LastSeq, indexed, data, head.ID)
 	return err
 }
 

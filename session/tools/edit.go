@@ -19,24 +19,24 @@ type editArgs struct {
 	} `json:"edits"`
 }
 
-func (editTool) prepare(s *Set, raw []byte) (Job, error) {
+func (editTool) prepare(s *Set, raw []byte) (Call, error) {
 	var args editArgs
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	p, err := s.resolve(args.Path)
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	old, err := s.current(p)
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	if old == nil {
-		return Job{}, fmt.Errorf("%w: use write to create it", s.missing(p, fs.ErrNotExist))
+		return Call{}, fmt.Errorf("%w: use write to create it", s.missing(p, fs.ErrNotExist))
 	}
 	if binary(old) {
-		return Job{}, fmt.Errorf("%s is a binary file", p.rel)
+		return Call{}, fmt.Errorf("%s is a binary file", p.rel)
 	}
 	text := string(old)
 	// Models write \n; a file with \r\n throughout keeps its line ends.
@@ -47,7 +47,7 @@ func (editTool) prepare(s *Set, raw []byte) (Job, error) {
 	for i, e := range args.Edits {
 		text, err = replaceOnce(text, strings.ReplaceAll(e.Old, "\r\n", "\n"), strings.ReplaceAll(e.New, "\r\n", "\n"), e.All)
 		if err != nil {
-			return Job{}, fmt.Errorf("edit %d of %d in %s: %w; nothing was changed", i+1, len(args.Edits), p.rel, err)
+			return Call{}, fmt.Errorf("edit %d of %d in %s: %w; nothing was changed", i+1, len(args.Edits), p.rel, err)
 		}
 	}
 	if crlf {

@@ -29,23 +29,23 @@ const (
 
 type globTool struct{}
 
-func (globTool) prepare(s *Set, raw []byte) (Job, error) {
+func (globTool) prepare(s *Set, raw []byte) (Call, error) {
 	var args struct{ Pattern, Path string }
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	if !doublestar.ValidatePattern(args.Pattern) {
-		return Job{}, fmt.Errorf("%q is not a valid pattern", args.Pattern)
+		return Call{}, fmt.Errorf("%q is not a valid pattern", args.Pattern)
 	}
 	p, err := s.resolve(cmpOr(args.Path, "."))
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	title := args.Pattern
 	if args.Path != "" {
 		title += " in " + p.rel
 	}
-	return Job{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
+	return Call{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, _ func(string)) Result {
 			return s.glob(ctx, p, args.Pattern, s.focused(args.Path))
 		}}, nil

@@ -36,17 +36,17 @@ type grepArgs struct {
 	IgnoreCase bool   `json:"ignore_case"`
 }
 
-func (grepTool) prepare(s *Set, raw []byte) (Job, error) {
+func (grepTool) prepare(s *Set, raw []byte) (Call, error) {
 	var args grepArgs
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	p, err := s.resolve(cmpOr(args.Path, "."))
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	if _, err := os.Stat(p.abs); err != nil {
-		return Job{}, s.missing(p, err)
+		return Call{}, s.missing(p, err)
 	}
 	expr := args.Pattern
 	if args.IgnoreCase {
@@ -54,13 +54,13 @@ func (grepTool) prepare(s *Set, raw []byte) (Job, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return Job{}, fmt.Errorf("%q is not a valid regular expression: %w", args.Pattern, err)
+		return Call{}, fmt.Errorf("%q is not a valid regular expression: %w", args.Pattern, err)
 	}
 	title := fmt.Sprintf("%q", args.Pattern)
 	if args.Path != "" {
 		title += " in " + p.rel
 	}
-	return Job{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
+	return Call{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, _ func(string)) Result { return s.grep(ctx, p, args, re) }}, nil
 }
 

@@ -10,12 +10,12 @@ import (
 
 type planTool struct{}
 
-func (planTool) prepare(_ *Set, raw []byte) (Job, error) {
+func (planTool) prepare(_ *Set, raw []byte) (Call, error) {
 	var args struct {
-		Tasks []session.Task `json:"tasks"`
+		Tasks []session.Todo `json:"tasks"`
 	}
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	done := 0
 	for _, t := range args.Tasks {
@@ -24,7 +24,7 @@ func (planTool) prepare(_ *Set, raw []byte) (Job, error) {
 		}
 	}
 	title := fmt.Sprintf("%d of %d done", done, len(args.Tasks))
-	return Job{Class: session.Read, Title: title, Tasks: args.Tasks,
+	return Call{Class: session.Read, Title: title, Tasks: args.Tasks,
 		Run: func(context.Context, func(string)) Result {
 			return Result{Output: "The plan is shown to the user.", Summary: plural(len(args.Tasks), "task", "tasks")}
 		}}, nil

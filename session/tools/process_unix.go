@@ -44,8 +44,8 @@ func gate(cmd *exec.Cmd) (open func(run bool) error, err error) {
 	}, nil
 }
 
-// Running reports whether a process group has members left.
-func Running(group int) bool { return group > 1 && syscall.Kill(-group, 0) == nil }
+// ProcessGroupAlive reports whether a process group has members left.
+func ProcessGroupAlive(group int) bool { return group > 1 && syscall.Kill(-group, 0) == nil }
 
 func endGroup(pid int)  { _ = syscall.Kill(-pid, syscall.SIGTERM) }
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

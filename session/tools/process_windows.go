@@ -33,5 +33,5 @@ func gate(*exec.Cmd) (open func(run bool) error, err error) {
 	return func(bool) error { return nil }, nil
 }
 
-// Running reports whether a process group has members left; here it is not known.
-func Running(int) bool { return false }
+// ProcessGroupAlive reports whether a process group has members left; here it is not known.
+func ProcessGroupAlive(int) bool { return false }

@@ -33,14 +33,14 @@ type readArgs struct {
 	Lines int    `json:"lines"`
 }
 
-func (readTool) prepare(s *Set, raw []byte) (Job, error) {
+func (readTool) prepare(s *Set, raw []byte) (Call, error) {
 	var args readArgs
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	p, err := s.resolve(args.Path)
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	title := p.rel
 	if args.From > 0 && args.Lines > 0 {
@@ -48,7 +48,7 @@ func (readTool) prepare(s *Set, raw []byte) (Job, error) {
 	} else if args.From > 0 {
 		title = fmt.Sprintf("%s:%d-", p.rel, args.From)
 	}
-	return Job{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
+	return Call{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
 		Run: func(context.Context, func(string)) Result { return s.read(p, args) }}, nil
 }
 

@@ -32,20 +32,20 @@ type shellArgs struct {
 	Timeout int    `json:"timeout"`
 }
 
-func (shellTool) prepare(s *Set, raw []byte) (Job, error) {
+func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	var args shellArgs
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	if strings.ContainsRune(args.Command, 0) {
-		return Job{}, errors.New("the command holds a NUL byte")
+		return Call{}, errors.New("the command holds a NUL byte")
 	}
 	p, err := s.resolve(cmpOr(args.Dir, "."))
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	if info, err := os.Stat(p.abs); err != nil || !info.IsDir() {
-		return Job{}, fmt.Errorf("%s is not a folder", p.rel)
+		return Call{}, fmt.Errorf("%s is not a folder", p.rel)
 	}
 	shell, _ := shellProgram()
 	shell = strings.TrimSuffix(filepath.Base(shell), ".exe")
@@ -54,7 +54,7 @@ func (shellTool) prepare(s *Set, raw []byte) (Job, error) {
 		limit = time.Duration(args.Timeout) * time.Second
 	}
 	var group atomic.Int64
-	return Job{Class: session.Run, Group: func() int { return int(group.Load()) }, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
+	return Call{Class: session.Run, Group: func() int { return int(group.Load()) }, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, out func(string)) Result {
 			return s.shell(ctx, p.abs, args.Command, limit, out, &group)
 		}}, nil

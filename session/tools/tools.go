@@ -27,8 +27,8 @@ import (
 	"belay/session"
 )
 
-// Job is a prepared call: what would happen, and the way to make it happen.
-type Job struct {
+// Call is a prepared call: what would happen, and the way to make it happen.
+type Call struct {
 	Class   session.Class
 	Title   string // what is done, in a few words: a path, a command
 	Detail  string // the diff or the whole command
@@ -38,7 +38,7 @@ type Job struct {
 	After   string // and after
 	Command string // the shell line, for a Run
 	Shell   string // the name of the program that line is for
-	Tasks   []session.Task
+	Tasks   []session.Todo
 	Group   func() int // the process group of the command that runs; 0: none. nil: it is no command
 
 	Run func(ctx context.Context, out func(string)) Result
@@ -61,7 +61,7 @@ func failed(err error) Result {
 
 // tool is one thing the model can do.
 type tool interface {
-	prepare(s *Set, args []byte) (Job, error)
+	prepare(s *Set, args []byte) (Call, error)
 }
 
 // Options are what a Set works with.
@@ -138,13 +138,13 @@ func (s *Set) Check(name, args string) error {
 
 // Prepare checks a call and describes what running it would do. Its errors
 // are for the model.
-func (s *Set) Prepare(name, args string) (Job, error) {
+func (s *Set) Prepare(name, args string) (Call, error) {
 	if err := s.Check(name, args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	job, err := s.tools[name].prepare(s, []byte(args))
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	return job, nil
 }

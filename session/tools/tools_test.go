@@ -41,7 +41,7 @@ func workspace(t *testing.T, files map[string]string) *Set {
 }
 
 // call prepares and runs a call; an error of either is in the result.
-func call(t *testing.T, s *Set, name, args string) (Job, Result) {
+func call(t *testing.T, s *Set, name, args string) (Call, Result) {
 	t.Helper()
 	job, err := s.Prepare(name, args)
 	if err != nil {

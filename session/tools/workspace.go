@@ -204,9 +204,9 @@ func (s *seen) get(path string) (string, bool) {
 	return "", false
 }
 
-// Knew tells that a call on a file, with these arguments, was done at a time
+// SeedKnown tells that a call on a file, with these arguments, was done at a time
 // in an earlier run of belay: what is not younger the model has seen.
-func (s *Set) Knew(args string, at time.Time) {
+func (s *Set) SeedKnown(args string, at time.Time) {
 	var named struct{ Path string }
 	if json.Unmarshal([]byte(args), &named) != nil || named.Path == "" {
 		return

@@ -17,22 +17,22 @@ import (
 
 type writeTool struct{}
 
-func (writeTool) prepare(s *Set, raw []byte) (Job, error) {
+func (writeTool) prepare(s *Set, raw []byte) (Call, error) {
 	var args struct{ Path, Content string }
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	p, err := s.resolve(args.Path)
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	old, err := s.current(p)
 	if err != nil {
-		return Job{}, err
+		return Call{}, err
 	}
 	if old != nil {
 		if _, known := s.seen.get(p.abs); !known && len(old) > 0 {
-			return Job{}, fmt.Errorf("%s exists and has not been read: read it before replacing it", p.rel)
+			return Call{}, fmt.Errorf("%s exists and has not been read: read it before replacing it", p.rel)
 		}
 	}
 	return s.change(p, old, []byte(args.Content))
@@ -68,9 +68,9 @@ func (s *Set) current(p place) ([]byte, error) {
 }
 
 // change is the job of replacing a file's content.
-func (s *Set) change(p place, old, content []byte) (Job, error) {
+func (s *Set) change(p place, old, content []byte) (Call, error) {
 	if old != nil && bytes.Equal(old, content) {
-		return Job{}, fmt.Errorf("%s already has exactly this content", p.rel)
+		return Call{}, fmt.Errorf("%s already has exactly this content", p.rel)
 	}
 	before := None
 	from := "/dev/null"
@@ -79,7 +79,7 @@ func (s *Set) change(p place, old, content []byte) (Job, error) {
 	}
 	diff := difference(from, "b/"+p.rel, string(old), string(content))
 	after := hash(content)
-	return Job{Class: session.Write, Title: p.rel, Detail: diff, Path: p.abs, Outside: p.outside, Before: before, After: after,
+	return Call{Class: session.Write, Title: p.rel, Detail: diff, Path: p.abs, Outside: p.outside, Before: before, After: after,
 		Run: func(context.Context, func(string)) Result {
 			// Between asking and running, a person may have taken minutes.
 			now, err := FileHash(p.abs)

@@ -108,11 +108,11 @@ func (p *Pane) Key(name, text string) Verdict {
 		p.always = true
 		return Handled
 	case "d":
-		if p.asked.Unknown {
-			return p.answer(session.Answer{Happened: true})
+		if p.asked.UnknownOutcome {
+			return p.answer(session.Answer{Outcome: true})
 		}
 	case "n":
-		if p.asked.Unknown {
+		if p.asked.UnknownOutcome {
 			return p.answer(session.Answer{})
 		}
 		p.words = true
@@ -136,7 +136,7 @@ func (p *Pane) Key(name, text string) Verdict {
 func (p *Pane) wordKey(name, text string) Verdict {
 	switch {
 	case name == "enter":
-		return p.answer(session.Answer{Words: strings.TrimSpace(p.text)})
+		return p.answer(session.Answer{Message: strings.TrimSpace(p.text)})
 	case name == "esc":
 		p.words, p.text = false, ""
 		p.since = p.now()
@@ -221,7 +221,7 @@ func (p *Pane) View(width, height int) []string {
 	lines := append([]string(nil), body...)
 	if a.Reason != "" {
 		words := "asks because " + theme.Line(a.Reason)
-		if a.Unknown {
+		if a.UnknownOutcome {
 			words = theme.Line(a.Reason)
 		}
 		lines = append(lines, th.Dim.Paint(theme.Cut(words, inner)))
@@ -231,7 +231,7 @@ func (p *Pane) View(width, height int) []string {
 	}
 	lines = append(lines, p.keys(inner, hidden))
 	title := th.Warn.Paint("allow "+theme.Line(a.Tool)+"?") + " " + theme.Line(a.Title)
-	if a.Unknown {
+	if a.UnknownOutcome {
 		title = th.Warn.Paint("unknown outcome: "+theme.Line(a.Tool)) + " " + theme.Line(a.Title)
 	}
 	if p.count > 1 {
@@ -245,7 +245,7 @@ func (p *Pane) View(width, height int) []string {
 }
 
 func (p *Pane) body(width int, besides bool) []string {
-	detail := p.asked.Detail
+	detail := p.asked.Preview
 	if strings.HasPrefix(detail, "---") || strings.HasPrefix(detail, "@@") {
 		return p.diff(p.theme, detail, width, besides)
 	}
@@ -274,7 +274,7 @@ func (p *Pane) keys(width, hidden int) string {
 	if p.asked.Always == "" {
 		pairs = []string{"y", "yes", "n", "no", "e", "edit"}
 	}
-	if p.asked.Unknown {
+	if p.asked.UnknownOutcome {
 		pairs = []string{"y", "run it again", "d", "it happened", "n", "tell the model"}
 	}
 	if hidden > 0 {

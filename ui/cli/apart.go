@@ -26,12 +26,12 @@ func (a apart) place(key string) string {
 
 // Update changes the state of this endpoint.
 func (a apart) Update(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
-	return a.Shared.Update(ctx, a.place(key), change)
+	return a.Shared.UpdateShared(ctx, a.place(key), change)
 }
 
 // All gives what is known of the endpoints of now.
 func (a apart) All(ctx context.Context) (map[string][]byte, error) {
-	all, err := a.Shared.All(ctx)
+	all, err := a.Shared.SharedStates(ctx)
 	known := map[string][]byte{}
 	for place, value := range all {
 		if key, _, _ := strings.Cut(place, "\n"); place == a.place(key) {

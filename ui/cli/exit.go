@@ -113,7 +113,7 @@ func exitSession(s session.Session, limit bool) int {
 // message is what a person reads of an error: what happened, then what to do.
 func message(err error) string {
 	text := err.Error()
-	hint := session.HintOf(err)
+	hint := session.ErrorHint(err)
 	var fault *models.Fault
 	if hint == "" && errors.As(err, &fault) {
 		hint = fault.Hint

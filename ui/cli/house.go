@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"belay/config"
-	"belay/context/briefing"
+	"belay/context/systemprompt"
 	"belay/context/tokens"
 	"belay/models"
 	"belay/models/capacity"
@@ -123,7 +123,7 @@ type House struct {
 	Engine   *engine.Engine
 	Settings config.Settings
 	Catalog  *catalog.Catalog
-	Board    *capacity.Board
+	Board    *capacity.Breakers
 	Router   *route.Router
 	Tools    func(root string) (*tools.Set, error)
 
@@ -178,18 +178,18 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		p, _ := known.Provider(provider)
 		return p.BaseURL
 	}
-	board := capacity.New(capacity.Options{Shared: apart{st, endpoint}, Tiers: tiers(settings), Owner: d.NewID(), Hold: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
+	board := capacity.New(capacity.Options{Shared: apart{st, endpoint}, Tiers: tiers(settings), Owner: d.NewID(), FailbackDelay: settings.Switch.FailbackAfter, Now: d.Now, Random: mathrand.Float64,
 		Concurrency: func(provider string) int { return settings.Providers[provider].Concurrency },
 		Report: func(err error) {
 			fmt.Fprintf(d.Err, "belay: the state of the models is kept in memory only: %v\n", err)
 		}})
 	o := routeOptions(settings, known, w.client)
-	o.Board, o.Allowance = board, board
+	o.Breakers, o.RateLimiter = board, board
 	shots := func(root string) *snapshot.Store {
 		if home, err := os.UserHomeDir(); root == home || err != nil || filepath.Dir(root) == root {
 			return nil // far too much
 		}
-		return snapshot.New(snapshot.Options{Dir: filepath.Join(dir, "snapshots"), Root: root, Apart: dir, Now: d.Now})
+		return snapshot.New(snapshot.Options{Dir: filepath.Join(dir, "snapshots"), Root: root, Exclude: dir, Now: d.Now})
 	}
 	keep := &keeper{st: st, s: settings, what: c.What, now: d.Now, project: c.Project, shots: shots(c.Project)}
 	o.Record = keep.record
@@ -198,7 +198,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 		return tools.New(tools.Options{Root: root, Data: dir, Outputs: filepath.Join(dir, "outputs"), Hide: w.hide, Reaper: reaper(), NewID: d.NewID})
 	}
 	eng := engine.New(engine.Options{
-		Store: st, Router: router, Model: known.Model, Scales: counter, Failing: failing(st, d.Now),
+		Store: st, Router: router, Model: known.Model, Calibration: counter, FailureThreshold: failing(st, d.Now),
 		// A vocabulary is read when something is counted with it first. Counts are
 		// estimates until it is there, and stay so if it fails.
 		Counter: func(m models.Model) engine.Counter {
@@ -206,7 +206,7 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 			c.Warm()
 			return c
 		},
-		Trigger: settings.Context.Trigger, Window: budgets(settings), Reply: replies(settings), Slim: engine.Slimness(settings.Request.Slim),
+		Trigger: settings.Context.Trigger, Window: budgets(settings), Reply: replies(settings), PrunePolicy: engine.PrunePolicy(settings.Request.Slim),
 		Tools: newTools,
 		Snapshots: func(root string) engine.Snapshots {
 			if s := shots(root); s != nil {
@@ -214,13 +214,13 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 			}
 			return nil
 		},
-		Briefing: func(ctx context.Context, root string) briefing.Briefing {
-			return briefing.Gather(ctx, briefing.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
+		SystemPrompt: func(ctx context.Context, root string) systemprompt.Prompt {
+			return systemprompt.Build(ctx, systemprompt.Options{Root: root, User: user, Trusted: trusted, Now: d.Now()})
 		},
-		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), What: c.What, Alone: c.Alone,
-		Ladder: settings.Park.Ladder, Random: mathrand.Float64, Board: board, Watch: time.Second,
-		Limits:  agent.Limits{Steps: settings.Limits.Steps, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens, Wait: settings.Limits.Wait, Budget: keep.budget},
-		Network: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
+		Tier: models.Tier(settings.Tiers.Default), Mode: mode(c, settings), Program: c.What, NonInteractive: c.Alone,
+		ParkSchedule: settings.Park.Ladder, Random: mathrand.Float64, Breakers: board, Watch: time.Second,
+		Limits:      agent.Limits{Requests: settings.Limits.Requests, Retries: settings.Limits.Retries, Cost: settings.Limits.Cost, Tokens: settings.Limits.Tokens, Wait: settings.Limits.Wait, Budget: keep.budget},
+		NetworkWait: network(c, settings.Park.Ladder), Now: d.Now, NewID: d.NewID,
 	})
 	if !c.Alone && (c.What == "screen" || c.What == "demo") { // standard error would spoil the screen
 		w.say = func(text string) { eng.Alert(session.Alerted{Text: text, Screen: true}) }
@@ -232,12 +232,12 @@ func (d Deps) Connect(ctx context.Context, c Choice) (*House, error) {
 
 // failing reads from which size on requests have failed, anew every few
 // minutes.
-func failing(st *store.Store, now func() time.Time) func(context.Context) session.Failing {
+func failing(st *store.Store, now func() time.Time) func(context.Context) session.FailureThreshold {
 	const fresh = 5 * time.Minute
 	var mu sync.Mutex
-	var last session.Failing
+	var last session.FailureThreshold
 	var read time.Time
-	return func(ctx context.Context) session.Failing {
+	return func(ctx context.Context) session.FailureThreshold {
 		mu.Lock()
 		defer mu.Unlock()
 		if t := now(); read.IsZero() || t.Sub(read) > fresh {

@@ -69,7 +69,7 @@ func (k *keeper) stop() {
 // to stop the work; a disk that is full shows where it matters.
 func (k *keeper) record(ctx context.Context, a models.Attempt) {
 	a.Environment, a.TeamID = cmp.Or(k.s.Record.Environment, k.what), k.s.Record.Team
-	_ = k.st.Write(ctx, ledger.Attempt(a))
+	_ = k.st.AppendAttempts(ctx, ledger.Attempt(a))
 	k.mu.Lock()
 	for i := range k.spent {
 		k.spent[i] += a.Cost
@@ -95,7 +95,7 @@ func (k *keeper) forget(ctx context.Context) {
 	if keep := k.s.Record.Retention; keep > 0 {
 		since = k.now().Add(-keep)
 	}
-	if trees, err := k.st.Trees(ctx, k.project, since); err == nil {
+	if trees, err := k.st.SnapshotTrees(ctx, k.project, since); err == nil {
 		_ = k.shots.Prune(ctx, trees)
 	}
 }
@@ -204,7 +204,7 @@ func (k *keeper) found(ctx context.Context, now time.Time) ([]news, error) {
 	}
 	var found []news
 	for _, b := range k.budgets(list, now) {
-		if level := b.Level(); level != ledger.Within {
+		if level := b.Level(); level != ledger.SpentSince {
 			found = append(found, news{"budget " + b.name + " " + string(level), b.String()})
 		}
 	}
@@ -227,7 +227,7 @@ func (k *keeper) first(ctx context.Context, key string, now time.Time) bool {
 	}
 	k.told[key] = now
 	first := true
-	err := k.st.Update(ctx, "alert "+key, func(old []byte) ([]byte, error) {
+	err := k.st.UpdateShared(ctx, "alert "+key, func(old []byte) ([]byte, error) {
 		var at time.Time
 		if at.UnmarshalText(old) == nil && now.Sub(at).Abs() < tellGap {
 			first = false

@@ -36,7 +36,7 @@ func kept(t *testing.T, now *time.Time, change func(*config.Settings)) (*keeper,
 
 func (k *keeper) write(t *testing.T, at time.Time, kind models.Kind, cost float64) {
 	t.Helper()
-	err := k.st.Write(t.Context(), ledger.Attempt{Provider: "p", Model: "m", Kind: kind, Cost: cost, CreatedAt: at})
+	err := k.st.AppendAttempts(t.Context(), ledger.Attempt{Provider: "p", Model: "m", Kind: kind, Cost: cost, CreatedAt: at})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestTheKeeperForgetsWhatIsTooOld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := k.st.Append(t.Context(), s.ID, 0, session.Filed{Deleted: now.AddDate(0, 0, -days)}); err != nil {
+		if _, _, err := k.st.Append(t.Context(), s.ID, 0, session.ArchiveChanged{Deleted: now.AddDate(0, 0, -days)}); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, s.ID)

@@ -81,7 +81,7 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 			p, _ := known.Provider(t.Provider)
 			return p.Local
 		},
-		Policy: route.Policy(s.Switch.Policy), Floor: models.Tier(s.Switch.Floor), SwitchLocal: s.Switch.Local, After: s.Switch.After.Interactive,
+		Policy: route.Policy(s.Switch.Policy), Floor: models.Tier(s.Switch.Floor), SwitchLocal: s.Switch.Local, SwitchAfter: s.Switch.After.Interactive,
 		Endpoint: func(provider string) string {
 			p, _ := known.Provider(provider)
 			return p.BaseURL
@@ -90,9 +90,9 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 	}
 	switch s.Retry.Profile {
 	case "switch-early":
-		o.After = 1
+		o.SwitchAfter = 1
 	case "patient":
-		o.Policy, o.After = route.Never, math.MaxInt
+		o.Policy, o.SwitchAfter = route.Never, math.MaxInt
 	}
 	return o
 }

@@ -151,17 +151,17 @@ func (s *stage) look(ctx context.Context) (state, error) {
 
 func read(ctx context.Context, st *store.Store) (now state, err error) {
 	list, err := st.List(ctx, session.Filter{})
-	i := slices.IndexFunc(list, func(s session.Session) bool { return s.Steps != nil })
+	i := slices.IndexFunc(list, func(s session.Session) bool { return s.Plan != nil })
 	if err != nil || i < 0 {
 		return now, err
 	}
-	plan := list[i].Steps
-	now = state{id: list[i].ID, done: plan.Done(), steps: len(plan.List), under: plan.At()}
-	if now.under == 0 || plan.List[now.under-1].Session == "" {
+	plan := list[i].Plan
+	now = state{id: list[i].ID, done: plan.Done(), steps: len(plan.Steps), under: plan.Current()}
+	if now.under == 0 || plan.Steps[now.under-1].Session == "" {
 		return now, nil
 	}
-	id := plan.List[now.under-1].Session
-	ended, err := st.OfType(ctx, id, "tool.ended")
+	id := plan.Steps[now.under-1].Session
+	ended, err := st.EventsOfType(ctx, id, "tool.ended")
 	if err != nil {
 		return now, err
 	}
@@ -279,7 +279,7 @@ func (s *stage) rewindPlainly(ctx context.Context, h *House, id session.ID) erro
 	if !ok {
 		return nil
 	}
-	back := session.Rewind{To: at.Seq, Talk: true, Files: at.Tree != ""}
+	back := session.Rewind{To: at.Seq, Conversation: true, Files: at.Tree != ""}
 	for _, yes := range []bool{false, true} {
 		words := fmt.Sprintf("belay sessions rewind %s %d", id, number)
 		if yes {
@@ -295,7 +295,7 @@ func (s *stage) rewindPlainly(ctx context.Context, h *House, id session.ID) erro
 	s.standing(h, id)
 	s.say("")
 	s.caption("belay sessions rewind %s --undo", id)
-	if err := h.Engine.Do(ctx, id, session.Unrewind{}); err != nil {
+	if err := h.Engine.Do(ctx, id, session.UndoRewind{}); err != nil {
 		return err
 	}
 	s.standing(h, id)
@@ -305,8 +305,8 @@ func (s *stage) rewindPlainly(ctx context.Context, h *House, id session.ID) erro
 
 // standing says how far the plan is, and what the last step has left.
 func (s *stage) standing(h *House, id session.ID) {
-	if now, ok := h.Engine.Session(id); ok && now.Steps != nil {
-		s.say("  now: %d of %d steps done; README.md %s", now.Steps.Done(), len(now.Steps.List), s.readme())
+	if now, ok := h.Engine.Session(id); ok && now.Plan != nil {
+		s.say("  now: %d of %d steps done; README.md %s", now.Plan.Done(), len(now.Plan.Steps), s.readme())
 	}
 }
 
@@ -335,14 +335,14 @@ func (s *stage) rewindBeside(ctx context.Context, h *House) error {
 		return err
 	}
 	at, _, ok := last(list)
-	if now, open := h.Engine.Session(head.ID); !ok || !open || now.Events != head.Events {
+	if now, open := h.Engine.Session(head.ID); !ok || !open || now.LastSeq != head.LastSeq {
 		return nil // somebody has gone on by themselves
 	}
 	p, err := h.Engine.Preview(ctx, head.ID, at.Seq)
 	if err != nil {
 		return err
 	}
-	if err := h.Engine.Do(ctx, head.ID, session.Rewind{To: at.Seq, Talk: true, Files: at.Tree != "", Expect: p.Now}); err != nil {
+	if err := h.Engine.Do(ctx, head.ID, session.Rewind{To: at.Seq, Conversation: true, Files: at.Tree != "", ExpectTree: p.Now}); err != nil {
 		return err
 	}
 	say := func(format string, args ...any) {
@@ -353,10 +353,10 @@ func (s *stage) rewindBeside(ctx context.Context, h *House) error {
 	if !s.pause(ctx, 5*time.Second) {
 		return nil
 	}
-	if then, open := h.Engine.Session(head.ID); !open || then.Events != now.Events {
+	if then, open := h.Engine.Session(head.ID); !open || then.LastSeq != now.LastSeq {
 		return nil
 	}
-	if err := h.Engine.Do(ctx, head.ID, session.Unrewind{}); err != nil {
+	if err := h.Engine.Do(ctx, head.ID, session.UndoRewind{}); err != nil {
 		return err
 	}
 	s.pause(ctx, time.Second) // the screen reads the log again
@@ -372,7 +372,7 @@ func (s *stage) finished(ctx context.Context, h *House) (session.Session, bool) 
 			continue // the screen says what is wrong with the store
 		}
 		for _, x := range list {
-			if x.Steps != nil && len(x.Steps.List) > 0 && x.Steps.Done() == len(x.Steps.List) && x.Status == session.Idle {
+			if x.Plan != nil && len(x.Plan.Steps) > 0 && x.Plan.Done() == len(x.Plan.Steps) && x.Status == session.Idle {
 				return x, true
 			}
 		}

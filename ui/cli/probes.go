@@ -28,19 +28,19 @@ const (
 const probeSchema = `{"type":"object","additionalProperties":false,"required":["word"],"properties":{"word":{"type":"string"}}}`
 
 func (k probeKind) request() models.Request {
-	req := models.Request{Instructions: "You answer with one word.", Items: []models.Item{models.Say(models.User, "Say OK.")}, Whole: true, Operation: "doctor"}
+	req := models.Request{Instructions: "You answer with one word.", Items: []models.Item{models.NewMessage(models.User, "Say OK.")}, NoStream: true, Operation: "doctor"}
 	switch k {
 	case probeStream:
-		req.Whole = false
+		req.NoStream = false
 	case probeTool:
-		req.Whole = false
+		req.NoStream = false
 		req.Tools = []models.ToolSpec{{Name: "say", Description: "Say a word.", Schema: []byte(probeSchema)}}
 		req.Items[0].Text = "Call the tool say with the word OK."
 	case probeJSON:
-		req.Whole = false
+		req.NoStream = false
 		req.Items[0].Text = `Answer with this JSON object and nothing else: {"word": "OK"}`
 	case probeLarge:
-		req.Whole = false
+		req.NoStream = false
 		req.Items[0].Text = strings.Repeat("This line only makes the request longer.\n", largeProbe/41) + "Say OK."
 	}
 	return req

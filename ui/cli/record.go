@@ -47,7 +47,7 @@ func (p *Past) Share(t models.Target) (share float64, attempts int) {
 	ok := 0
 	for i := range p.list {
 		a := &p.list[i]
-		if a.Target() != t || !a.Told() {
+		if a.Target() != t || !a.Counts() {
 			continue
 		}
 		attempts++
@@ -161,7 +161,7 @@ func (p *Past) evidence() evidence {
 	var alone, aloneFull, several, severalFull int
 	for i := range p.list {
 		a := &p.list[i]
-		if !a.Told() {
+		if !a.Counts() {
 			continue
 		}
 		full := 0

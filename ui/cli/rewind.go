@@ -42,12 +42,12 @@ func (d Deps) checkpoints() *cobra.Command {
 				if p.Tree == "" {
 					files = "not kept"
 				}
-				what := fmt.Sprintf("before turn %d: %s", p.Turn, theme.Line(p.Words))
+				what := fmt.Sprintf("before turn %d: %s", p.Turn, theme.Line(p.Title))
 				if p.After {
-					what = fmt.Sprintf("after turn %d: %s", p.Turn, theme.Line(p.Words))
+					what = fmt.Sprintf("after turn %d: %s", p.Turn, theme.Line(p.Title))
 				}
 				if p.Step > 0 {
-					what = fmt.Sprintf("before step %d: %s", p.Step, theme.Line(p.Words))
+					what = fmt.Sprintf("before step %d: %s", p.Step, theme.Line(p.Title))
 				}
 				rows = append(rows, []string{strconv.Itoa(i + 1), strconv.FormatInt(p.Seq, 10), theme.Age(p.Time, d.Now()), files, what})
 			}
@@ -116,9 +116,9 @@ folder is not taken back. A rewind can itself be undone with --undo.`,
 			}
 			if _, err = h.Engine.Open(cmd.Context(), s.ID, false); err == nil {
 				if undo {
-					err = h.Engine.Do(cmd.Context(), s.ID, session.Unrewind{})
+					err = h.Engine.Do(cmd.Context(), s.ID, session.UndoRewind{})
 				} else {
-					err = d.turnBack(cmd.Context(), h, s.ID, at, session.Rewind{To: at.Seq, Talk: talk, Files: files}, yes)
+					err = d.turnBack(cmd.Context(), h, s.ID, at, session.Rewind{To: at.Seq, Conversation: talk, Files: files}, yes)
 				}
 			}
 			return errors.Join(err, h.Close())
@@ -137,7 +137,7 @@ func (d Deps) turnBack(ctx context.Context, h *House, id session.ID, at session.
 	if err != nil && c.Files {
 		return err
 	}
-	if c.Talk {
+	if c.Conversation {
 		fmt.Fprintf(d.Out, "taken back of the conversation: %s, %s of the plan\n", theme.Plural(p.Turns, "turn"), theme.Plural(p.Steps, "step"))
 	}
 	if c.Files {
@@ -162,7 +162,7 @@ func (d Deps) turnBack(ctx context.Context, h *House, id session.ID, at session.
 		fmt.Fprintln(d.Err, "nothing was changed; to do it: --yes")
 		return nil
 	}
-	c.Expect = p.Now
+	c.ExpectTree = p.Now
 	if err := h.Engine.Do(ctx, id, c); err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (d Deps) runPrompt(ctx context.Context, f runFlags, args []string) error {
 		return &usageError{err: errors.New("-c and -r exclude each other")}
 	}
 	if f.shape != "" {
-		if _, err := steps.Named(f.shape); err != nil {
+		if _, err := steps.FindTemplate(f.shape); err != nil {
 			return &usageError{err: fmt.Errorf("--template: %w", err)}
 		}
 		f.steps = true
@@ -174,7 +174,7 @@ func (d Deps) prompt(args []string) (session.Prompt, error) {
 		if words = strings.TrimSpace(strings.TrimSuffix(words, "-")); words == "" {
 			words = input
 		} else if strings.TrimSpace(input) != "" {
-			p.Attached = []models.Attachment{{Name: "standard input", Text: input}}
+			p.Attachments = []models.Attachment{{Name: "standard input", Text: input}}
 		}
 	}
 	p.Text = strings.TrimSpace(strings.ToValidUTF8(words, "�"))

@@ -50,7 +50,7 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 		prompt.ID = r.d.NewID()
 		command = session.Send{Prompt: prompt}
 		if r.f.steps || len(r.list) > 0 {
-			command = session.Split{Prompt: prompt, Steps: r.list, Template: r.f.shape, Go: true}
+			command = session.PlanTask{Prompt: prompt, Steps: r.list, Template: r.f.shape, Start: true}
 		}
 		if s.Status == session.Parked {
 			// The new prompt is what the person wants now.
@@ -62,7 +62,7 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 	if s, err = r.h.Engine.Wait(ctx, r.id); err != nil {
 		return 0, err
 	}
-	r.before = s.Events
+	r.before = s.LastSeq
 	r.known(s)
 	r.hints(ctx, prompt)
 	if err := r.h.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
@@ -75,16 +75,16 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 
 // hints says before the request goes out what makes it heavy.
 func (r *runner) hints(ctx context.Context, prompt session.Prompt) {
-	w, err := r.h.Engine.Weigh(ctx, r.id)
+	w, err := r.h.Engine.ContextUsage(ctx, r.id)
 	if err != nil {
 		return // the turn itself will say it
 	}
 	added := tokens.Estimate(prompt.Text)
-	for _, a := range prompt.Attached {
+	for _, a := range prompt.Attachments {
 		added += tokens.Estimate(a.Text)
 	}
 	for _, h := range w.Hints(prompt.Text, int64(added), 0, r.h.Settings.Context.Warn) {
-		r.say("▲ %s", h.Words)
+		r.say("▲ %s", h.Text)
 	}
 }
 
@@ -201,11 +201,11 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 // known notes the sessions of a plan that is gone on with: the step that is
 // under way tells of itself no more.
 func (r *runner) known(s session.Session) {
-	if s.Steps == nil {
+	if s.Plan == nil {
 		return
 	}
-	r.follows(session.StepsSet{Steps: *s.Steps})
-	for i, step := range s.Steps.List {
+	r.follows(session.PlanSet{Plan: *s.Plan})
+	for i, step := range s.Plan.Steps {
 		moved := session.StepMoved{Number: i + 1, Step: step}
 		r.follows(moved)
 		r.turn.Add(session.Record{Event: moved}) // what was done before is a part of the answer; a new turn forgets it
@@ -216,8 +216,8 @@ func (r *runner) known(s session.Session) {
 func (r *runner) follows(e session.Event) {
 	var id session.ID
 	switch e := e.(type) {
-	case session.StepsSet:
-		id = e.Steps.Planning
+	case session.PlanSet:
+		id = e.Plan.Planning
 	case session.StepMoved:
 		id = e.Step.Session
 	}
@@ -247,16 +247,16 @@ func (r *runner) ended(ctx context.Context, end session.TurnEnded) (code int, ag
 		}
 		return exitDone, false, nil
 	}
-	rest := s.Retry.Sub(r.d.Now())
+	rest := s.RetryAt.Sub(r.d.Now())
 	if r.f.noWait || r.tooLong(s, rest) {
-		r.say("parked; there may be room from %s on · to go on: belay resume %s", s.Retry.Local().Format("15:04:05"), r.id)
+		r.say("parked; there may be room from %s on · to go on: belay resume %s", s.RetryAt.Local().Format("15:04:05"), r.id)
 		return exitFault(s.Fault), false, nil
 	}
-	try := fmt.Sprintf("next try (%d of %d)", s.Rung, len(r.h.Settings.Park.Ladder))
-	if s.Rung == 0 { // not one of the ladder
+	try := fmt.Sprintf("next try (%d of %d)", s.ParkCount, len(r.h.Settings.Park.Ladder))
+	if s.ParkCount == 0 { // not one of the ladder
 		try = "the allowance returns, and the next try is,"
 	}
-	r.say("  %s at %s, in %s", try, s.Retry.Local().Format("15:04:05"), rest.Round(time.Second))
+	r.say("  %s at %s, in %s", try, s.RetryAt.Local().Format("15:04:05"), rest.Round(time.Second))
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
@@ -282,7 +282,7 @@ func (r *runner) hint(s session.Session, code int) {
 		r.say("  %s", s.Fault.Hint)
 	}
 	switch {
-	case code == exitPerson && s.Stepping:
+	case code == exitPerson && s.RunsPlan:
 		r.say("  to go on: belay resume %s · to look or answer: belay -r %s, F7 · to allow commands: --approve all", r.id, r.id)
 	case code == exitPerson:
 		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)

@@ -211,7 +211,7 @@ func (d Deps) rename() *cobra.Command {
 
 func (d Deps) archive() *cobra.Command {
 	return d.change("archive ID", "Put a session away; restore brings it back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
-		return session.Filed{Archived: true}, fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID), nil
+		return session.ArchiveChanged{Archived: true}, fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID), nil
 	})
 }
 
@@ -223,13 +223,13 @@ func (d Deps) remove() *cobra.Command {
 		if s.Live() {
 			return nil, "", fmt.Errorf("session %s is running: stop it first", s.ID)
 		}
-		return session.Filed{Deleted: d.Now()}, fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID), nil
+		return session.ArchiveChanged{Deleted: d.Now()}, fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID), nil
 	})
 }
 
 func (d Deps) restore() *cobra.Command {
 	return d.change("restore ID", "Bring an archived or deleted session back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
-		return session.Filed{}, fmt.Sprintf("%s is back", s.ID), nil
+		return session.ArchiveChanged{}, fmt.Sprintf("%s is back", s.ID), nil
 	})
 }
 

@@ -67,19 +67,19 @@ switch that belay made by itself is listed: worth a look once a week.
 
 // statistics are everything that `belay stats` tells.
 type statistics struct {
-	Version  int              `json:"v"`
-	Since    time.Time        `json:"since"`
-	Until    time.Time        `json:"until"`
-	Total    ledger.Row       `json:"total"`
-	By       ledger.By        `json:"by"`
-	Rows     []ledger.Row     `json:"rows"`
-	Costs    ledger.Costs     `json:"costs"`
-	Episodes []ledger.Episode `json:"episodes"`
-	Weeks    []ledger.Week    `json:"weeks"`
-	Sizes    ledger.Sizes     `json:"sizes"`
-	Risks    []ledger.Risk    `json:"risks"`
-	Alerts   []ledger.Alert   `json:"alerts"`
-	Degrades []ledger.Degrade `json:"degrades"`
+	Version  int               `json:"v"`
+	Since    time.Time         `json:"since"`
+	Until    time.Time         `json:"until"`
+	Total    ledger.Row        `json:"total"`
+	By       ledger.By         `json:"by"`
+	Rows     []ledger.Row      `json:"rows"`
+	Costs    ledger.Costs      `json:"costs"`
+	Episodes []ledger.Episode  `json:"episodes"`
+	Weeks    []ledger.Week     `json:"weeks"`
+	Sizes    ledger.Sizes      `json:"sizes"`
+	Risks    []ledger.Risk     `json:"risks"`
+	Alerts   []ledger.Alert    `json:"alerts"`
+	Degrades []ledger.Failover `json:"degrades"`
 }
 
 // atLeast is how many days of record the hours of the week and the alerts are
@@ -143,7 +143,7 @@ func newStatistics(history, list []ledger.Attempt, by ledger.By, since, now time
 	s := statistics{
 		Version: 1, Since: since.UTC(), Until: now.UTC(), Total: ledger.Total(list), By: by, Rows: ledger.Summary(list, by, time.Local), Costs: ledger.CostOfSuccess(list),
 		Episodes: ledger.Episodes(list, now), Weeks: ledger.Weeks(history, time.Local, now), Sizes: ledger.SizesOf(list),
-		Alerts: ledger.Alerts(history, now, time.Local, ledger.Limits{}), Degrades: ledger.Degrades(list),
+		Alerts: ledger.Alerts(history, now, time.Local, ledger.Limits{}), Degrades: ledger.Failovers(list),
 	}
 	for _, w := range s.Weeks[1:] {
 		s.Risks = append(s.Risks, ledger.RiskOf(history, w.Target, now))

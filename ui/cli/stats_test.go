@@ -29,7 +29,7 @@ func recorded(t *testing.T, list ...ledger.Attempt) {
 		t.Fatal(err)
 	}
 	for _, a := range list {
-		if err := st.Write(t.Context(), a); err != nil {
+		if err := st.AppendAttempts(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ var rowHead = []string{"ATTEMPTS", "OK", "NO ROOM", "COST", "FIRST", "RETRIES", 
 
 func rowCells(r ledger.Row) []string {
 	ok, full := "–", "–"
-	if r.Told > 0 {
+	if r.Counted > 0 {
 		ok, full = percent(r.OK()), percent(r.Full())
 	}
 	return []string{
@@ -75,7 +75,7 @@ func (d Deps) print(s statistics, all bool) error {
 	width := d.Width(d.Out)
 	t := s.Total
 	shares := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
-	if t.Told == 0 {
+	if t.Counted == 0 {
 		shares = "none says how the models are"
 	}
 	fmt.Fprintf(d.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"), s.Since.Local().Format("2 January 15:04"), shares, theme.Money(t.Cost))

@@ -52,7 +52,7 @@ func (d Deps) wire(known *catalog.Catalog, s config.Settings, c Choice) (*wire, 
 			w.say(fmt.Sprintf("--debug-http: nothing more is written: %v", err))
 		})
 	}
-	o := openai.Options{Providers: list, Version: d.Version, Limits: openai.Limits{First: s.Retry.FirstEvent, Reasoning: s.Retry.FirstEvent, Text: s.Retry.Silence}}
+	o := openai.Options{Providers: list, Version: d.Version, Timeouts: openai.Timeouts{FirstEvent: s.Retry.FirstEvent, Reasoning: s.Retry.FirstEvent, Text: s.Retry.Silence}}
 	if transport != nil {
 		o.HTTP = &http.Client{Transport: transport}
 	}

@@ -12,21 +12,21 @@ import (
 
 // Pane is the panel.
 type Pane struct {
-	view   session.Weight
+	view   session.ContextUsage
 	s      session.Session
 	loaded bool
 }
 
 // Set shows a new state.
-func (p *Pane) Set(v session.Weight, s session.Session) { p.view, p.s, p.loaded = v, s, true }
+func (p *Pane) Set(v session.ContextUsage, s session.Session) { p.view, p.s, p.loaded = v, s, true }
 
 // Clear forgets the state: it belongs to another session.
 func (p *Pane) Clear() { p.loaded = false }
 
 // total is the size of the next request, and whether a provider counted it.
 func (p *Pane) total() (tokens int64, measured bool) {
-	if p.s.Context > 0 && !p.s.Live() {
-		return p.s.Context, true
+	if p.s.ContextTokens > 0 && !p.s.Live() {
+		return p.s.ContextTokens, true
 	}
 	return p.view.Counted, false
 }
@@ -39,7 +39,7 @@ func (p *Pane) parts() []session.Part {
 	}
 	parts := make([]session.Part, len(p.view.Parts))
 	for i, x := range p.view.Parts {
-		parts[i] = session.Part{Origin: x.Origin, Tokens: int64(float64(x.Tokens) * float64(total) / float64(p.view.Counted))}
+		parts[i] = session.Part{Source: x.Source, Tokens: int64(float64(x.Tokens) * float64(total) / float64(p.view.Counted))}
 	}
 	return parts
 }
@@ -155,7 +155,7 @@ func (p *Pane) table(th *theme.Theme, width, columns int) []string {
 		n := thousands(x.Tokens)
 		share := fmt.Sprintf("%3.0f%%", 100*float64(x.Tokens)/float64(max(total, 1)))
 		full, _ := theme.Bar(float64(x.Tokens)/float64(most), size)
-		lines = append(lines, th.Dim.Paint(theme.Fit(string(x.Origin), 14))+strings.Repeat(" ", max(8-len(n), 0))+n+th.Dim.Paint(" "+share+"  ")+paint(th, x.Origin).Paint(full))
+		lines = append(lines, th.Dim.Paint(theme.Fit(string(x.Source), 14))+strings.Repeat(" ", max(8-len(n), 0))+n+th.Dim.Paint(" "+share+"  ")+paint(th, x.Source).Paint(full))
 	}
 	if columns == 1 {
 		return lines
@@ -171,13 +171,13 @@ func (p *Pane) table(th *theme.Theme, width, columns int) []string {
 }
 
 // paint tells what belay adds, what people say and what machines say apart.
-func paint(th *theme.Theme, o session.Origin) theme.Style {
+func paint(th *theme.Theme, o session.Source) theme.Style {
 	switch o {
-	case session.OfOutput, session.OfCalls, session.OfFiles:
+	case session.SourceToolOutput, session.SourceToolCalls, session.SourceFiles:
 		return th.Warn
-	case session.OfUser, session.OfKept, session.OfAttached:
+	case session.SourceUser, session.SourcePinned, session.SourceAttachments:
 		return th.Accent
-	case session.OfModel, session.OfReasoning, session.OfSummary:
+	case session.SourceModel, session.SourceReasoning, session.SourceSummary:
 		return th.Good
 	}
 	return th.Dim
@@ -187,7 +187,7 @@ func paint(th *theme.Theme, o session.Origin) theme.Style {
 func (p *Pane) listed(th *theme.Theme, width int) []string {
 	var words []string
 	for _, x := range p.parts() {
-		words = append(words, strings.ReplaceAll(string(x.Origin), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
+		words = append(words, strings.ReplaceAll(string(x.Source), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
 	}
 	return wrapped(th.Dim, words, width)
 }
@@ -236,7 +236,7 @@ func section(th *theme.Theme, st theme.Style, name string, words []string, width
 // left is what stays out of the requests, and what each took.
 func (p *Pane) left(th *theme.Theme, width int) []string {
 	var words []string
-	for _, l := range p.s.Left {
+	for _, l := range p.s.Omitted {
 		words = append(words, glued(p.leftWords(l), width-label-2))
 	}
 	if n := p.view.LeftOut; n > 0 {
@@ -248,14 +248,14 @@ func (p *Pane) left(th *theme.Theme, width int) []string {
 	return section(th, theme.Style{}, "left out", words, width)
 }
 
-func (p *Pane) leftWords(l session.Left) string {
-	what := theme.Line(l.What)
+func (p *Pane) leftWords(l session.Omission) string {
+	what := theme.Line(l.Label)
 	switch {
-	case l.What == session.LeftSummary && p.view.Through > 1:
-		what = fmt.Sprintf("turns 1–%d, now a summary", p.view.Through)
-	case l.What == session.LeftSummary && p.view.Through == 1:
+	case l.Label == session.OmittedSummary && p.view.SummaryThrough > 1:
+		what = fmt.Sprintf("turns 1–%d, now a summary", p.view.SummaryThrough)
+	case l.Label == session.OmittedSummary && p.view.SummaryThrough == 1:
 		what = "turn 1, now a summary"
-	case l.What == session.LeftSummary:
+	case l.Label == session.OmittedSummary:
 		what = "older work, now a summary"
 	case l.Calls > 0:
 		what = fmt.Sprintf("%d %s", l.Calls, what)
@@ -279,7 +279,7 @@ func (p *Pane) more(th *theme.Theme, width int) [][]string {
 	if w.Effort != "" {
 		effort = "effort " + theme.Line(w.Effort)
 	}
-	request = append(request, effort, theme.Plural(w.Steps, "tool step")+" in this turn")
+	request = append(request, effort, theme.Plural(w.ToolCalls, "tool step")+" in this turn")
 	var blocks [][]string
 	add := func(name string, words ...string) {
 		for i := range words {
@@ -288,17 +288,17 @@ func (p *Pane) more(th *theme.Theme, width int) [][]string {
 		blocks = append(blocks, section(th, th.Dim, name, words, width))
 	}
 	add("request", request...)
-	if f := w.Failing; f.From > 0 {
+	if f := w.Failures; f.From > 0 {
 		add("record", fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)", theme.Count(f.From), f.Above*100, f.Below*100))
 	}
 	if w.Trigger > 0 {
 		add("┊ "+theme.Count(w.Trigger), "from here on belay lightens it by itself")
 	}
-	add("counted", counted(w.Counts))
+	add("counted", counted(w.Accuracy))
 	if len(p.s.Focus) > 0 {
 		add("focus", theme.Cut(theme.Line(strings.Join(p.s.Focus, ", ")), width-label))
 	}
-	for i, k := range p.s.Kept {
+	for i, k := range p.s.PinnedNotes {
 		name := ""
 		if i == 0 {
 			name = "pinned"
@@ -309,12 +309,12 @@ func (p *Pane) more(th *theme.Theme, width int) [][]string {
 }
 
 // counted says how belay comes to its numbers.
-func counted(c session.Counts) string {
+func counted(c session.CountAccuracy) string {
 	words := "with " + c.Encoding + ", as this model counts"
 	switch {
 	case c.Encoding == "":
 		words = "by length, until the vocabulary is read"
-	case !c.Own:
+	case !c.Exact:
 		words = "with " + c.Encoding + " in place of this model's own vocabulary"
 	}
 	if c.Measured {

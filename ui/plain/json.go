@@ -48,7 +48,7 @@ type fault struct {
 
 // request is a session.Weight that names its target as all lines do.
 type request struct {
-	session.Weight
+	session.ContextUsage
 	Target string `json:"target"`
 }
 
@@ -57,7 +57,7 @@ func faultOf(f *models.Fault) *fault {
 		return nil
 	}
 	out := &fault{Kind: f.Kind, Scope: f.Scope, Phase: f.Phase, Status: f.Status, Code: f.Code, Type: f.Type, Message: f.Error(),
-		RequestID: f.RequestID, Target: f.Target.String(), Served: f.Served, Hint: f.Hint}
+		RequestID: f.RequestID, Target: f.Target.String(), Served: f.ServedModel, Hint: f.Hint}
 	if f.Message != "" {
 		out.Message = f.Message
 	}
@@ -78,7 +78,7 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 		j.line(r, "turn.started", struct {
 			Prompt   string   `json:"prompt"`
 			Attached []string `json:"attached,omitempty"` // names
-		}{e.Prompt.Text, names(e.Prompt.Attached)})
+		}{e.Prompt.Text, names(e.Prompt.Attachments)})
 	case session.TurnResumed:
 		j.line(r, "turn.started", struct {
 			Resumed string `json:"resumed"`
@@ -109,12 +109,12 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Denied  bool   `json:"denied"`
 			Unknown bool   `json:"unknown"`
 			TookMS  int64  `json:"took_ms"`
-		}{e.CallID, e.Tool, e.Title, e.Summary, e.Output, e.Diff, e.Error, e.Denied, e.Unknown, e.Took.Milliseconds()})
-	case session.StepsSet:
+		}{e.CallID, e.Tool, e.Title, e.Summary, e.Output, e.Diff, e.Error, e.Denied, e.Unknown, e.Duration.Milliseconds()})
+	case session.PlanSet:
 		j.line(r, "steps", struct {
 			Task  string         `json:"task"`
 			Steps []session.Step `json:"steps"`
-		}{e.Steps.Task, e.Steps.List})
+		}{e.Plan.Task, e.Plan.Steps})
 	case session.StepMoved:
 		j.step(r, e)
 	case session.StepChecked:
@@ -125,7 +125,7 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Summary string `json:"summary"`
 			Output  string `json:"output"`
 			TookMS  int64  `json:"took_ms"`
-		}{e.Number, e.Command, e.OK, e.Summary, e.Output, e.Took.Milliseconds()})
+		}{e.Number, e.Command, e.OK, e.Summary, e.Output, e.Duration.Milliseconds()})
 	case session.Checkpointed:
 		j.line(r, "checkpoint", struct {
 			Step    int      `json:"step"` // before this step; 0: before a turn
@@ -134,7 +134,7 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Skipped []string `json:"skipped"`
 			Why     string   `json:"why,omitempty"`
 			TookMS  int64    `json:"took_ms"`
-		}{e.Step, e.Tree, e.Files, e.Skipped, e.Why, e.Took.Milliseconds()})
+		}{e.Step, e.Tree, e.Files, e.Skipped, e.Problem, e.Duration.Milliseconds()})
 	case session.Rewound:
 		j.line(r, "rewound", struct {
 			To      int64    `json:"to"`
@@ -143,14 +143,14 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Written int      `json:"written"`
 			Removed int      `json:"removed"`
 			Failed  []string `json:"failed"`
-		}{e.To, e.Talk, e.Files, e.Written, e.Removed, e.Failed})
-	case session.Weighed:
-		j.line(r, "request", request{e.Weight, e.Weight.Target.String()})
+		}{e.To, e.Conversation, e.Files, e.Written, e.Removed, e.Failed})
+	case session.ContextMeasured:
+		j.line(r, "request", request{e.Usage, e.Usage.Target.String()})
 	case session.Noted:
 		j.line(r, "noted", struct {
 			Text string `json:"text"`
 		}{e.Text})
-	case session.Reduced:
+	case session.Pruned:
 		j.line(r, "reduced", e)
 	case session.Compacted:
 		j.line(r, "compacted", e)
@@ -240,16 +240,16 @@ func (j *JSON) ended(r session.Record, e session.TurnEnded, t *Turn) {
 			Until time.Time `json:"until"`
 			Rung  int       `json:"rung"`
 			Fault *fault    `json:"fault"`
-		}{e.Retry, e.Rung, faultOf(e.Fault)})
+		}{e.RetryAt, e.ParkCount, faultOf(e.Fault)})
 	}
 	j.line(r, "turn.ended", struct {
-		Outcome session.Outcome `json:"outcome"`
-		Reason  string          `json:"reason,omitempty"`
-		Fault   *fault          `json:"fault"`
-		Usage   models.Usage    `json:"usage"`
-		Cost    float64         `json:"cost"`
-		Text    string          `json:"text"`
-		Served  string          `json:"served_model"`
+		Outcome session.TurnOutcome `json:"outcome"`
+		Reason  string              `json:"reason,omitempty"`
+		Fault   *fault              `json:"fault"`
+		Usage   models.Usage        `json:"usage"`
+		Cost    float64             `json:"cost"`
+		Text    string              `json:"text"`
+		Served  string              `json:"served_model"`
 	}{e.Outcome, e.Reason, faultOf(e.Fault), t.Usage, t.Cost, t.Text, t.served})
 }
 

@@ -59,8 +59,8 @@ func (p *Text) Record(r session.Record, t *Turn) {
 		p.tool(e)
 	case session.ApprovalAsked:
 		p.event("? %s %s: %s", e.Approval.Tool, theme.Line(e.Approval.Title), e.Approval.Reason)
-	case session.PlanChanged:
-		for _, task := range e.Tasks {
+	case session.TodosChanged:
+		for _, task := range e.Todos {
 			p.event("  %s %s", marks[task.Status], theme.Line(task.Text))
 		}
 	case session.ReplyOpened:
@@ -68,11 +68,11 @@ func (p *Text) Record(r session.Record, t *Turn) {
 			p.served = e.Served
 			p.event("· %s is served by %s", e.Target, theme.Line(e.Served))
 		}
-	case session.StepsSet:
-		if e.Steps.Planning != "" && len(e.Steps.List) == 0 {
+	case session.PlanSet:
+		if e.Plan.Planning != "" && len(e.Plan.Steps) == 0 {
 			p.event("▸ splitting the task into steps")
 		}
-		for i, s := range e.Steps.List {
+		for i, s := range e.Plan.Steps {
 			p.event("  %s %d %s%s", stepMarks[s.State], i+1, theme.Line(s.Title), tierWords(s))
 		}
 	case session.StepMoved:
@@ -82,18 +82,18 @@ func (p *Text) Record(r session.Record, t *Turn) {
 		if !e.OK {
 			mark = "✗"
 		}
-		p.event("  %s check  %s  %s  %.1fs", mark, theme.Line(e.Command), theme.Line(e.Summary), e.Took.Seconds())
+		p.event("  %s check  %s  %s  %.1fs", mark, theme.Line(e.Command), theme.Line(e.Summary), e.Duration.Seconds())
 	case session.Checkpointed:
-		if e.Why != "" && e.Why != p.why {
-			p.event("! the files are not kept, so that a rewind covers the conversation alone: %s", theme.Line(e.Why))
+		if e.Problem != "" && e.Problem != p.why {
+			p.event("! the files are not kept, so that a rewind covers the conversation alone: %s", theme.Line(e.Problem))
 		}
-		p.why = e.Why
+		p.why = e.Problem
 	case session.Rewound:
 		p.event("⟲ rewound: %d files written, %d removed", e.Written, e.Removed)
 		for _, f := range e.Failed {
 			p.event("! not put back: %s", theme.Line(f))
 		}
-	case session.Reduced:
+	case session.Pruned:
 		p.event("… %s taken out: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After))
 	case session.Compacted:
 		p.event("… older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After))
@@ -124,7 +124,7 @@ func tierWords(s session.Step) string {
 	if s.Tier != "" {
 		words = " · " + string(s.Tier)
 	}
-	if s.Pin {
+	if s.Pinned {
 		words += " only"
 	}
 	if s.Check != "" {
@@ -138,12 +138,12 @@ func (p *Text) step(e session.StepMoved) {
 	line := fmt.Sprintf("%s step %d, %s", stepMarks[s.State], e.Number, theme.Line(s.Title))
 	switch s.State {
 	case session.StepRunning:
-		if s.Failed > 0 {
+		if s.FailedChecks > 0 {
 			return // the check has said it
 		}
-		line += tierWords(session.Step{Tier: s.Tier, Pin: s.Pin})
+		line += tierWords(session.Step{Tier: s.Tier, Pinned: s.Pinned})
 	case session.StepDone:
-		line += fmt.Sprintf(": done · %s · %s", theme.Plural(s.Calls, "call"), theme.Money(s.Cost))
+		line += fmt.Sprintf(": done · %s · %s", theme.Plural(s.ToolCalls, "call"), theme.Money(s.Cost))
 	case session.StepParked:
 		line += ": parked"
 	case session.StepFailed, session.StepPerson:
@@ -168,7 +168,7 @@ func (p *Text) tool(e session.ToolEnded) {
 		added, removed := tools.Changed(e.Diff)
 		title += fmt.Sprintf("  +%d −%d", added, removed)
 	}
-	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, title, theme.Line(e.Summary), e.Took.Seconds())
+	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, title, theme.Line(e.Summary), e.Duration.Seconds())
 }
 
 func (p *Text) attempt(r session.Record) {
@@ -184,7 +184,7 @@ func (p *Text) attempt(r session.Record) {
 		}
 		p.Tick()
 	case session.Switched:
-		if e.Back {
+		if e.Failback {
 			p.event("⇄ %s → %s: back at the preferred model", e.From, e.To)
 		} else if e.Fault == nil {
 			p.event("⇄ %s → %s: your choice", e.From, e.To)

@@ -23,7 +23,7 @@ func tiers() []models.Condition {
 	return []models.Condition{
 		{Tier: models.Heavy, Target: models.Target{Provider: "openai", Model: "gpt-5.6-sol"}, Short: "sol", State: models.Resting, Until: noon.Add(272 * time.Second)},
 		{Tier: models.Medium, Target: models.Target{Provider: "openai", Model: "gpt-5.6-terra"}, Short: "terra", State: models.HalfOpen},
-		{Tier: models.Light, Target: models.Target{Provider: "openai", Model: "gpt-5.6-luna"}, Short: "luna", State: models.Aside},
+		{Tier: models.Light, Target: models.Target{Provider: "openai", Model: "gpt-5.6-luna"}, Short: "luna", State: models.Disabled},
 	}
 }
 
@@ -53,7 +53,7 @@ func TestTheBarFitsAnyWidthAndKeepsTheSymbols(t *testing.T) {
 }
 
 func TestTheLineSaysWhatHappens(t *testing.T) {
-	s := &session.Session{Context: 41_210, Window: 272_000, Cost: 0.41, Queue: make([]session.Queued, 3), Status: session.Running}
+	s := &session.Session{ContextTokens: 41_210, Window: 272_000, Cost: 0.41, Queue: make([]session.Queued, 3), Status: session.Running}
 	got := ansi.Strip(Bottom{Doing: "writing", Since: noon.Add(-12 * time.Second), Quiet: 23 * time.Second, Session: s, Mode: session.All, Now: noon, Keys: []string{"?", "keys"}}.View(colour, 130))
 	for _, want := range []string{"writing 12s, nothing for 23s", "all run", "3 queued", "ctx 41k/272k ▓░░░░░░░ 15%", "$0.41", "? keys"} {
 		if !strings.Contains(got, want) {

@@ -166,7 +166,7 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 // counted yet.
 func (b Bottom) context(th *theme.Theme, width int) string {
 	s := b.Session
-	size, sign := s.Context, ""
+	size, sign := s.ContextTokens, ""
 	switch {
 	case size > 0:
 	case s.Usage.Input+s.Usage.Output > 0:

@@ -164,7 +164,7 @@ func Evidence(f *models.Fault) []string {
 	}
 	add("kind", string(f.Kind))
 	add("target", f.Target.String())
-	add("served by", f.Served)
+	add("served by", f.ServedModel)
 	if f.Status != 0 {
 		add("status", fmt.Sprint(f.Status))
 	}

@@ -53,11 +53,11 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 		add("why", reason, th.Warn)
 	}
 	add("note", s.Note, theme.Style{})
-	add("do", s.Do, th.Dim)
+	add("do", s.Instructions, th.Dim)
 	add("proof", s.Proof, th.Dim)
 	add("check", s.Check, th.Dim)
 	add("took", lasted(s), th.Dim)
-	add("tier", tierWords(s.Tier, s.Pin), th.Dim)
+	add("tier", tierWords(s.Tier, s.Pinned), th.Dim)
 	if len(lines) > room {
 		lines = lines[:room]
 		lines[room-1] = theme.Cut(lines[room-1], width-2) + th.Dim.Paint(" …")
@@ -79,7 +79,7 @@ func (p *Pane) keys(th *theme.Theme, width int) []string {
 	switch {
 	case !ok:
 		return fill(th, width, []string{"a", "add a step", "E", "as a file", "esc", "close"})
-	case s.Begun():
+	case s.Started():
 		pairs = append(pairs, "enter", "open", "g", "go", "n", "next step", "r", "run from here", "z", "rewind to before it")
 		rest = []string{"a", "add", "E", "as a file", "esc", "close"}
 	case p.v.Steps.Reviewed:

@@ -40,7 +40,7 @@ func (p *Rewind) SetTheme(th *theme.Theme) { p.theme, p.lines = th, nil }
 func (p *Rewind) Set(points []session.Checkpoint) {
 	p.points, p.loaded = nil, true
 	for _, c := range points {
-		if !c.Gone {
+		if !c.Rewound {
 			p.points = append(p.points, c)
 		}
 	}
@@ -135,7 +135,7 @@ func where(c session.Checkpoint) string {
 }
 
 func named(c session.Checkpoint) string {
-	words, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(c.Words)), "\n")
+	words, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(c.Title)), "\n")
 	switch {
 	case c.Step > 0 && words != "":
 		return fmt.Sprintf("step %d: %s", c.Step, words)

@@ -18,7 +18,7 @@ func Shape(key string, list []session.Step, number int) (out []session.Step, at 
 	if i < 0 || i >= len(list) {
 		return list, number, "there is no step to change"
 	}
-	if list[i].Begun() {
+	if list[i].Started() {
 		return list, number, fmt.Sprintf("step %d has begun and stays as it is; z goes back to before it", number)
 	}
 	out, at = slices.Clone(list), number
@@ -32,7 +32,7 @@ func Shape(key string, list []session.Step, number int) (out []session.Step, at 
 		tiers := append([]models.Tier{""}, models.Tiers()...)
 		s.Tier = tiers[(slices.Index(tiers, s.Tier)+1)%len(tiers)]
 	case "P":
-		s.Pin = !s.Pin
+		s.Pinned = !s.Pinned
 	case "d":
 		return drop(out, i)
 	case "s":
@@ -114,7 +114,7 @@ func move(list []session.Step, i, to int) ([]session.Step, int, string) {
 	switch {
 	case to < 0 || to >= len(list):
 		return list, i + 1, "it cannot move further"
-	case list[to].Begun():
+	case list[to].Started():
 		return list, i + 1, fmt.Sprintf("step %d has begun and keeps its place", to+1)
 	}
 	out := slices.Clone(list)
@@ -140,7 +140,7 @@ func move(list []session.Step, i, to int) ([]session.Step, int, string) {
 
 func lastBegun(list []session.Step) int {
 	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Begun() {
+		if list[i].Started() {
 			return i
 		}
 	}
@@ -178,9 +178,9 @@ func Merge(list, written []session.Step) (out []session.Step, why string) {
 	for i, s := range list {
 		same := i < len(out) && theme.Line(out[i].Title) == theme.Line(s.Title)
 		switch {
-		case s.Begun() && !same:
+		case s.Started() && !same:
 			return nil, fmt.Sprintf("step %d, “%s”, has begun and keeps its place; nothing was changed", i+1, theme.Line(s.Title))
-		case s.Begun():
+		case s.Started():
 			out[i] = s
 		case same && s.State == session.StepSkipped && out[i].State == session.StepPending:
 			out[i].State = s.State
@@ -198,10 +198,10 @@ const only = "only"
 // Text is a step as a person edits it.
 func Text(s session.Step) string {
 	tier := string(s.Tier)
-	if s.Pin {
+	if s.Pinned {
 		tier = strings.TrimSpace(tier + " " + only)
 	}
-	return fmt.Sprintf("title: %s\ndo: %s\nproof: %s\ncheck: %s\ntier: %s", theme.Line(s.Title), theme.Sanitize(s.Do), theme.Sanitize(s.Proof), theme.Line(s.Check), tier)
+	return fmt.Sprintf("title: %s\ndo: %s\nproof: %s\ncheck: %s\ntier: %s", theme.Line(s.Title), theme.Sanitize(s.Instructions), theme.Sanitize(s.Proof), theme.Line(s.Check), tier)
 }
 
 // Parse reads what Text wrote back into a step. A line without a name goes on
@@ -218,14 +218,14 @@ func Parse(text string, s session.Step) (session.Step, error) {
 		}
 		got[name] = strings.TrimSpace(got[name] + "\n" + l)
 	}
-	s.Title, s.Do, s.Proof, s.Check = theme.Line(got["title"]), got["do"], got["proof"], theme.Line(got["check"])
+	s.Title, s.Instructions, s.Proof, s.Check = theme.Line(got["title"]), got["do"], got["proof"], theme.Line(got["check"])
 	if s.Title == "" {
 		return s, errors.New("a step needs a title: write it behind “title:”")
 	}
 	words := strings.Fields(strings.ToLower(got["tier"]))
-	s.Tier, s.Pin = "", false
+	s.Tier, s.Pinned = "", false
 	if n := len(words); n > 0 && words[n-1] == only {
-		s.Pin, words = true, words[:n-1]
+		s.Pinned, words = true, words[:n-1]
 	}
 	if len(words) > 0 {
 		s.Tier = models.Tier(words[0])

@@ -102,9 +102,9 @@ func TestInsert(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	written := []session.Step{{Title: "a", Do: "rewritten"}, {Title: "b", Do: "new"}, {Title: "x"}, {Title: "y"}, {Title: "e"}}
+	written := []session.Step{{Title: "a", Instructions: "rewritten"}, {Title: "b", Instructions: "new"}, {Title: "x"}, {Title: "y"}, {Title: "e"}}
 	got, why := Merge(plan(), written)
-	if why != "" || got[0].State != session.StepDone || got[0].Do != "" || got[1].Do != "new" || got[1].State != session.StepPending || got[4].State != session.StepSkipped {
+	if why != "" || got[0].State != session.StepDone || got[0].Instructions != "" || got[1].Instructions != "new" || got[1].State != session.StepPending || got[4].State != session.StepSkipped {
 		t.Errorf("Merge = %+v, %q", got, why)
 	}
 	for _, bad := range [][]session.Step{nil, written[1:]} {
@@ -115,7 +115,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestAStepIsWrittenAndRead(t *testing.T) {
-	s := session.Step{Title: "core logic", Do: "move the rules\ninto one place\nnote: carefully", Proof: "tests pass", Check: "go test ./...", Tier: models.Heavy, Pin: true, Needs: []int{1}, Pause: true}
+	s := session.Step{Title: "core logic", Instructions: "move the rules\ninto one place\nnote: carefully", Proof: "tests pass", Check: "go test ./...", Tier: models.Heavy, Pinned: true, Needs: []int{1}, Pause: true}
 	got, err := Parse(Text(s), s)
 	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", s) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, s)
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := Parse(Text(s), session.Step{})
-		if err != nil || again.Title != s.Title || again.Tier != s.Tier || again.Pin != s.Pin {
+		if err != nil || again.Title != s.Title || again.Tier != s.Tier || again.Pinned != s.Pinned {
 			t.Errorf("%q became %+v, then %+v, %v", text, s, again, err)
 		}
 	})

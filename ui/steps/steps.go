@@ -14,12 +14,12 @@ import (
 
 // View is what the panel shows beside the plan itself.
 type View struct {
-	Steps      *session.Steps // nil: there is no plan yet
-	Live       Live           // of the running step
-	Planning   string         // what the model that proposes a plan is doing; empty: none does
-	Checkpoint time.Time      // the last one
-	Keys       bool           // the panel has the keyboard
-	Asked      bool           // a call in view waits for an answer
+	Steps      *session.Plan // nil: there is no plan yet
+	Live       Live          // of the running step
+	Planning   string        // what the model that proposes a plan is doing; empty: none does
+	Checkpoint time.Time     // the last one
+	Keys       bool          // the panel has the keyboard
+	Asked      bool          // a call in view waits for an answer
 	Now        time.Time
 }
 
@@ -47,7 +47,7 @@ func (p *Pane) Set(v View) {
 		return
 	}
 	if p.task != v.Steps.Task || !v.Keys {
-		if n := v.Steps.At(); n > 0 {
+		if n := v.Steps.Current(); n > 0 {
 			p.at = n - 1
 		}
 		p.task = v.Steps.Task
@@ -62,17 +62,17 @@ func (p *Pane) Move(by int) { p.Choose(p.at + 1 + by) }
 func (p *Pane) Choose(number int) {
 	last := 0
 	if p.v.Steps != nil {
-		last = len(p.v.Steps.List) - 1
+		last = len(p.v.Steps.Steps) - 1
 	}
 	p.at = max(0, min(number-1, last))
 }
 
 // Chosen is the step that keys act on, and its number.
 func (p *Pane) Chosen() (number int, s session.Step, ok bool) {
-	if p.v.Steps == nil || p.at >= len(p.v.Steps.List) {
+	if p.v.Steps == nil || p.at >= len(p.v.Steps.Steps) {
 		return 0, session.Step{}, false
 	}
-	return p.at + 1, p.v.Steps.List[p.at], true
+	return p.at + 1, p.v.Steps.Steps[p.at], true
 }
 
 // View draws the panel, at most height lines of it.
@@ -82,14 +82,14 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	if p.v.Keys {
 		border = th.Accent
 	}
-	if p.v.Steps == nil || len(p.v.Steps.List) == 0 {
+	if p.v.Steps == nil || len(p.v.Steps.Steps) == 0 {
 		return bounded(th.Box(th.Strong.Paint("steps"), p.without(th, inner), width, border), height)
 	}
 	keys := p.keys(th, inner)
 	if len(keys) > 1 && room < len(keys)+3 {
 		keys = keys[:1]
 	}
-	list := len(p.v.Steps.List)
+	list := len(p.v.Steps.Steps)
 	spare := max(room-len(keys), 0)
 	rows := min(list, spare)
 	if detail := min(4, spare/3); rows > spare-detail {
@@ -130,9 +130,9 @@ func (p *Pane) without(th *theme.Theme, width int) []string {
 func (p *Pane) title(th *theme.Theme, width int) string {
 	s := p.v.Steps
 	room := width - 6
-	right := fmt.Sprintf("%d of %d", s.Done(), len(s.List))
-	if !s.Reviewed && s.Done() == 0 && s.At() > 0 && !s.List[s.At()-1].Begun() {
-		right = theme.Plural(len(s.List), "step") + " proposed"
+	right := fmt.Sprintf("%d of %d", s.Done(), len(s.Steps))
+	if !s.Reviewed && s.Done() == 0 && s.Current() > 0 && !s.Steps[s.Current()-1].Started() {
+		right = theme.Plural(len(s.Steps), "step") + " proposed"
 	}
 	if at := " · checkpoint " + theme.At(p.v.Checkpoint); !p.v.Checkpoint.IsZero() && room-theme.Width(right+at) > 24 {
 		right += at
@@ -156,10 +156,10 @@ func (p *Pane) list(th *theme.Theme, width, rows int) []string {
 	if p.at >= p.top+rows {
 		p.top = p.at - rows + 1
 	}
-	p.top = max(0, min(p.top, len(p.v.Steps.List)-rows))
+	p.top = max(0, min(p.top, len(p.v.Steps.Steps)-rows))
 	c := p.columns(width)
 	var lines []string
-	for i := p.top; i < min(p.top+rows, len(p.v.Steps.List)); i++ {
+	for i := p.top; i < min(p.top+rows, len(p.v.Steps.Steps)); i++ {
 		lines = append(lines, p.row(th, i, c, width))
 	}
 	return lines
@@ -169,8 +169,8 @@ func (p *Pane) list(th *theme.Theme, width, rows int) []string {
 type columns struct{ number, title, tier int }
 
 func (p *Pane) columns(width int) columns {
-	c := columns{number: len(fmt.Sprint(len(p.v.Steps.List)))}
-	for _, s := range p.v.Steps.List {
+	c := columns{number: len(fmt.Sprint(len(p.v.Steps.Steps)))}
+	for _, s := range p.v.Steps.Steps {
 		c.title = max(c.title, theme.Width(theme.Line(s.Title)))
 		c.tier = max(c.tier, theme.Width(tier(s)))
 	}
@@ -193,14 +193,14 @@ const pinned = " ⊙"
 
 func tier(s session.Step) string {
 	t := theme.Line(string(s.Tier))
-	if s.Pin {
+	if s.Pinned {
 		t += pinned
 	}
 	return t
 }
 
 func (p *Pane) row(th *theme.Theme, i int, c columns, width int) string {
-	s := p.v.Steps.List[i]
+	s := p.v.Steps.Steps[i]
 	lead := "  "
 	if i == p.at {
 		lead = th.Dim.Paint("❯ ")
@@ -216,7 +216,7 @@ func (p *Pane) row(th *theme.Theme, i int, c columns, width int) string {
 	switch {
 	case s.State == session.StepRunning:
 		title = th.Strong.Paint(title)
-	case s.Over():
+	case s.Finished():
 		title = th.Dim.Paint(title)
 	}
 	number := fmt.Sprintf("%*d ", c.number, i+1)
@@ -272,9 +272,9 @@ func (p *Pane) words(th *theme.Theme, s session.Step) (string, theme.Style) {
 		return "running", th.Accent
 	case session.StepParked:
 		words := "parked, goes on when told to"
-		if left := s.Retry.Sub(p.v.Now); left > 0 {
-			words = "again in " + theme.Clock(left+time.Second-1) + ", at " + theme.At(s.Retry)
-		} else if !s.Retry.IsZero() {
+		if left := s.RetryAt.Sub(p.v.Now); left > 0 {
+			words = "again in " + theme.Clock(left+time.Second-1) + ", at " + theme.At(s.RetryAt)
+		} else if !s.RetryAt.IsZero() {
 			words = "goes on"
 		}
 		return words, th.Warn
@@ -292,8 +292,8 @@ func (p *Pane) words(th *theme.Theme, s session.Step) (string, theme.Style) {
 
 // took is what a step cost.
 func took(s session.Step) string {
-	words := theme.Plural(s.Calls, "call")
-	if s.Calls == 0 {
+	words := theme.Plural(s.ToolCalls, "call")
+	if s.ToolCalls == 0 {
 		words = "no calls"
 	}
 	if s.Cost > 0 {
@@ -304,10 +304,10 @@ func took(s session.Step) string {
 
 // lasted says when a step that is over was carried out.
 func lasted(s session.Step) string {
-	if s.Began.IsZero() || s.Ended.Before(s.Began) {
+	if s.StartedAt.IsZero() || s.EndedAt.Before(s.StartedAt) {
 		return ""
 	}
-	return theme.Clock(s.Ended.Sub(s.Began)) + ", from " + theme.At(s.Began) + " to " + theme.At(s.Ended)
+	return theme.Clock(s.EndedAt.Sub(s.StartedAt)) + ", from " + theme.At(s.StartedAt) + " to " + theme.At(s.EndedAt)
 }
 
 // asks is what a step asks for before it begins and before it counts as done.

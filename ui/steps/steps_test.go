@@ -30,12 +30,12 @@ func TestMain(m *testing.M) {
 }
 
 // every is a plan with a step of each state, with long and hostile words.
-func every() *session.Steps {
-	s := &session.Steps{Task: "a \x1b[31mlarge\ntask 大きな仕事 " + strings.Repeat("and more ", 20)}
+func every() *session.Plan {
+	s := &session.Plan{Task: "a \x1b[31mlarge\ntask 大きな仕事 " + strings.Repeat("and more ", 20)}
 	for i, state := range states() {
-		s.List = append(s.List, session.Step{
-			Title: strings.Repeat("端数 title ", i*3+1), Do: strings.Repeat("長い do\n", 5), Proof: "p\x1b]0;x\x07", Check: strings.Repeat("go test ", 12), Tier: models.Heavy, Pin: i%2 == 0,
-			State: state, Reason: "because\nof it", Note: "note", Retry: noon.Add(90 * time.Second), Needs: []int{1}, Pause: true, Calls: i, Cost: 0.5, Began: noon, Ended: noon.Add(time.Minute),
+		s.Steps = append(s.Steps, session.Step{
+			Title: strings.Repeat("端数 title ", i*3+1), Instructions: strings.Repeat("長い do\n", 5), Proof: "p\x1b]0;x\x07", Check: strings.Repeat("go test ", 12), Tier: models.Heavy, Pinned: i%2 == 0,
+			State: state, Reason: "because\nof it", Note: "note", RetryAt: noon.Add(90 * time.Second), Needs: []int{1}, Pause: true, ToolCalls: i, Cost: 0.5, StartedAt: noon, EndedAt: noon.Add(time.Minute),
 		})
 	}
 	return s
@@ -59,7 +59,7 @@ func fits(t *testing.T, lines []string, w, h int) {
 }
 
 func TestThePanelFitsEverywhere(t *testing.T) {
-	for _, v := range []View{{}, {Planning: "thinking\n"}, {Steps: &session.Steps{}, Keys: true}, {Steps: every(), Now: noon}, {Steps: every(), Keys: true, Asked: true, Checkpoint: noon, Now: noon, Live: Live{Words: strings.Repeat("◐ wait ", 9), Waits: true}}} {
+	for _, v := range []View{{}, {Planning: "thinking\n"}, {Steps: &session.Plan{}, Keys: true}, {Steps: every(), Now: noon}, {Steps: every(), Keys: true, Asked: true, Checkpoint: noon, Now: noon, Live: Live{Words: strings.Repeat("◐ wait ", 9), Waits: true}}} {
 		for w := 20; w <= 220; w += 13 {
 			for h := range 40 {
 				var p Pane
@@ -77,10 +77,10 @@ func TestTheChosenStepIsInView(t *testing.T) {
 	var p Pane
 	s := every()
 	for range 30 {
-		s.List = append(s.List, session.Step{Title: "more", State: session.StepPending})
+		s.Steps = append(s.Steps, session.Step{Title: "more", State: session.StepPending})
 	}
 	for h := 5; h < 40; h++ {
-		for n := range s.List {
+		for n := range s.Steps {
 			p.Set(View{Steps: s, Keys: true})
 			p.Choose(n + 1)
 			if got := text(p.View(dark, 80, h)); !strings.Contains(got, "❯") || !strings.Contains(got, fmt.Sprintf(" %d ", n+1)) {
@@ -112,17 +112,17 @@ func TestTheWordsOfARow(t *testing.T) {
 		{"builds on nothing", session.Step{State: session.StepPending, Needs: []int{}}, Live{}, "after none"},
 		{"no capacity", session.Step{State: session.StepRunning}, Live{Words: "◐ no capacity, again in 12s", Waits: true}, "▶ 1 x  heavy ⊙  ◐ no capacity, again in 12s"},
 		{"asks", session.Step{State: session.StepRunning}, Live{Asks: true}, "? 1 x  heavy ⊙  asks you"},
-		{"parked", session.Step{State: session.StepParked, Retry: noon.Add(95 * time.Second)}, Live{}, "again in 1:35, at 12:01"},
+		{"parked", session.Step{State: session.StepParked, RetryAt: noon.Add(95 * time.Second)}, Live{}, "again in 1:35, at 12:01"},
 		{"parked for good", session.Step{State: session.StepParked}, Live{}, "parked, goes on when told to"},
 		{"failed", session.Step{State: session.StepFailed, Fault: &models.Fault{Kind: models.KindAuth}}, Live{}, "failed: key refused"},
 		{"needs a person", session.Step{State: session.StepPerson, Reason: "the check failed 3 times"}, Live{}, "needs you: the check failed 3 times"},
-		{"done", session.Step{State: session.StepDone, Calls: 3, Cost: 0.02}, Live{}, "3 calls  $0.02"},
+		{"done", session.Step{State: session.StepDone, ToolCalls: 3, Cost: 0.02}, Live{}, "3 calls  $0.02"},
 		{"skipped", session.Step{State: session.StepSkipped}, Live{}, "– 1 x  heavy ⊙  skipped"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.s.Title, tt.s.Tier, tt.s.Pin = "x", models.Heavy, true
+			tt.s.Title, tt.s.Tier, tt.s.Pinned = "x", models.Heavy, true
 			var p Pane
-			p.Set(View{Steps: &session.Steps{Task: "t", List: []session.Step{tt.s}}, Live: tt.live, Now: noon})
+			p.Set(View{Steps: &session.Plan{Task: "t", Steps: []session.Step{tt.s}}, Live: tt.live, Now: noon})
 			if got := text(p.View(dark, 100, 20)); !strings.Contains(got, tt.want) {
 				t.Errorf("%q is missing:\n%s", tt.want, got)
 			}
@@ -131,7 +131,7 @@ func TestTheWordsOfARow(t *testing.T) {
 }
 
 func TestTheChoiceFollowsTheWorkUntilThePanelHasTheKeys(t *testing.T) {
-	s := &session.Steps{Task: "t", List: []session.Step{{State: session.StepDone}, {State: session.StepRunning}, {State: session.StepPending}}}
+	s := &session.Plan{Task: "t", Steps: []session.Step{{State: session.StepDone}, {State: session.StepRunning}, {State: session.StepPending}}}
 	var p Pane
 	p.Set(View{Steps: s, Keys: true})
 	if n, _, _ := p.Chosen(); n != 2 {
@@ -158,7 +158,7 @@ func lines(_ *theme.Theme, diff string, width int, _ bool) []string {
 
 func TestTheRewindFitsEverywhere(t *testing.T) {
 	long := strings.Repeat("長い/path-", 30)
-	points := []session.Checkpoint{{Seq: 3, Words: "a\x1b[31m\nb " + long, Tree: "x"}, {Seq: 2, Step: 4}, {Seq: 1}}
+	points := []session.Checkpoint{{Seq: 3, Title: "a\x1b[31m\nb " + long, Tree: "x"}, {Seq: 2, Step: 4}, {Seq: 1}}
 	preview := session.Preview{Checkpoint: points[0], Turns: 3, Commands: []string{"a\x1b[31m", long, "c", "d", "e", "f", "g", "h"}, Skipped: []string{long},
 		Changes: []session.Change{{Path: long, Kind: "added", Added: 12345}, {Path: "\x07", Kind: "mode"}, {Path: "z", Kind: "removed", Binary: true}}, Patch: "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-" + long + "\n+y\n"}
 	for w := 20; w <= 220; w += 13 {

@@ -25,9 +25,9 @@ func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, words stri
 		return "○", "resting" + left, t.Warn
 	case models.HalfOpen:
 		return "◌", "untried", t.Dim
-	case models.Out:
+	case models.Unusable:
 		return "✕", "out", t.Bad
-	case models.Aside:
+	case models.Disabled:
 		return "⏸", "set aside", t.Dim
 	}
 	return "●", "has room", t.Good
@@ -42,8 +42,8 @@ func (t *Theme) Status(s *session.Session) (symbol, words string, style Style) {
 		return "?", "asks you", t.Warn
 	case session.Parked:
 		words = "parked"
-		if !s.Retry.IsZero() {
-			words += " until " + At(s.Retry)
+		if !s.RetryAt.IsZero() {
+			words += " until " + At(s.RetryAt)
 		}
 		return "⏸", words, t.Warn
 	case session.Failed:

@@ -49,7 +49,7 @@ func (f *fold) tally(turn int) *tally {
 
 // Load replaces everything by the end of a log. More says whether older
 // records exist, and gone which parts were taken back.
-func (p *Pane) Load(records []session.Record, more bool, gone ...session.Span) {
+func (p *Pane) Load(records []session.Record, more bool, gone ...session.RewoundSpan) {
 	of := p.large.of
 	p.fold.reset()
 	p.large.of, p.large.reading = of, true
@@ -65,7 +65,7 @@ func (p *Pane) Load(records []session.Record, more bool, gone ...session.Span) {
 }
 
 // Prepend puts older records before what is loaded; the view does not move.
-func (p *Pane) Prepend(records []session.Record, more bool, gone ...session.Span) {
+func (p *Pane) Prepend(records []session.Record, more bool, gone ...session.RewoundSpan) {
 	p.more = more
 	if len(records) == 0 {
 		return
@@ -156,13 +156,13 @@ func (p *Pane) applyTurn(r session.Record) {
 		p.followed()
 		p.begin()
 		p.tally(r.Turn).began = r.Time
-		if e.Prompt.Text != "" || !e.Steps {
+		if e.Prompt.Text != "" || !e.RunsPlan {
 			p.push(&entry{kind: user, seq: r.Seq, turn: r.Turn, at: r.Time, text: e.Prompt.Text})
 		}
 		if n := len(e.Prompt.Images); n > 0 {
 			p.line(r, "+", theme.Plural(n, "picture"), calm)
 		}
-		for _, a := range e.Prompt.Attached {
+		for _, a := range e.Prompt.Attachments {
 			p.push(&entry{kind: quiet, seq: r.Seq, turn: r.Turn, symbol: "+", folds: true, text: theme.Line(a.Name) + " goes with it", detail: theme.Sanitize(a.Text)})
 		}
 		if e.Note != "" {
@@ -190,7 +190,7 @@ func (p *Pane) applyTurn(r session.Record) {
 		if e.LeftOut > 0 {
 			p.line(r, "…", theme.Plural(e.LeftOut, "older item")+" did not fit and stayed out of the request", calm)
 		}
-	case session.Reduced:
+	case session.Pruned:
 		p.line(r, "…", fmt.Sprintf("%s taken out of what the model sees: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After)), calm)
 	case session.Restored:
 		p.line(r, "…", "what was taken out is back in what the model sees", calm)
@@ -208,13 +208,13 @@ func (p *Pane) applyTurn(r session.Record) {
 			words = "reasoning effort as the settings say"
 		}
 		p.line(r, "·", words, calm)
-	case session.Kept:
+	case session.NotePinned:
 		words := "pinned to every request: "
-		if e.Dropped {
+		if e.Unpinned {
 			words = "no longer pinned: "
 		}
 		p.line(r, "·", words+theme.Line(e.Text), calm)
-	case session.PlanChanged:
+	case session.TodosChanged:
 		p.planned(r, e)
 	case session.TurnEnded:
 		p.ended(r, e)
@@ -231,9 +231,9 @@ func (p *Pane) line(r session.Record, symbol, text string, m mood) *entry {
 	return p.push(&entry{kind: quiet, seq: r.Seq, turn: r.Turn, symbol: symbol, text: text, mood: m})
 }
 
-func (p *Pane) planned(r session.Record, e session.PlanChanged) {
-	tasks := make([]task, len(e.Tasks))
-	for i, t := range e.Tasks {
+func (p *Pane) planned(r session.Record, e session.TodosChanged) {
+	tasks := make([]task, len(e.Todos))
+	for i, t := range e.Todos {
 		tasks[i] = task{t.Text, t.Status}
 	}
 	if p.plan == nil || p.plan.turn != r.Turn {
@@ -252,11 +252,11 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 	switch e.Outcome {
 	case session.OutcomeParked:
 		text := "parked"
-		if !e.Retry.IsZero() {
-			text += " until " + theme.At(e.Retry)
+		if !e.RetryAt.IsZero() {
+			text += " until " + theme.At(e.RetryAt)
 		}
-		if e.Rung > 0 {
-			text += fmt.Sprintf(" (%s time)", ordinal(e.Rung))
+		if e.ParkCount > 0 {
+			text += fmt.Sprintf(" (%s time)", ordinal(e.ParkCount))
 		}
 		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "⏸", mood: warn, text: text + because(e.Fault, reason)})
 		return

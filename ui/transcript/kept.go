@@ -144,7 +144,7 @@ func (p *Pane) switched(r session.Record, e session.Switched) {
 	from, to := p.short(e.From), p.short(e.To)
 	text := fmt.Sprintf("%s → %s", from, to)
 	switch {
-	case e.Back:
+	case e.Failback:
 		text += ": back at the preferred model"
 	case e.Fault == nil:
 		text += ": your choice"
@@ -155,8 +155,8 @@ func (p *Pane) switched(r session.Record, e session.Switched) {
 		}
 		if e.FromTier.Rank() >= 0 && e.FromTier.Rank() < e.ToTier.Rank() {
 			text += ", back when " + from + " answers again"
-			if e.Hold > 0 {
-				text += ", after " + theme.Clock(e.Hold.Round(time.Second)) + " at the earliest"
+			if e.FailbackDelay > 0 {
+				text += ", after " + theme.Clock(e.FailbackDelay.Round(time.Second)) + " at the earliest"
 			}
 		}
 	}

@@ -191,15 +191,15 @@ func TestSwitchLines(t *testing.T) {
 		failed int
 		want   string
 	}{
-		{"down a tier says when it comes back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, Hold: 5 * time.Minute}, 2,
+		{"down a tier says when it comes back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, FailbackDelay: 5 * time.Minute}, 2,
 			"⇄ sol → terra: no room at the model ×2, back when sol answers again, after 5:00 at the earliest"},
-		{"a hold that doubled", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, Hold: 10 * time.Minute}, 1,
+		{"a hold that doubled", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, FailbackDelay: 10 * time.Minute}, 1,
 			"⇄ sol → terra: no room at the model, back when sol answers again, after 10:00 at the earliest"},
 		{"without a hold", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full}, 1,
 			"⇄ sol → terra: no room at the model, back when sol answers again"},
-		{"within a tier there is no way back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Heavy, Fault: full, Hold: time.Minute}, 1,
+		{"within a tier there is no way back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Heavy, Fault: full, FailbackDelay: time.Minute}, 1,
 			"⇄ sol → terra: no room at the model"},
-		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy, Back: true}, 0, "⇄ terra → sol: back at the preferred model"},
+		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy, Failback: true}, 0, "⇄ terra → sol: back at the preferred model"},
 		{"a person's choice", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium}, 0, "⇄ sol → terra: your choice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func shown(p *Pane) string {
 func asked(text string) session.Event { return session.TurnStarted{Prompt: session.Prompt{Text: text}} }
 
 func said(text string) session.Event {
-	it := models.Say(models.Assistant, text)
+	it := models.NewMessage(models.Assistant, text)
 	it.Origin.Model = "gpt-5.6-sol"
 	return session.ItemAdded{Item: it}
 }
@@ -104,7 +104,7 @@ func TestWhatArrivedBesideACallIsShownOnce(t *testing.T) {
 	})
 	t.Run("when it is cut off", func(t *testing.T) {
 		p := pane(80, 20)
-		play(p, append(arriving, session.CutOff{Text: "I look first.\n\nReally.", Call: "read"})...)
+		play(p, append(arriving, session.CutOff{Text: "I look first.\n\nReally.", Tool: "read"})...)
 		if got := shown(p); strings.Count(got, "I look first.") != 1 || strings.Contains(got, "ponder") {
 			t.Errorf("got:\n%s", got)
 		}

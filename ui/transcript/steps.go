@@ -24,20 +24,20 @@ type large struct {
 // applyLarge shows what happens to a plan, and to the way back.
 func (p *Pane) applyLarge(r session.Record) {
 	switch e := r.Event.(type) {
-	case session.StepsSet:
-		p.large.of = len(e.Steps.List)
-		name := e.Steps.Task + "\x00" + string(e.Steps.Planning)
-		if len(e.Steps.List) == 0 {
-			if e.Steps.Planning != "" {
+	case session.PlanSet:
+		p.large.of = len(e.Plan.Steps)
+		name := e.Plan.Task + "\x00" + string(e.Plan.Planning)
+		if len(e.Plan.Steps) == 0 {
+			if e.Plan.Planning != "" {
 				p.line(r, "≡", "a model looks around and proposes steps", calm)
 			}
 			return
 		}
 		if p.large.shown != name {
 			p.large.shown, p.large.states = name, nil
-			words := theme.Plural(len(e.Steps.List), "step")
-			if e.Steps.By.Model != "" {
-				words += " proposed by " + p.short(e.Steps.By)
+			words := theme.Plural(len(e.Plan.Steps), "step")
+			if e.Plan.By.Model != "" {
+				words += " proposed by " + p.short(e.Plan.By)
 			}
 			p.line(r, "≡", words+": F7 shows them", calm)
 		}
@@ -80,8 +80,8 @@ func (p *Pane) moved(r session.Record, e session.StepMoved) {
 		if note := theme.Line(firstLine(strings.TrimSpace(s.Note))); note != "" {
 			words += ": " + theme.Cut(note, 200)
 		}
-		if s.Calls > 0 {
-			words += " · " + theme.Plural(s.Calls, "call")
+		if s.ToolCalls > 0 {
+			words += " · " + theme.Plural(s.ToolCalls, "call")
 		}
 		if s.Cost > 0 {
 			words += " · " + theme.Money(s.Cost)
@@ -91,8 +91,8 @@ func (p *Pane) moved(r session.Record, e session.StepMoved) {
 		p.line(r, "✗", step+" failed"+because(s.Fault, theme.Line(s.Reason)), bad)
 	case session.StepParked:
 		words := step + " parked"
-		if !s.Retry.IsZero() {
-			words += " until " + theme.At(s.Retry)
+		if !s.RetryAt.IsZero() {
+			words += " until " + theme.At(s.RetryAt)
 		}
 		p.line(r, "⏸", words+because(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepPerson:
@@ -107,7 +107,7 @@ const check = "check"
 
 // checked shows a check as a call: one line, and what it printed behind it.
 func (p *Pane) checked(r session.Record, e session.StepChecked) {
-	c := &entry{kind: call, seq: r.Seq, turn: r.Turn, id: fmt.Sprintf("check %d", r.Seq), tool: check, title: e.Command, output: e.Output, summary: e.Summary, phase: done, took: e.Took}
+	c := &entry{kind: call, seq: r.Seq, turn: r.Turn, id: fmt.Sprintf("check %d", r.Seq), tool: check, title: e.Command, output: e.Output, summary: e.Summary, phase: done, took: e.Duration}
 	if !e.OK {
 		c.phase = failed
 	}
@@ -117,10 +117,10 @@ func (p *Pane) checked(r session.Record, e session.StepChecked) {
 // checkpointed says what a checkpoint does not hold; the rest goes without
 // saying.
 func (p *Pane) checkpointed(r session.Record, e session.Checkpointed) {
-	if e.Why != "" && e.Why != p.large.why { // once, however many turns it lasts
-		p.line(r, "·", "the files are not kept from here on, so that a rewind covers the conversation alone: "+theme.Line(e.Why), warn)
+	if e.Problem != "" && e.Problem != p.large.why { // once, however many turns it lasts
+		p.line(r, "·", "the files are not kept from here on, so that a rewind covers the conversation alone: "+theme.Line(e.Problem), warn)
 	}
-	p.large.why = e.Why
+	p.large.why = e.Problem
 	if len(e.Skipped) == 0 || p.large.skipped != nil {
 		return
 	}
@@ -136,23 +136,23 @@ func (p *Pane) checkpointed(r session.Record, e session.Checkpointed) {
 // is brought back is read from the log again.
 func (p *Pane) rewound(r session.Record, e session.Rewound) {
 	n := p.large.turns[r.Seq]
-	if e.Talk && e.Undo == 0 && !p.large.reading {
-		n = p.takeBack(session.Span{From: e.To, Until: r.Seq})
+	if e.Conversation && e.Undo == 0 && !p.large.reading {
+		n = p.takeBack(session.RewoundSpan{From: e.To, Until: r.Seq})
 	}
 	var words string
 	switch {
 	case e.Undo > 0:
 		words = "brought back, as it was before the rewind"
-	case e.Talk && e.Step > 0:
+	case e.Conversation && e.Step > 0:
 		words = fmt.Sprintf("taken back: all since before step %d", e.Step)
-	case e.Talk && n > 0:
+	case e.Conversation && n > 0:
 		words = "taken back: " + theme.Plural(n, "turn")
-	case e.Talk:
+	case e.Conversation:
 		words = "taken back: the conversation since a checkpoint"
 	default:
 		words = "taken back: the files"
 	}
-	if e.Talk && e.Files && e.Undo == 0 {
+	if e.Conversation && e.Files && e.Undo == 0 {
 		words += " (files too)"
 	}
 	if e.Files {
@@ -169,7 +169,7 @@ func (p *Pane) rewound(r session.Record, e session.Rewound) {
 	}
 	if e.Undo == 0 {
 		words += " · /undo rewind brings them back"
-		if e.Talk && n <= 1 && !e.Files {
+		if e.Conversation && n <= 1 && !e.Files {
 			words = strings.TrimSuffix(words, "them back") + "it back"
 		}
 	}
@@ -182,10 +182,10 @@ func (p *Pane) rewound(r session.Record, e session.Rewound) {
 }
 
 // takeBack removes what stands for the records of a span, and counts its turns.
-func (p *Pane) takeBack(s session.Span) (turns int) {
+func (p *Pane) takeBack(s session.RewoundSpan) (turns int) {
 	p.finish(time.Time{})
 	for _, e := range slices.Clone(p.entries) {
-		if !s.Takes(e.seq) && !e.loose {
+		if !s.Contains(e.seq) && !e.loose {
 			continue
 		}
 		if e.kind == user {
@@ -226,7 +226,7 @@ func (p *Pane) lastAnswer() string {
 
 // lives leaves out the records that were taken back. How many turns each rewind
 // took is noted first, as far as the records reach.
-func (p *Pane) lives(records []session.Record, gone []session.Span) []session.Record {
+func (p *Pane) lives(records []session.Record, gone []session.RewoundSpan) []session.Record {
 	if len(gone) == 0 {
 		return records
 	}
@@ -236,10 +236,10 @@ func (p *Pane) lives(records []session.Record, gone []session.Span) []session.Re
 	for _, g := range gone {
 		n := 0
 		for _, r := range records {
-			if _, ok := r.Event.(session.TurnStarted); !ok || !g.Takes(r.Seq) {
+			if _, ok := r.Event.(session.TurnStarted); !ok || !g.Contains(r.Seq) {
 				continue
 			}
-			if !slices.ContainsFunc(gone, func(before session.Span) bool { return before.Until < g.Until && before.Takes(r.Seq) }) {
+			if !slices.ContainsFunc(gone, func(before session.RewoundSpan) bool { return before.Until < g.Until && before.Contains(r.Seq) }) {
 				n++
 			}
 		}
@@ -249,6 +249,6 @@ func (p *Pane) lives(records []session.Record, gone []session.Span) []session.Re
 		p.large.turns[g.Until] = n
 	}
 	return slices.DeleteFunc(slices.Clone(records), func(r session.Record) bool {
-		return slices.ContainsFunc(gone, func(g session.Span) bool { return g.Takes(r.Seq) })
+		return slices.ContainsFunc(gone, func(g session.RewoundSpan) bool { return g.Contains(r.Seq) })
 	})
 }

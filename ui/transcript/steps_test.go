@@ -31,16 +31,16 @@ func step(n int, state session.StepState, change func(*session.Step)) session.Ev
 
 func TestEachStepIsALine(t *testing.T) {
 	p := pane(100, 40)
-	plan := session.Steps{Task: "big", By: models.Target{Model: "gpt-5.6-sol"}, List: make([]session.Step, 5)}
-	play(p, asked("big"), session.StepsSet{Steps: plan}, session.StepsSet{Steps: plan},
+	plan := session.Plan{Task: "big", By: models.Target{Model: "gpt-5.6-sol"}, Steps: make([]session.Step, 5)}
+	play(p, asked("big"), session.PlanSet{Plan: plan}, session.PlanSet{Plan: plan},
 		session.Checkpointed{Tree: "t"}, step(2, session.StepRunning, nil), step(2, session.StepRunning, nil),
-		session.StepChecked{Command: "go test ./…", OK: true, Summary: "exit 0", Output: "hidden words", Took: 2100 * time.Millisecond},
-		step(2, session.StepDone, func(s *session.Step) { s.Note, s.Calls, s.Cost = "rules moved\nand more", 3, 0.02 }),
-		session.StepChecked{Command: "make", Summary: "exit 1", Output: "boom", Took: time.Second},
+		session.StepChecked{Command: "go test ./…", OK: true, Summary: "exit 0", Output: "hidden words", Duration: 2100 * time.Millisecond},
+		step(2, session.StepDone, func(s *session.Step) { s.Note, s.ToolCalls, s.Cost = "rules moved\nand more", 3, 0.02 }),
+		session.StepChecked{Command: "make", Summary: "exit 1", Output: "boom", Duration: time.Second},
 		step(3, session.StepFailed, func(s *session.Step) { s.Reason = "its check failed\x1b[31m" }),
-		step(3, session.StepParked, func(s *session.Step) { s.Reason, s.Retry = "no capacity", start.Add(2*time.Minute) }),
+		step(3, session.StepParked, func(s *session.Step) { s.Reason, s.RetryAt = "no capacity", start.Add(2*time.Minute) }),
 		step(4, session.StepPerson, func(s *session.Step) { s.Reason = "the same call 8 times" }),
-		session.Checkpointed{Why: "no git here", Skipped: []string{"a.bin (too large)"}}, session.Checkpointed{Tree: "t", Skipped: []string{"a.bin (too large)"}})
+		session.Checkpointed{Problem: "no git here", Skipped: []string{"a.bin (too large)"}}, session.Checkpointed{Tree: "t", Skipped: []string{"a.bin (too large)"}})
 	got := shown(p)
 	for _, want := range []string{"≡ 5 steps proposed by sol: F7 shows them", "▶ step 2 of 5: core logic (heavy)", "✓ check  go test ./…", "exit 0  2.1s",
 		"✓ step 2 done: rules moved · 3 calls · $0.02", "✗ check  make", "│ boom", "✗ step 3 failed: its check failed", "⏸ step 3 parked until " + start.Add(2*time.Minute).Local().Format("15:04") + ": no capacity",
@@ -62,8 +62,8 @@ func TestEachStepIsALine(t *testing.T) {
 
 func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
 	events := []session.Event{asked("one"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone}, session.Checkpointed{Tree: "t"},
-		asked("two"), said("answer two"), asked("three"), said("answer three"), session.Rewound{Rewinding: session.Rewinding{To: 4, Talk: true, Files: true}, Written: 2, Removed: 1, Failed: []string{"x: read only"}}}
-	gone := session.Span{From: 4, Until: 9}
+		asked("two"), said("answer two"), asked("three"), said("answer three"), session.Rewound{Rewinding: session.Rewinding{To: 4, Conversation: true, Files: true}, Written: 2, Removed: 1, Failed: []string{"x: read only"}}}
+	gone := session.RewoundSpan{From: 4, Until: 9}
 	const line = "⟲ taken back: 2 turns (files too) · files: 2 written, 1 removed · /undo rewind"
 	check := func(t *testing.T, p *Pane) {
 		t.Helper()
@@ -87,7 +87,7 @@ func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
 	})
 	t.Run("undone", func(t *testing.T) {
 		p := pane(120, 30)
-		p.Load(records(append(events, session.Rewound{Rewinding: session.Rewinding{To: 4, Talk: true, Undo: 9}})...), false)
+		p.Load(records(append(events, session.Rewound{Rewinding: session.Rewinding{To: 4, Conversation: true, Undo: 9}})...), false)
 		if got := shown(p); !strings.Contains(got, "answer two") || !strings.Contains(got, "answer three") || !strings.Contains(got, "⟲ brought back") {
 			t.Errorf("got:\n%s", got)
 		}

@@ -152,11 +152,11 @@ func (p *Pane) cut(r session.Record, e session.CutOff) {
 	label := p.short(p.target)
 	p.giveWay()
 	p.dropLive()
-	c := &entry{kind: cut, seq: r.Seq, turn: r.Turn, label: label, text: e.Text, tool: theme.Line(e.Call)}
+	c := &entry{kind: cut, seq: r.Seq, turn: r.Turn, label: label, text: e.Text, tool: theme.Line(e.Tool)}
 	if e.Stopped {
 		c.phase = denied
 	}
-	if e.Text == "" && e.Call == "" {
+	if e.Text == "" && e.Tool == "" {
 		if e.Reasoning == "" {
 			return
 		}
@@ -288,7 +288,7 @@ func (p *Pane) applyCall(r session.Record) {
 		c.touch()
 	case session.ToolEnded:
 		c := p.call(r, e.CallID, e.Tool)
-		c.output, c.summary, c.diff, c.file, c.took = e.Output, e.Summary, e.Diff, e.File, e.Took
+		c.output, c.summary, c.diff, c.file, c.took = e.Output, e.Summary, e.Diff, e.File, e.Duration
 		if e.Title != "" {
 			c.title = e.Title
 		}
@@ -307,8 +307,8 @@ func (p *Pane) applyCall(r session.Record) {
 	case session.ApprovalAsked:
 		c := p.call(r, e.Approval.CallID, e.Approval.Tool)
 		c.title, c.args, c.phase = e.Approval.Title, e.Approval.Args, waiting
-		if strings.HasPrefix(e.Approval.Detail, "---") || strings.HasPrefix(e.Approval.Detail, "@@") {
-			c.diff = e.Approval.Detail
+		if strings.HasPrefix(e.Approval.Preview, "---") || strings.HasPrefix(e.Approval.Preview, "@@") {
+			c.diff = e.Approval.Preview
 			c.plus, c.minus = changed(c.diff)
 		}
 		c.touch()

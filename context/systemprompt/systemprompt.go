@@ -1,7 +1,7 @@
-// Package briefing decides what a model is told before a session's first
+// Package systemprompt decides what a model is told before a session's first
 // prompt: how to work, what the user's and the project's AGENTS.md say, and
 // where it is.
-package briefing
+package systemprompt
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-//go:embed briefing.md
+//go:embed systemprompt.md
 var text string
 
 // The bounds of what AGENTS.md files may take.
@@ -43,20 +43,20 @@ type Source struct {
 	Cut   bool // it was longer than what was taken
 }
 
-// Briefing is a session's system text and where it came from.
-type Briefing struct {
+// Prompt is a session's system text and where it came from.
+type Prompt struct {
 	Instructions string
 	Sources      []Source
 
-	Where string // of Instructions, what tells where the model is: it may change with time
-	Rules string // and what the AGENTS.md files say
+	Environment  string // of Instructions, what tells where the model is: it may change with time
+	ProjectRules string // and what the AGENTS.md files say
 }
 
-// Gather reads what a briefing is made of. A file that cannot be read is
+// Build reads what a briefing is made of. A file that cannot be read is
 // reported in the text rather than failing the session.
-func Gather(ctx context.Context, o Options) Briefing {
+func Build(ctx context.Context, o Options) Prompt {
 	var b strings.Builder
-	var br Briefing
+	var br Prompt
 	b.WriteString(text)
 	begin := b.Len()
 	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", o.Root, runtime.GOOS, runtime.GOARCH, o.Now.Format("Monday, 2 January 2006"))
@@ -79,13 +79,13 @@ func Gather(ctx context.Context, o Options) Briefing {
 		nested(ctx, &b, o.Root)
 	}
 	br.Instructions = b.String()
-	br.Where, br.Rules = br.Instructions[begin:rules], br.Instructions[rules:]
+	br.Environment, br.ProjectRules = br.Instructions[begin:rules], br.Instructions[rules:]
 	return br
 }
 
 // add appends one file, marked with its path, so that the model can tell whose
 // words they are.
-func (br *Briefing) add(b *strings.Builder, path string) {
+func (br *Prompt) add(b *strings.Builder, path string) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return // opening a pipe would wait for its other end
 	}

@@ -1,4 +1,4 @@
-package briefing
+package systemprompt
 
 import (
 	"os"
@@ -36,7 +36,7 @@ func TestAgentsFiles(t *testing.T) {
 	now := time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)
 
 	t.Run("all are read in a trusted folder, from the user's to the nearest", func(t *testing.T) {
-		got := Gather(t.Context(), Options{Root: root, User: user, Trusted: true, Now: now})
+		got := Build(t.Context(), Options{Root: root, User: user, Trusted: true, Now: now})
 		a, b := strings.Index(got.Instructions, "user rules"), strings.Index(got.Instructions, "repository rules")
 		if a < 0 || b < a {
 			t.Errorf("order of rules is %d, %d", a, b)
@@ -49,7 +49,7 @@ func TestAgentsFiles(t *testing.T) {
 		}
 	})
 	t.Run("only the user's is read in a folder that is not trusted", func(t *testing.T) {
-		got := Gather(t.Context(), Options{Root: root, User: user, Now: now})
+		got := Build(t.Context(), Options{Root: root, User: user, Now: now})
 		if len(got.Sources) != 1 || strings.Contains(got.Instructions, "repository rules") || strings.Contains(got.Instructions, "deep/AGENTS.md") {
 			t.Errorf("Sources = %+v", got.Sources)
 		}
