@@ -6,29 +6,6 @@ import (
 	"time"
 )
 
-// Kind is the class of a failure. Each kind has its own remedy.
-type Kind string
-
-// The kinds of failures. What is recognised as which, and what follows, stands
-// in package diagnose.
-const (
-	KindCapacity   Kind = "capacity"   // the model has no room
-	KindRate       Kind = "rate"       // the account's own limit a minute
-	KindUsage      Kind = "usage"      // the account's allowance, until it resets
-	KindBilling    Kind = "billing"    // the plan or its balance
-	KindAuth       Kind = "auth"       // key or permission
-	KindModel      Kind = "model"      // the endpoint does not know the name
-	KindRequest    Kind = "request"    // refused as it stands
-	KindSize       Kind = "size"       // too long for the window
-	KindServer     Kind = "server"     // broke at the provider
-	KindGateway    Kind = "gateway"    // something else answered in the model's place
-	KindNetwork    Kind = "network"    // no connection
-	KindAbsent     Kind = "absent"     // nothing runs at that local address
-	KindStream     Kind = "stream"     // the reply broke off or fell silent
-	KindIncomplete Kind = "incomplete" // the reply was truncated or filtered
-	KindCancelled  Kind = "cancelled"  // the user's own doing
-)
-
 // Scope is what a failure says something about.
 type Scope string
 
@@ -99,6 +76,14 @@ func (f *Fault) Error() string {
 		return fmt.Sprintf("%s at %s: %s", f.Kind, f.Target, cmp.Or(words, "unknown reason"))
 	}
 	return fmt.Sprintf("%s: %s", f.Kind, cmp.Or(words, "unknown reason"))
+}
+
+// Text says in a few words for people what the failure is.
+func (f *Fault) Text() string {
+	if f.Kind == KindAuth && f.Status == 0 && f.Phase == BeforeHeaders {
+		return "no key" // nothing was sent
+	}
+	return f.Kind.Policy().Text
 }
 
 // Unwrap gives the cause inside this program.

@@ -4,6 +4,12 @@
 // It decides nothing. The verbs live in its children: openai makes one attempt,
 // diagnose names a failure, catalog knows the models, route retries and
 // switches, rehearsal answers by script.
+//
+// What follows from the kind of a failure is one table, in kinds.go; retries,
+// circuits, the ledger, exit codes and the doctor read it. A new kind of
+// failure touches four files: its row in kinds.go, its codes or phrases in
+// diagnose/tables.go, its advice in diagnose/hint.go, and its rows in
+// route/policy_test.go.
 package models
 
 import (

@@ -137,12 +137,12 @@ func (b *Breakers) Failed(ctx context.Context, t models.Target, f *models.Fault)
 		return
 	}
 	f = bounded(f)
-	switch f.Kind {
-	case models.KindCapacity, models.KindServer, models.KindStream, models.KindRate, models.KindGateway, models.KindAbsent:
+	switch f.Kind.Policy().Breaker {
+	case models.BreakerPause, models.BreakerHealth, models.BreakerTrip, models.BreakerAbsent:
 		b.count(ctx, now, t, f)
-	case models.KindUsage:
+	case models.BreakerUsedUp:
 		b.usedUp(ctx, now, t, f)
-	case models.KindAuth, models.KindBilling, models.KindModel:
+	case models.BreakerRefused:
 		b.refuse(now, t, f)
 		b.giveBack(ctx, now, t)
 	default:
@@ -154,20 +154,20 @@ func (b *Breakers) Failed(ctx context.Context, t models.Target, f *models.Fault)
 func (b *Breakers) count(ctx context.Context, now instant, t models.Target, f *models.Fault) {
 	pace := b.pace(b.tierOf(t))
 	owner := b.o.Owner
+	rule := f.Kind.Policy().Breaker
 	b.update(ctx, now, id{t}, func(k *kept) bool {
 		c := &k.Target
 		probe := c.Lease.Owner == owner && c.Lease.live(now.wall) && !now.wall.Add(-f.Elapsed).Before(c.Lease.From.Add(-clockSlack))
 		c.Fault = f
-		switch f.Kind {
-		case models.KindCapacity:
+		switch rule {
+		case models.BreakerTrip:
 			c.full(now.wall, f, probe)
-		case models.KindAbsent:
+		case models.BreakerAbsent:
 			c.pause(now.wall, absentRest)
 		default:
 			c.pause(now.wall, stated(now.wall, f))
 		}
-		switch f.Kind {
-		case models.KindCapacity, models.KindServer, models.KindStream:
+		if rule == models.BreakerTrip || rule == models.BreakerHealth {
 			c.weigh(now.wall, false)
 			c.Low = judge(c.Low, c.health(now.wall, median(c.First), pace))
 		}

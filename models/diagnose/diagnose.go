@@ -170,30 +170,15 @@ func isNetwork(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
+// scope narrows what a kind speaks about by what the evidence adds.
 func scope(k models.Kind, ev Evidence) models.Scope {
-	switch k {
-	case models.KindCapacity, models.KindModel:
-		return models.ScopeModel
-	case models.KindRate, models.KindUsage, models.KindBilling, models.KindAuth:
-		return models.ScopeAccount
-	case models.KindRequest, models.KindSize, models.KindIncomplete, models.KindCancelled:
-		return models.ScopeRequest
-	case models.KindServer:
-		return models.ScopeProvider
-	case models.KindGateway:
-		if ev.Local || containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays) {
-			return models.ScopeLocal
-		}
-		return models.ScopeNetwork
-	case models.KindAbsent:
+	switch {
+	case k == models.KindGateway && (ev.Local || containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays)):
 		return models.ScopeLocal
-	case models.KindNetwork:
+	case k == models.KindStream && isNetwork(ev.Err):
 		return models.ScopeNetwork
 	}
-	if isNetwork(ev.Err) {
-		return models.ScopeNetwork
-	}
-	return models.ScopeModel // of a stream: silent, unended, malformed
+	return k.Policy().Scope
 }
 
 func isHTML(b []byte) bool {

@@ -52,11 +52,7 @@ func (a *Attempt) OK() bool { return a.Kind == "" }
 // person stopped, that never reached it, or that was refused for what was in
 // it, does not.
 func (a *Attempt) Counts() bool {
-	switch a.Kind {
-	case "", models.KindCapacity, models.KindServer, models.KindStream, models.KindRate:
-		return true
-	}
-	return false
+	return a.OK() || a.Kind.Policy().Ledger
 }
 
 // Ended is when the attempt was over.

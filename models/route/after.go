@@ -32,16 +32,17 @@ type move struct {
 	shorter  bool // what is sent again is not the same
 }
 
-var moves = map[models.Kind]move{
-	models.KindCapacity: {again: true, other: true, passes: true},
-	models.KindRate:     {again: true, other: true, provider: true, passes: true},
-	models.KindUsage:    {other: true, provider: true, passes: true},
-	models.KindSize:     {other: true},
-	models.KindServer:   {again: true, other: true, passes: true},
-	models.KindGateway:  {again: true, fixed: true, passes: true},
-	models.KindNetwork:  {again: true, fixed: true, free: true, passes: true},
-	models.KindAbsent:   {other: true, passes: true},
-	models.KindStream:   {again: true, other: true, passes: true},
+// moveFor is what the kind of a failure allows by itself.
+func moveFor(k models.Kind) move {
+	p := k.Policy()
+	return move{
+		again:    p.Retry == models.RetryBackoff || p.Retry == models.RetryFixed,
+		fixed:    p.Retry == models.RetryFixed,
+		free:     p.Uncounted,
+		other:    p.Switch != models.SwitchNever,
+		provider: p.Other == models.OtherProvider,
+		passes:   p.Park != models.ParkNever,
+	}
 }
 
 // after decides what follows a failed attempt, tells the caller and waits.
@@ -56,7 +57,7 @@ func (op *operation) after(ctx context.Context, f *models.Fault) error {
 	}
 	op.tried[op.target] = f.Kind
 	op.name(ctx, f)
-	m := moves[f.Kind]
+	m := moveFor(f.Kind)
 	if f.Retry != nil {
 		m.again, m.other = *f.Retry, m.other && *f.Retry
 	}
@@ -98,11 +99,7 @@ func (op *operation) after(ctx context.Context, f *models.Fault) error {
 // lastResort reports whether the failure is only about a target that stood in
 // for one which will have room again.
 func (op *operation) lastResort(f *models.Fault) bool {
-	switch f.Kind {
-	case models.KindAuth, models.KindBilling, models.KindModel:
-		return op.first.Target != f.Target && moves[op.first.Kind].passes
-	}
-	return false
+	return f.Kind.Policy().Breaker == models.BreakerRefused && op.first.Target != f.Target && moveFor(op.first.Kind).passes
 }
 
 // again takes an automatic retry out of the task's own limit.
@@ -158,7 +155,7 @@ func (op *operation) desperate(f *models.Fault, delay time.Duration) bool {
 		row += n
 	}
 	_, wait := op.left()
-	return op.r.o.Local(op.target) || op.need.ParkRetry || op.opened() || row >= localAfter || delay > wait || !moves[f.Kind].again
+	return op.r.o.Local(op.target) || op.need.ParkRetry || op.opened() || row >= localAfter || delay > wait || !moveFor(f.Kind).again
 }
 
 // opened reports whether the target's circuit is open.
@@ -170,16 +167,17 @@ func (op *operation) opened() bool {
 // leave reports whether it is time to try another target.
 func (op *operation) leave(f *models.Fault, delay time.Duration) bool {
 	_, wait := op.left()
+	rule := f.Kind.Policy().Switch
 	switch {
-	case f.Kind == models.KindAbsent:
+	case rule == models.SwitchAlways:
 		return true
 	case !op.free():
 		return false
-	case op.need.ParkRetry, f.Kind == models.KindUsage, f.Kind == models.KindSize:
+	case op.need.ParkRetry, rule == models.SwitchAtOnce:
 		return true
 	case op.opened():
 		return true // by the failures of others: nobody waits for a circuit where another target has room
-	case f.Kind == models.KindServer, f.Kind == models.KindStream:
+	case rule == models.SwitchSoon:
 		return op.failed[op.target] >= min(leaveAfterBad, op.r.o.SwitchAfter)
 	}
 	return op.failed[op.target] >= op.r.o.SwitchAfter || delay > wait
@@ -341,7 +339,7 @@ func (op *operation) tell(ctx context.Context, f *models.Fault, m move, next mod
 // final is the fault that ends the request: the preferred target's, so that a
 // person sees why the first choice failed and not the last resort.
 func (op *operation) final(f *models.Fault) *models.Fault {
-	if op.first != nil && op.first.Target != f.Target && moves[f.Kind].again {
+	if op.first != nil && op.first.Target != f.Target && moveFor(f.Kind).again {
 		return op.alike(op.first)
 	}
 	return op.alike(f)

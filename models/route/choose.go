@@ -87,7 +87,7 @@ func hopeless(c models.Condition) bool {
 // refused reports whether a target is out for a reason that does not mend
 // itself.
 func refused(c models.Condition) bool {
-	return c.State == models.Unusable && c.Fault != nil && !moves[c.Fault.Kind].passes
+	return c.State == models.Unusable && c.Fault != nil && !moveFor(c.Fault.Kind).passes
 }
 
 // stated reports whether a target rests by the server's own word.
@@ -114,7 +114,7 @@ func (op *operation) tierOf(t models.Target) models.Tier {
 // shares the allowance that is used up.
 func (op *operation) below(kind models.Kind) []candidate {
 	return slices.DeleteFunc(op.candidates(), func(c candidate) bool {
-		return c.tier.Rank() < op.tier.Rank() || moves[kind].provider && c.Provider == op.target.Provider
+		return c.tier.Rank() < op.tier.Rank() || moveFor(kind).provider && c.Provider == op.target.Provider
 	})
 }
 
@@ -169,7 +169,7 @@ func (op *operation) pick(ctx context.Context, list []candidate, insist bool) (c
 		if refused(cond) {
 			continue
 		}
-		if cond.Fault != nil && cond.State != models.Disabled && moves[cond.Fault.Kind].provider {
+		if cond.Fault != nil && cond.State != models.Disabled && moveFor(cond.Fault.Kind).provider {
 			spent[c.Provider] = true
 		}
 		if who == (candidate{}) || !cond.Until.IsZero() && (soonest.Until.IsZero() || cond.Until.Before(soonest.Until)) {

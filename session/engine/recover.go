@@ -107,7 +107,7 @@ func (a *openSession) climb(end session.TurnEnded) session.TurnEnded {
 		rung-- // a person's own try takes none
 	}
 	end.ParkCount = rung
-	exact := end.Fault != nil && end.Fault.Kind == models.KindUsage && end.RetryAt.After(now)
+	exact := end.Fault != nil && end.Fault.Kind.Policy().Park == models.ParkReset && end.RetryAt.After(now)
 	switch {
 	case end.UserInitiated:
 		end.ParkCount, end.RetryAt = a.head.ParkCount, time.Time{}

@@ -14,15 +14,15 @@ import (
 // The exit codes. They are a contract with scripts.
 const (
 	exitDone        = 0
-	exitFailed      = 1
+	exitFailed      = models.ExitFailed
 	exitUsage       = 2
 	exitPerson      = 3
 	exitLimit       = 4
-	exitUnreachable = 69
-	exitCapacity    = 75
-	exitAccount     = 77
-	exitSettings    = 78
-	exitInterrupted = 130
+	exitUnreachable = models.ExitUnreachable
+	exitCapacity    = models.ExitCapacity
+	exitAccount     = models.ExitAccount
+	exitSettings    = models.ExitSettings
+	exitInterrupted = models.ExitInterrupted
 )
 
 // usageError is a command line that cannot be understood.
@@ -80,19 +80,7 @@ func exitFault(f *models.Fault) int {
 	if f == nil {
 		return exitFailed
 	}
-	switch f.Kind {
-	case models.KindCapacity, models.KindRate, models.KindUsage:
-		return exitCapacity
-	case models.KindNetwork, models.KindAbsent, models.KindGateway:
-		return exitUnreachable
-	case models.KindAuth, models.KindBilling:
-		return exitAccount
-	case models.KindModel, models.KindRequest:
-		return exitSettings
-	case models.KindCancelled:
-		return exitInterrupted
-	}
-	return exitFailed
+	return f.Kind.Policy().Exit
 }
 
 // exitSession is the code for the way a session stands after a turn.

@@ -63,11 +63,8 @@ func (x *doctor) probes(ctx context.Context, tier models.Tier, t models.Target, 
 			f.Curl, _ = x.client.Curl(t, k.request()) // an unknown provider has been told
 		}
 		x.tell(f)
-		if f.Fault != nil && k == probeShort {
-			switch f.Fault.Kind {
-			case models.KindAuth, models.KindModel, models.KindBilling, models.KindNetwork, models.KindAbsent, models.KindUsage:
-				return
-			}
+		if f.Fault != nil && k == probeShort && f.Fault.Kind.Policy().Final {
+			return
 		}
 	}
 }

@@ -42,11 +42,11 @@ func (x *doctor) verdict() verdict {
 	return verdict{Class: "well", Says: "every probe was answered", Next: x.fallbackAdvice()}
 }
 
-// faults lists the findings that failed in one of the given ways.
-func (x *doctor) faults(kinds ...models.Kind) []Finding {
+// faults lists the findings whose failures point at the same cause.
+func (x *doctor) faults(cause models.Cause) []Finding {
 	var list []Finding
 	for _, f := range x.found {
-		if f.Fault != nil && slices.Contains(kinds, f.Fault.Kind) {
+		if f.Fault != nil && f.Fault.Kind.Policy().Cause == cause {
 			list = append(list, f)
 		}
 	}
@@ -62,7 +62,7 @@ func quote(list []Finding) []string {
 }
 
 func (x *doctor) account() (verdict, bool) {
-	list := x.faults(models.KindAuth)
+	list := x.faults(models.CauseAccount)
 	if len(list) == 0 {
 		return verdict{}, false
 	}
@@ -74,11 +74,11 @@ func (x *doctor) account() (verdict, bool) {
 }
 
 func (x *doctor) unreachable() (verdict, bool) {
-	if list := x.faults(models.KindGateway); len(list) > 0 {
+	if list := x.faults(models.CauseProxy); len(list) > 0 {
 		return verdict{Class: "proxy", Says: "something else answers in the endpoint's place: a proxy, a gateway or a login page", Evidence: quote(list),
 			Next: []string{"check base_url in the settings and the log of the proxy", "try without the proxy: HTTPS_PROXY= belay doctor"}, code: exitUnreachable}, true
 	}
-	list := x.faults(models.KindNetwork, models.KindAbsent)
+	list := x.faults(models.CauseEndpoint)
 	if len(list) == 0 {
 		return verdict{}, false
 	}
@@ -87,7 +87,7 @@ func (x *doctor) unreachable() (verdict, bool) {
 }
 
 func (x *doctor) wrongName() (verdict, bool) {
-	list := x.faults(models.KindModel)
+	list := x.faults(models.CauseName)
 	if len(list) == 0 || x.answered() > 0 && !x.failedProbe(models.KindModel) {
 		return verdict{}, false // an endpoint may serve what it does not list
 	}
@@ -96,10 +96,10 @@ func (x *doctor) wrongName() (verdict, bool) {
 }
 
 func (x *doctor) limits() (verdict, bool) {
-	if list := x.faults(models.KindBilling); len(list) > 0 {
+	if list := x.faults(models.CauseBilling); len(list) > 0 {
 		return verdict{Class: "billing", Says: "the plan or its balance does not allow this", Evidence: quote(list), Next: []string{"see plan and billing of the account"}, code: exitAccount}, true
 	}
-	list := x.faults(models.KindRate, models.KindUsage)
+	list := x.faults(models.CauseLimit)
 	if len(list) == 0 {
 		return verdict{}, false
 	}
@@ -108,7 +108,7 @@ func (x *doctor) limits() (verdict, bool) {
 }
 
 func (x *doctor) capacity() (verdict, bool) {
-	list := x.faults(models.KindCapacity)
+	list := x.faults(models.CauseCapacity)
 	if len(list) == 0 {
 		return verdict{}, false
 	}
@@ -262,7 +262,7 @@ func (x *doctor) checklist() []box {
 	tiers := tiers(x.set)
 	return []box{
 		{"the settings have no fault", all("settings")},
-		{"there is a key for each endpoint that needs one", all("key") || len(x.faults(models.KindAuth)) == 0},
+		{"there is a key for each endpoint that needs one", all("key") || len(x.faults(models.CauseAccount)) == 0},
 		{"each endpoint answers", all("endpoint")},
 		{"each name is spelled as the endpoint spells it", all("name")},
 		{"a short request is answered on each tier", all(string(probeShort))},

@@ -67,42 +67,7 @@ func Kind(f *models.Fault) string {
 	if f == nil {
 		return ""
 	}
-	switch f.Kind {
-	case models.KindCapacity:
-		return "no room at the model"
-	case models.KindRate:
-		return "your rate limit"
-	case models.KindUsage:
-		return "your usage limit"
-	case models.KindBilling:
-		return "billing"
-	case models.KindAuth:
-		if f.Status == 0 && f.Phase == models.BeforeHeaders {
-			return "no key" // nothing was sent
-		}
-		return "key refused"
-	case models.KindModel:
-		return "unknown model"
-	case models.KindRequest:
-		return "request refused"
-	case models.KindSize:
-		return "too long for the model"
-	case models.KindServer:
-		return "broke at the provider"
-	case models.KindGateway:
-		return "something else answered"
-	case models.KindNetwork:
-		return "no connection"
-	case models.KindAbsent:
-		return "nothing runs there"
-	case models.KindStream:
-		return "the reply broke off"
-	case models.KindIncomplete:
-		return "the reply was cut short"
-	case models.KindCancelled:
-		return "stopped"
-	}
-	return string(f.Kind)
+	return f.Text()
 }
 
 // Short is a target's name of a few letters: the last word of its model's

@@ -1,0 +1,15 @@
+package diagnose
+
+import (
+	"testing"
+
+	"belay/models"
+)
+
+func TestEveryKindTellsAPersonWhatToDo(t *testing.T) {
+	for _, k := range models.Kinds() {
+		if f := (&models.Fault{Kind: k}); k != models.KindCancelled && hint(f, Evidence{}, words{}) == "" {
+			t.Errorf("%s has no hint", k)
+		}
+	}
+}
