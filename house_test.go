@@ -88,6 +88,16 @@ func floor(name string) int {
 	return slices.IndexFunc(floors, func(names []string) bool { return slices.Contains(names, name) })
 }
 
+// inCLI reports whether a folder belongs to the command line.
+func inCLI(dir string) bool { return dir == "ui/cli" || strings.HasPrefix(dir, "ui/cli/") }
+
+// cliLayer is the place of a folder of the command line in its order: each may
+// use what stands before it. It is -1 for any other folder.
+func cliLayer(dir string) int {
+	layers := [][]string{{"ui/cli/exit", "ui/cli/maintenance"}, {"ui/cli/app"}, {"ui/cli/doctor", "ui/cli/statistics", "ui/cli/demo"}, {"ui/cli"}}
+	return slices.IndexFunc(layers, func(names []string) bool { return slices.Contains(names, dir) })
+}
+
 // allowed says whether one folder may import another of this module.
 func allowed(from, to string) bool {
 	top, name, deep := strings.Cut(from, "/")
@@ -109,11 +119,13 @@ func allowed(from, to string) bool {
 		}
 		return to == "session" || to == "models" || toTop == "models" || toTop == "context"
 	case from == "ui":
-		return to != "ui/cli" && to != "ui/plain" && (toTop == "ui" || to == "models" || to == "session")
+		return !inCLI(to) && to != "ui/plain" && (toTop == "ui" || to == "models" || to == "session")
 	case from == "ui/theme" || from == "ui/keys":
 		return to == "models" || to == "session"
-	case from == "ui/cli" || from == "ui/plain":
-		return to == "ui/theme" || to == "ui/keys" || from == "ui/cli" && to == "ui/plain" || toTop != "ui"
+	case inCLI(from):
+		return cliLayer(to) >= 0 && cliLayer(to) < cliLayer(from) || to == "ui/theme" || to == "ui/keys" || to == "ui/plain" || toTop != "ui"
+	case from == "ui/plain":
+		return to == "ui/theme" || to == "ui/keys" || toTop != "ui"
 	case top == "ui":
 		return to == "models" || to == "session" || to == "ui/theme" || to == "ui/keys"
 	}
@@ -141,7 +153,7 @@ func TestHouse(t *testing.T) {
 		for _, p := range packages {
 			for file, f := range p.files {
 				for _, name := range importsOf(f) {
-					if outside := !strings.HasPrefix(p.dir, "ui") || p.dir == "ui/cli" || p.dir == "ui/plain"; outside && terminal(name) {
+					if outside := !strings.HasPrefix(p.dir, "ui") || inCLI(p.dir) || p.dir == "ui/plain"; outside && terminal(name) {
 						t.Errorf("%s/%s imports %s", p.dir, file, name)
 					}
 					if name == "github.com/openai/openai-go/v3" {
@@ -214,6 +226,12 @@ func TestAllowedHoldsTheArrows(t *testing.T) {
 		{"ui", "session/engine", false},
 		{"ui/cli", "session/engine", true},
 		{"ui/cli", "ui/transcript", false},
+		{"ui/cli", "ui/cli/app", true},
+		{"ui/cli/app", "ui/cli/exit", true},
+		{"ui/cli/app", "ui/cli/doctor", false},
+		{"ui/cli/doctor", "ui/cli/app", true},
+		{"ui/cli/exit", "ui/cli", false},
+		{"ui", "ui/cli/app", false},
 		{"ui/plain", "ui", false},
 	} {
 		if got := allowed(tt.from, tt.to); got != tt.want {

@@ -31,6 +31,8 @@ import (
 	"belay/ui"
 	"belay/ui/capacity"
 	"belay/ui/cli"
+	"belay/ui/cli/app"
+	"belay/ui/cli/statistics"
 )
 
 func main() { os.Exit(run()) }
@@ -42,8 +44,17 @@ func run() int {
 	if err != nil {
 		dir = "" // it was deleted: commands that need it say so
 	}
-	d := cli.Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Dir: dir, Version: version(), Now: time.Now, NewID: newID, Width: width, Keep: keep, Screen: screen}
-	return cli.Run(ctx, d, os.Args[1:])
+	env := app.Env{
+		In:      os.Stdin,
+		Out:     os.Stdout,
+		Err:     os.Stderr,
+		Dir:     dir,
+		Version: version(),
+		Now:     time.Now,
+		NewID:   newID,
+		Width:   width,
+	}
+	return cli.Run(ctx, cli.CLI{Env: env, SaveTerminal: saveTerminal, Screen: openScreen}, os.Args[1:])
 }
 
 // version is what the build knows of itself.
@@ -71,186 +82,251 @@ func width(stream any) int {
 	return w
 }
 
-// keep notes the modes of the terminal. What it gives sets them again, and ends
+// saveTerminal notes the modes of the terminal. Restore sets them again, and ends
 // all that a full screen asks of a terminal: a program that was killed could not.
-func keep() (mend func()) {
-	set := func() {}
+func saveTerminal() (restore func()) {
+	restoreModes := func() {}
 	for _, f := range []*os.File{os.Stdin, os.Stdout} {
 		if state, err := term.GetState(f.Fd()); err == nil {
-			before := set
-			set = func() { before(); _ = term.Restore(f.Fd(), state) } // who has lost the terminal has nothing to mend
+			before := restoreModes
+			restoreModes = func() {
+				before()
+				_ = term.Restore(f.Fd(), state) // a terminal that is gone needs nothing
+			}
 		}
 	}
 	return func() {
-		fmt.Print(ansi.ResetModeSynchronizedOutput, ansi.ResetModeMouseButtonEvent, ansi.ResetModeMouseAnyEvent, ansi.ResetModeMouseExtSgr,
-			ansi.ResetModeFocusEvent, ansi.ResetModeBracketedPaste, ansi.ResetModeUnicodeCore, ansi.ResetModifyOtherKeys, ansi.PopKittyKeyboard(1),
-			ansi.ResetStyle, ansi.SetCursorStyle(0), ansi.ResetCursorColor, ansi.ResetModeAltScreenSaveCursor, ansi.SetModeTextCursorEnable, ansi.SetWindowTitle(""))
-		set()
+		fmt.Print(
+			ansi.ResetModeSynchronizedOutput,
+			ansi.ResetModeMouseButtonEvent,
+			ansi.ResetModeMouseAnyEvent,
+			ansi.ResetModeMouseExtSgr,
+			ansi.ResetModeFocusEvent,
+			ansi.ResetModeBracketedPaste,
+			ansi.ResetModeUnicodeCore,
+			ansi.ResetModifyOtherKeys,
+			ansi.PopKittyKeyboard(1),
+			ansi.ResetStyle,
+			ansi.SetCursorStyle(0),
+			ansi.ResetCursorColor,
+			ansi.ResetModeAltScreenSaveCursor,
+			ansi.SetModeTextCursorEnable,
+			ansi.SetWindowTitle(""),
+		)
+		restoreModes()
 	}
 }
 
-// screen opens the full screen. Everything slow happens after its first frame.
-func screen(ctx context.Context, d cli.Deps, c cli.Choice, s cli.Screen) error {
-	b := &backstage{d: d, c: c, beside: s.Beside}
-	look := d.Looks()
+// openScreen opens the full screen. Everything slow happens after its first
+// frame.
+func openScreen(ctx context.Context, c cli.CLI, o app.Options, with app.Screen) error {
+	s := &screen{cli: c, options: o, alongside: with.Alongside}
+	settings := app.ScreenSettings()
 	err := ui.Run(ctx, ui.Options{
-		Project: c.Project, Connect: b.connect, Open: s.Session, GoOn: s.GoOn, Picker: s.Picker, Prompt: s.Prompt, Split: s.Split, Banner: s.Banner, Version: d.Version,
-		Theme: look.Screen.Theme, Quiet: look.Screen.Notify == "off", Mode: session.Mode(cmp.Or(c.Approve, look.Permissions.Mode)), Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Now: d.Now, NewID: d.NewID,
-		Branch:    func(ctx context.Context) string { return systemprompt.Branch(ctx, c.Project) },
-		ListFiles: func(ctx context.Context, focus []string) ([]string, error) { return tools.Files(ctx, c.Project, focus) },
-		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(c.Project, path) },
-		Capacity:  b.capacity, Weight: b.weight, Warn: b.warn, RunTool: b.tool, Curl: b.curl,
-		RunShell: b.shell, Prompts: b.prompts, EditText: editText, ReadText: readText,
-		PlanText:    func(list []session.Step) string { return steps.Write("", list) },
-		ParsePlan:   func(text string) ([]session.Step, error) { _, list, err := steps.Read(text); return list, err },
-		Checkpoints: b.checkpoints, Preview: b.preview,
+		Project: o.Project,
+		Connect: s.connect,
+		Open:    with.Session,
+		GoOn:    with.Resume,
+		Picker:  with.Picker,
+		Prompt:  with.Prompt,
+		Split:   with.Plan,
+		Banner:  with.Banner,
+		Version: c.Version,
+		Theme:   settings.Screen.Theme,
+		Quiet:   settings.Screen.Notify == "off",
+		Mode:    session.Mode(cmp.Or(o.Mode, settings.Permissions.Mode)),
+		Editor:  cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")),
+		Now:     c.Now,
+		NewID:   c.NewID,
+
+		Branch:    func(ctx context.Context) string { return systemprompt.Branch(ctx, o.Project) },
+		ListFiles: func(ctx context.Context, focus []string) ([]string, error) { return tools.Files(ctx, o.Project, focus) },
+		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(o.Project, path) },
+		PlanText:  func(list []session.Step) string { return steps.Write("", list) },
+		ParsePlan: func(text string) ([]session.Step, error) { _, list, err := steps.Read(text); return list, err },
+		EditText:  editText,
+		ReadText:  readText,
+
+		Capacity:    s.capacity,
+		Weight:      s.contextUsage,
+		Warn:        s.warn,
+		RunTool:     s.runCommand,
+		Curl:        s.curl,
+		RunShell:    s.shell,
+		Prompts:     s.prompts,
+		Checkpoints: s.checkpoints,
+		Preview:     s.preview,
 	})
-	return errors.Join(err, b.close())
+	return errors.Join(err, s.close())
 }
 
-// backstage is what the screen works with, once it is open.
-type backstage struct {
-	d     cli.Deps
-	c     cli.Choice
-	house *cli.House
+// screen is what the full screen works with, once it is open. The screen asks
+// from several goroutines.
+type screen struct {
+	cli       cli.CLI
+	options   app.Options
+	alongside func(context.Context, *app.App)
+	workers   sync.WaitGroup // of what runs alongside
 
-	beside func(context.Context, *cli.House)
-	work   sync.WaitGroup // that goes on beside the screen
-
-	mu   sync.Mutex // the screen asks from several goroutines
-	past *cli.Past
-	read time.Time // when past was
+	mu           sync.Mutex
+	app          *app.App // nil: not open yet
+	recent       *statistics.Recent
+	recentReadAt time.Time
 }
 
-// connect opens the house, or says what must be asked first. The screen calls
-// it again after each answer.
-func (b *backstage) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Setup, error) {
-	ask, err := b.d.Ask(ctx, b.c)
+// connect opens the app, or says what must be asked first. The screen calls it
+// again after each answer.
+func (s *screen) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Setup, error) {
+	questions, err := app.SetupQuestions(ctx, s.options)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if ask.Trust || ask.Key {
-		setup := &ui.Setup{Key: ask.Key, KeyFor: ask.Provider,
-			Answer:  func(ctx context.Context, trusted bool) error { return cli.Trust(ctx, b.c.Project, trusted) },
-			SaveKey: func(_ context.Context, key string) (string, error) { return cli.SaveKey(ask.Provider, key) },
-			Local:   locals, Use: useLocal,
-			Rehearse: func(context.Context) (string, error) {
-				b.c.Rehearsal = cli.BuiltIn
-				return cli.RehearsalBanner, nil
-			}}
-		if ask.Trust {
-			setup.Trust = b.c.Project
-		}
-		return nil, nil, setup, nil
+	if questions.Trust || questions.Key {
+		return nil, nil, s.setup(questions), nil
 	}
-	if b.house, err = b.d.Connect(ctx, b.c); err != nil {
+	opened, err := app.Open(ctx, s.cli.Env, s.options)
+	if err != nil {
 		return nil, nil, nil, err
 	}
-	if b.beside != nil {
-		b.work.Go(func() { b.beside(ctx, b.house) })
+	s.mu.Lock()
+	s.app = opened
+	s.mu.Unlock()
+	if s.alongside != nil {
+		s.workers.Go(func() { s.alongside(ctx, opened) })
 	}
-	return b.house.Engine, b.house.Store, nil, nil
+	return opened.Engine, opened.Store, nil, nil
+}
+
+func (s *screen) setup(questions app.Questions) *ui.Setup {
+	setup := &ui.Setup{
+		Key:     questions.Key,
+		KeyFor:  questions.Provider,
+		Answer:  func(ctx context.Context, trusted bool) error { return app.SetTrusted(ctx, s.options.Project, trusted) },
+		SaveKey: func(_ context.Context, key string) (string, error) { return app.SaveKey(questions.Provider, key) },
+		Local:   locals,
+		Use:     useLocal,
+		Rehearse: func(context.Context) (string, error) {
+			s.options.Rehearsal = app.BuiltIn
+			return app.RehearsalBanner, nil
+		},
+	}
+	if questions.Trust {
+		setup.Trust = s.options.Project
+	}
+	return setup
+}
+
+// opened is the app; nil before it is open.
+func (s *screen) opened() *app.App {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.app
 }
 
 // close ends everything. The screen's context is over.
-func (b *backstage) close() error {
-	b.work.Wait()
-	if b.house == nil {
-		return nil
+func (s *screen) close() error {
+	s.workers.Wait()
+	if a := s.opened(); a != nil {
+		return a.Close()
 	}
-	return b.house.Close()
+	return nil
 }
 
-func (b *backstage) curl(ctx context.Context, id session.ID) (string, error) {
-	return b.house.Curl(ctx, id)
+func (s *screen) curl(ctx context.Context, id session.ID) (string, error) {
+	return s.opened().Curl(ctx, id)
 }
 
 // shell runs a command that the person typed themselves.
-func (b *backstage) shell(ctx context.Context, command string) (string, error) {
-	return b.house.Shell(ctx, b.c.Project, command)
+func (s *screen) shell(ctx context.Context, command string) (string, error) {
+	return s.opened().Shell(ctx, s.options.Project, command)
 }
 
-func (b *backstage) prompts(ctx context.Context) []string {
-	list, err := b.house.Store.Prompts(ctx, b.c.Project)
+func (s *screen) prompts(ctx context.Context) []string {
+	list, err := s.opened().Store.Prompts(ctx, s.options.Project)
 	if err != nil {
 		return nil // a history that cannot be read is no reason to stop
 	}
 	return list
 }
 
-// tool runs one of belay's own commands as the command line would.
-func (b *backstage) tool(ctx context.Context, name string) (string, error) {
+// runCommand runs one of belay's own commands as the command line would.
+func (s *screen) runCommand(ctx context.Context, name string) (string, error) {
 	var out bytes.Buffer
-	d := b.d
-	d.In, d.Out, d.Err = strings.NewReader(""), &out, &out
-	args := []string{name, "--dir", b.c.Project}
-	if b.c.Rehearsal != "" && name == "doctor" {
-		args = append(args, "--rehearsal", b.c.Rehearsal)
+	c := s.cli
+	c.In = strings.NewReader("")
+	c.Out = &out
+	c.Err = &out
+	args := []string{name, "--dir", s.options.Project}
+	if s.options.Rehearsal != "" && name == "doctor" {
+		args = append(args, "--rehearsal", s.options.Rehearsal)
 	}
-	if b.c.DebugHTTP != "" {
-		args = append(args, "--debug-http", b.c.DebugHTTP)
+	if s.options.DebugHTTP != "" {
+		args = append(args, "--debug-http", s.options.DebugHTTP)
 	}
-	if code := cli.Run(ctx, d, args); code != 0 {
+	if code := cli.Run(ctx, c, args); code != 0 {
 		return out.String(), fmt.Errorf("exit code %d", code)
 	}
 	return out.String(), nil
 }
 
-// lately is what the record of the last days says, read anew every half minute.
-func (b *backstage) lately(ctx context.Context) (*cli.Past, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := b.d.Now()
-	if b.past == nil || now.Sub(b.read) > 30*time.Second {
-		past, err := b.house.Past(ctx, now)
+// recentRecord is what the record of the last days says, read anew every half
+// minute.
+func (s *screen) recentRecord(ctx context.Context) (*statistics.Recent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.cli.Now()
+	if s.recent == nil || now.Sub(s.recentReadAt) > 30*time.Second {
+		recent, err := statistics.ReadRecent(ctx, s.app.Store, now)
 		if err != nil {
 			return nil, err
 		}
-		b.past, b.read = past, now
+		s.recent = recent
+		s.recentReadAt = now
 	}
-	return b.past, nil
+	return s.recent, nil
 }
 
 // capacity is the state of all models for the panel. All but what the record
 // says is in memory.
-func (b *backstage) capacity(ctx context.Context) (capacity.View, error) {
-	past, err := b.lately(ctx)
+func (s *screen) capacity(ctx context.Context) (capacity.View, error) {
+	recent, err := s.recentRecord(ctx)
 	if err != nil {
 		return capacity.View{}, err
 	}
-	v := capacity.View{Says: past.Says()}
-	for _, day := range past.Week() {
+	v := capacity.View{Says: recent.Sentences()}
+	for _, day := range recent.CapacityByHour() {
 		v.Week = append(v.Week, capacity.Day(day))
 	}
-	for _, st := range b.house.Standings() {
-		row := capacity.Row{Condition: st.Condition, Tried: st.Tried, Streak: st.Streak, FirstToken: st.FirstToken}
-		row.Share, row.Attempts = past.Share(st.Target)
+	for _, state := range s.opened().TargetStates() {
+		row := capacity.Row{Condition: state.Condition, Tried: state.Tried, Streak: state.Streak, FirstToken: state.FirstToken}
+		row.Share, row.Attempts = recent.SuccessShare(state.Target)
 		v.Rows = append(v.Rows, row)
 	}
 	return v, nil
 }
 
 // warn is from how many tokens on a request is worth a hint.
-func (b *backstage) warn() int64 {
-	if b.house == nil {
-		return 0
+func (s *screen) warn() int64 {
+	if a := s.opened(); a != nil {
+		return a.Settings.Context.Warn
 	}
-	return b.house.Settings.Context.Warn
+	return 0
 }
 
 // checkpoints are the places that a session can return to.
-func (b *backstage) checkpoints(ctx context.Context, id session.ID) ([]session.Checkpoint, error) {
-	return b.house.Engine.Checkpoints(ctx, id)
+func (s *screen) checkpoints(ctx context.Context, id session.ID) ([]session.Checkpoint, error) {
+	return s.opened().Engine.Checkpoints(ctx, id)
 }
 
 // preview is what returning to one of them would do.
-func (b *backstage) preview(ctx context.Context, id session.ID, to int64) (session.Preview, error) {
-	return b.house.Engine.Preview(ctx, id, to)
+func (s *screen) preview(ctx context.Context, id session.ID, to int64) (session.Preview, error) {
+	return s.opened().Engine.Preview(ctx, id, to)
 }
 
-// weight is what the next request of a session would be made of, for the panel.
-func (b *backstage) weight(ctx context.Context, id session.ID) (session.ContextUsage, error) {
-	return b.house.Engine.ContextUsage(ctx, id)
+// contextUsage is what the next request of a session would be made of, for the
+// panel.
+func (s *screen) contextUsage(ctx context.Context, id session.ID) (session.ContextUsage, error) {
+	return s.opened().Engine.ContextUsage(ctx, id)
 }
 
 // locals lists the endpoints found on this computer.

@@ -113,10 +113,10 @@ type Level string
 
 // The levels of a budget.
 const (
-	SpentSince Level = ""       // below 80 %, or no limit
-	Notice     Level = "notice" // from 80 %: said
-	Soft       Level = "soft"   // from 95 %: nothing new begins
-	Full       Level = "full"   // from 100 %: what runs ends
+	WithinBudget Level = ""       // below 80 %, or no limit
+	Notice       Level = "notice" // from 80 %: said
+	Soft         Level = "soft"   // from 95 %: nothing new begins
+	Full         Level = "full"   // from 100 %: what runs ends
 )
 
 // Budget is a limit that the user set, in dollars, tokens, steps or whatever.
@@ -144,7 +144,7 @@ func (b Budget) Level() Level {
 	case s >= 0.8:
 		return Notice
 	}
-	return SpentSince
+	return WithinBudget
 }
 
 // Failover is a switch that belay made by itself.

@@ -264,7 +264,7 @@ func TestBudgets(t *testing.T) {
 	for _, tt := range []struct {
 		limit, spent float64
 		want         Level
-	}{{0, 99, SpentSince}, {-1, 5, SpentSince}, {10, 7.99, SpentSince}, {10, 8, Notice}, {10, 9.49, Notice}, {10, 9.5, Soft}, {10, 9.999, Soft}, {10, 10, Full}, {10, 11, Full}, {0.3, 0.1 + 0.1 + 0.1, Full}, {1, 0.95, Soft}} {
+	}{{0, 99, WithinBudget}, {-1, 5, WithinBudget}, {10, 7.99, WithinBudget}, {10, 8, Notice}, {10, 9.49, Notice}, {10, 9.5, Soft}, {10, 9.999, Soft}, {10, 10, Full}, {10, 11, Full}, {0.3, 0.1 + 0.1 + 0.1, Full}, {1, 0.95, Soft}} {
 		if got := (Budget{tt.limit, tt.spent}).Level(); got != tt.want {
 			t.Errorf("%v of %v is %q, want %q", tt.spent, tt.limit, got, tt.want)
 		}

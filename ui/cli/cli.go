@@ -6,83 +6,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"belay/config"
 	"belay/models"
 	"belay/session"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
 	"belay/ui/theme"
 )
 
-// Deps are what the commands work with. Main gives them.
-type Deps struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Dir      string // the working folder
-	Version  string
-	Now      func() time.Time
-	NewID    func() string
-	// Width is the number of columns if a stream is a terminal, else 0.
-	Width func(stream any) int
-
-	// Keep notes the state of the terminal; what it returns puts the terminal back
-	// into that, after a program was killed that had it.
-	Keep func() (mend func())
+// CLI is the program that a command line is given to. Main makes it.
+type CLI struct {
+	app.Env
+	// SaveTerminal notes the state of the terminal; restore puts it back, after a
+	// program was killed that had it.
+	SaveTerminal func() (restore func())
 	// Screen opens the full screen. Main gives both, so that the commands do not
 	// depend on a terminal.
-	Screen func(ctx context.Context, d Deps, c Choice, s Screen) error
-}
-
-// Choice is what the command line says about models and permissions; empty
-// fields leave it to the settings.
-type Choice struct {
-	Project   string
-	Tier      string
-	Approve   string
-	Budget    string // tokens a request may take
-	Effort    string // of reasoning
-	Rehearsal string // a script; its models take the place of the real ones
-	What      string // the kind of program, for others that want the same session
-	Alone     bool   // nobody can answer questions
-	Trust     bool   // the project's settings and AGENTS.md may be read
-	Data      string // another data folder; for the demo
-	NoWait    bool   // a parked turn ends the run
-	MaxWait   time.Duration
-	DebugHTTP string // a file for every exchange with a model
-	Failback  string // how soon a model that gave way is gone back to; for the demo
-}
-
-// Screen is what the full screen opens with.
-type Screen struct {
-	Session session.ID
-	GoOn    bool // with its turn, at once
-	Picker  bool
-	Prompt  string // sent at once
-	Split   bool   // as a task to be carried out in steps
-	Banner  string
-	// Beside goes on beside the screen, once the house is open, until it returns
-	// or its context ends; whoever opened the screen waits for it.
-	Beside func(ctx context.Context, h *House)
+	Screen func(ctx context.Context, c CLI, o app.Options, s app.Screen) error
 }
 
 // Run carries out a command line and returns the exit code.
-func Run(ctx context.Context, d Deps, args []string) int {
-	root := d.root()
+func Run(ctx context.Context, cli CLI, args []string) int {
+	root := cli.rootCommand()
 	root.SetArgs(args)
-	root.SetIn(d.In)
-	root.SetOut(d.Out)
-	root.SetErr(d.Err)
+	root.SetIn(cli.In)
+	root.SetOut(cli.Out)
+	root.SetErr(cli.Err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitDone
+		return exit.Done
 	}
-	code := exitOf(err)
-	var told *toldError
+	code := exit.Code(err)
+	var told *exit.Error
 	if !errors.As(err, &told) {
-		fmt.Fprintln(d.Err, "belay: "+theme.Sanitize(message(err)))
+		fmt.Fprintln(cli.Err, "belay: "+theme.Sanitize(exit.Message(err)))
 	}
 	return code
 }
@@ -96,7 +56,7 @@ type global struct {
 	debugHTTP          string
 }
 
-func (d Deps) root() *cobra.Command {
+func (cli CLI) rootCommand() *cobra.Command {
 	var g global
 	var last bool
 	var resume string
@@ -114,7 +74,7 @@ Without a command it opens the full screen.`,
   belay run "fix the test"   without a screen
   belay --rehearsal          everything, with a scripted model and no account`,
 		Args:          cobra.ArbitraryArgs,
-		Version:       d.Version,
+		Version:       cli.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -122,20 +82,20 @@ Without a command it opens the full screen.`,
 			// write a space.
 			switch {
 			case len(args) == 0:
-			case len(args) == 1 && resume == pick:
+			case len(args) == 1 && resume == pickSession:
 				resume = args[0]
-			case len(args) == 1 && g.rehearsal == BuiltIn:
+			case len(args) == 1 && g.rehearsal == app.BuiltIn:
 				g.rehearsal = args[0]
 			default:
-				return unknown(cmd, args[0])
+				return unknownCommand(cmd, args[0])
 			}
-			return d.screen(cmd.Context(), g, last, resume, cmd.Flags().Changed("resume"))
+			return cli.openScreen(cmd.Context(), g, last, resume, cmd.Flags().Changed("resume"))
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetVersionTemplate("belay {{.Version}}\n")
-	root.SetFlagErrorFunc(wrongFlag)
-	root.SetUsageFunc(usage)
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(helpCommand())
 	p := root.PersistentFlags()
 	p.BoolP("help", "h", false, "this text")
@@ -144,78 +104,75 @@ Without a command it opens the full screen.`,
 	p.StringVar(&g.debugHTTP, "debug-http", "", "append every exchange with a model to this `FILE`, without keys")
 	root.Flags().BoolVarP(&last, "continue", "c", false, "go on with the last session of this folder")
 	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an `ID`, pick one")
-	root.Flags().Lookup("resume").NoOptDefVal = pick
+	root.Flags().Lookup("resume").NoOptDefVal = pickSession
 	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model: your own `SCRIPT`, or the built-in one")
-	root.Flags().Lookup("rehearsal").NoOptDefVal = BuiltIn
-	d.modelFlags(root, &g)
-	root.AddCommand(d.run(&g), d.resume(&g), d.sessions(&g), d.models(&g), d.doctor(&g), d.stats(&g), d.config(&g), d.demo(&g), d.rehearse(), d.reaper(), d.player(&g))
-	completion(root)
+	root.Flags().Lookup("rehearsal").NoOptDefVal = app.BuiltIn
+	cli.addModelFlags(root, &g)
+	root.AddCommand(cli.runCommand(&g), cli.resumeCommand(&g), cli.sessionsCommand(&g), cli.modelsCommand(&g), cli.doctorCommand(&g), cli.statsCommand(&g), cli.configCommand(&g), cli.demoCommand(&g), cli.rehearseCommand(), cli.reaperCommand(), cli.playCommand(&g))
+	addCompletion(root)
 	checkArgs(root)
 	return root
 }
 
-// BuiltIn is a Choice's Rehearsal when the script of belay's own plays.
-const BuiltIn = "built-in"
+// pickSession is the value of -r without an id.
+const pickSession = "pick"
 
-// pick is the value of -r without an id.
-const pick = "pick"
-
-func (d Deps) modelFlags(c *cobra.Command, g *global) {
+func (cli CLI) addModelFlags(c *cobra.Command, g *global) {
 	c.Flags().StringVar(&g.tier, "tier", "", "`TIER` to ask: heavy, medium or light")
 	c.Flags().StringVar(&g.effort, "effort", "", "reasoning `EFFORT` to ask for, such as low or high (default: the settings')")
 	c.Flags().StringVar(&g.approve, "approve", "", "`MODE`, what runs without asking: ask (reading), edits (and file changes), all")
 	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml and AGENTS.md")
 }
 
-// choice turns the global flags into a Choice.
-func (d Deps) choice(g global, what string) (Choice, error) {
+// options turns the global flags into a Choice.
+func (cli CLI) options(g global, what string) (app.Options, error) {
 	if g.tier != "" {
 		if _, err := models.ParseTier(g.tier); err != nil {
-			return Choice{}, &usageError{err: err}
+			return app.Options{}, &exit.UsageError{Err: err}
 		}
 	}
 	switch session.Mode(g.approve) {
 	case "", session.Ask, session.Edits, session.All:
 	default:
-		return Choice{}, &usageError{err: fmt.Errorf("unknown approval mode %q: use ask, edits or all", g.approve)}
+		return app.Options{}, &exit.UsageError{Err: fmt.Errorf("unknown approval mode %q: use ask, edits or all", g.approve)}
 	}
 	for _, f := range []struct{ flag, key, value string }{{"--budget", "context.budget", g.budget}, {"--effort", "request.effort", g.effort}} {
 		if f.value == "" {
 			continue
 		}
 		if _, err := config.Load(config.Sources{Flags: map[string]string{f.key: f.value}}); err != nil {
-			return Choice{}, &usageError{err: fmt.Errorf("%s: %w", f.flag, err)}
+			return app.Options{}, &exit.UsageError{Err: fmt.Errorf("%s: %w", f.flag, err)}
 		}
 	}
-	dir, err := d.project(g)
+	dir, err := cli.projectDir(g)
 	if err != nil {
-		return Choice{}, err
+		return app.Options{}, err
 	}
-	return Choice{Project: dir, Tier: g.tier, Approve: g.approve, Budget: g.budget, Effort: g.effort, Rehearsal: g.rehearsal, Trust: g.trust, What: what, DebugHTTP: g.debugHTTP}, nil
+	return app.Options{Project: dir, Tier: g.tier, Mode: g.approve, Budget: g.budget, Effort: g.effort, Rehearsal: g.rehearsal, Trust: g.trust, Program: what, DebugHTTP: g.debugHTTP}, nil
 }
 
-// screen opens the full screen on a new session, the last one, or a chosen one.
-func (d Deps) screen(ctx context.Context, g global, last bool, resume string, asked bool) error {
-	c, err := d.choice(g, "screen")
+// openScreen opens the full screen on a new session, the last one, or a chosen one.
+func (cli CLI) openScreen(ctx context.Context, g global, last bool, resume string, asked bool) error {
+	c, err := cli.options(g, "screen")
 	if err != nil {
 		return err
 	}
 	if last && asked {
-		return &usageError{err: errors.New("-c and -r exclude each other")}
+		return &exit.UsageError{Err: errors.New("-c and -r exclude each other")}
 	}
-	if d.Width(d.In) == 0 || d.Width(d.Out) == 0 {
-		return &usageError{err: errors.New("the full screen needs a terminal; without one use `belay run`")}
+	if cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0 {
+		return &exit.UsageError{Err: errors.New("the full screen needs a terminal; without one use `belay run`")}
 	}
-	var s Screen
+	var s app.Screen
 	switch {
 	case last:
-		s.Session, err = d.last(ctx, c.Project)
-	case asked && resume == pick:
+		s.Session, err = cli.lastSession(ctx, c.Project)
+	case asked && resume == pickSession:
 		s.Picker = true
 	case asked:
 		var found session.Session
-		if found, err = d.find(ctx, resume); err == nil {
-			err = there(found)
+		if found, err = cli.findSession(ctx, resume); err == nil {
+			err = checkFolder(found)
 			s.Session, c.Project = found.ID, found.Project
 		}
 	}
@@ -223,15 +180,15 @@ func (d Deps) screen(ctx context.Context, g global, last bool, resume string, as
 		return err
 	}
 	if c.Rehearsal != "" {
-		s.Banner = RehearsalBanner
+		s.Banner = app.RehearsalBanner
 	}
-	return d.Screen(ctx, d, c, s)
+	return cli.Screen(ctx, cli, c, s)
 }
 
-// last finds the session that -c means. No session is an error: silently
+// lastSession finds the session that -c means. No session is an error: silently
 // beginning a new one would hide that the old one is gone.
-func (d Deps) last(ctx context.Context, project string) (session.ID, error) {
-	st, err := Data(ctx, true)
+func (cli CLI) lastSession(ctx context.Context, project string) (session.ID, error) {
+	st, err := app.OpenStore(ctx, true)
 	if err != nil {
 		return "", err
 	}
@@ -241,13 +198,13 @@ func (d Deps) last(ctx context.Context, project string) (session.ID, error) {
 		return "", err
 	}
 	if !ok {
-		return "", &usageError{err: fmt.Errorf("there is no session of %s to go on with", project), help: "belay, for a new one, or belay -r, to pick one of another folder"}
+		return "", &exit.UsageError{Err: fmt.Errorf("there is no session of %s to go on with", project), See: "belay, for a new one, or belay -r, to pick one of another folder"}
 	}
 	return s.ID, nil
 }
 
-func (d Deps) find(ctx context.Context, prefix string) (session.Session, error) {
-	st, err := Data(ctx, true)
+func (cli CLI) findSession(ctx context.Context, prefix string) (session.Session, error) {
+	st, err := app.OpenStore(ctx, true)
 	if err != nil {
 		return session.Session{}, err
 	}

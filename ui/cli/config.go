@@ -8,38 +8,41 @@ import (
 	"github.com/spf13/cobra"
 
 	"belay/config"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
+	"belay/ui/plain"
 	"belay/ui/theme"
 )
 
-func (d Deps) config(g *global) *cobra.Command {
+func (cli CLI) configCommand(g *global) *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Show, check and explain the settings", Args: cobra.NoArgs}
 	sub := func(use, short string, does func(config.Sources) error) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			choice, err := d.choice(*g, "config")
+			choice, err := cli.options(*g, "config")
 			if err != nil {
 				return err
 			}
-			from, err := sources(cmd.Context(), choice)
+			from, err := app.SettingsSources(cmd.Context(), choice)
 			if err != nil {
 				return err
 			}
 			return does(from)
 		}}
 	}
-	show := sub("show", "Every setting, its value and where it comes from", d.showSettings)
+	show := sub("show", "Every setting, its value and where it comes from", cli.showSettings)
 	c.AddCommand(show,
-		sub("path", "Where settings and data are kept", d.paths),
-		sub("check", "Read the settings and report all faults at once", d.check),
+		sub("path", "Where settings and data are kept", cli.printPaths),
+		sub("check", "Read the settings and report all faults at once", cli.checkSettings),
 		&cobra.Command{Use: "example", Short: "A settings file with every key explained", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(d.Out, config.Example())
+			_, err := fmt.Fprint(cli.Out, config.Example())
 			return err
 		}})
 	c.RunE = show.RunE
 	return c
 }
 
-func (d Deps) paths(from config.Sources) error {
-	data, err := dataDir()
+func (cli CLI) printPaths(from config.Sources) error {
+	data, err := app.DataDir()
 	if err != nil {
 		return err
 	}
@@ -47,7 +50,7 @@ func (d Deps) paths(from config.Sources) error {
 	if !from.Trusted && project == "" {
 		project = " (not read: the folder is not trusted)"
 	}
-	_, err = fmt.Fprintf(d.Out, "user settings     %s%s\nproject settings  %s%s\ndata              %s\n", from.UserFile, exists(from.UserFile), from.ProjectFile, project, data)
+	_, err = fmt.Fprintf(cli.Out, "user settings     %s%s\nproject settings  %s%s\ndata              %s\n", from.UserFile, exists(from.UserFile), from.ProjectFile, project, data)
 	return err
 }
 
@@ -58,10 +61,10 @@ func exists(path string) string {
 	return ""
 }
 
-func (d Deps) showSettings(from config.Sources) error {
+func (cli CLI) showSettings(from config.Sources) error {
 	settings, err := config.Load(from)
 	if err != nil {
-		return &SettingsError{err}
+		return &exit.SettingsError{Err: err}
 	}
 	var rows [][]string
 	for _, v := range settings.Values() {
@@ -74,12 +77,12 @@ func (d Deps) showSettings(from config.Sources) error {
 		}
 		rows = append(rows, []string{v.Key, theme.Line(v.Value), origin})
 	}
-	return table(d.Out, append([][]string{{"KEY", "VALUE", "FROM"}}, rows...), d.Width(d.Out))
+	return plain.Table(cli.Out, append([][]string{{"KEY", "VALUE", "FROM"}}, rows...), cli.Width(cli.Out))
 }
 
-func (d Deps) check(from config.Sources) error {
+func (cli CLI) checkSettings(from config.Sources) error {
 	if _, err := config.Load(from); err != nil {
-		return &SettingsError{err}
+		return &exit.SettingsError{Err: err}
 	}
 	var read []string
 	for _, path := range []string{from.UserFile, from.ProjectFile} {
@@ -90,6 +93,6 @@ func (d Deps) check(from config.Sources) error {
 	if len(read) == 0 {
 		read = []string{"no settings file; the defaults"}
 	}
-	_, err := fmt.Fprintf(d.Out, "in order: %s\n", strings.Join(read, ", "))
+	_, err := fmt.Fprintf(cli.Out, "in order: %s\n", strings.Join(read, ", "))
 	return err
 }

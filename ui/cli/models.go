@@ -8,21 +8,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"belay/models"
+	"belay/ui/cli/app"
+	"belay/ui/cli/statistics"
+	"belay/ui/plain"
 	"belay/ui/theme"
 )
 
-func (d Deps) models(g *global) *cobra.Command {
+func (cli CLI) modelsCommand(g *global) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "models",
 		Short: "The tiers, their models and how each is doing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := d.choice(*g, "models")
+			c, err := cli.options(*g, "models")
 			if err != nil {
 				return err
 			}
-			return d.listModels(cmd.Context(), c, asJSON)
+			return cli.listModels(cmd.Context(), c, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
@@ -44,8 +47,8 @@ type modelLine struct {
 	Served    string       `json:"served_model,omitempty"` // the name its replies came under last
 }
 
-func (d Deps) listModels(ctx context.Context, c Choice, asJSON bool) (err error) {
-	h, err := d.Connect(ctx, c)
+func (cli CLI) listModels(ctx context.Context, c app.Options, asJSON bool) (err error) {
+	h, err := app.Open(ctx, cli.Env, c)
 	if err != nil {
 		return err
 	}
@@ -54,42 +57,42 @@ func (d Deps) listModels(ctx context.Context, c Choice, asJSON bool) (err error)
 			err = closeErr
 		}
 	}()
-	past, err := h.Past(ctx, d.Now())
+	recent, err := statistics.ReadRecent(ctx, h.Store, cli.Now())
 	if err != nil {
 		return err
 	}
-	served := past.served()
+	served := recent.ServedNames()
 	rows := [][]string{{"TIER", "MODEL", "STATE", "WINDOW", "PRICE IN/OUT", "CAN", "SERVED AS"}}
 	for _, tier := range models.Tiers() {
-		for _, t := range tiers(h.Settings)[tier] {
+		for _, t := range app.TierTargets(h.Settings)[tier] {
 			m := h.Catalog.Model(t)
 			line := modelLine{h.Router.Condition(tier, t), m.Window, m.MaxOutput, m.Price, m.Tools, m.Images, m.Reasoning, m.Known, noKey(h, t), served[t]}
 			if asJSON {
-				if err := writeJSON(d.Out, line); err != nil {
+				if err := plain.JSONLine(cli.Out, line); err != nil {
 					return err
 				}
 				continue
 			}
-			rows = append(rows, line.row(d))
+			rows = append(rows, line.row(cli))
 		}
 	}
 	if asJSON {
 		return nil
 	}
-	return table(d.Out, rows, d.Width(d.Out))
+	return plain.Table(cli.Out, rows, cli.Width(cli.Out))
 }
 
 // noKey is the variable of a target that cannot be asked for want of a key.
-func noKey(h *House, t models.Target) string {
+func noKey(h *app.App, t models.Target) string {
 	if p, ok := h.Catalog.Provider(t.Provider); ok && p.Key == "" && !p.Local {
 		return p.KeyEnv
 	}
 	return ""
 }
 
-func (l modelLine) row(d Deps) []string {
+func (l modelLine) row(cli CLI) []string {
 	state := string(l.State)
-	if left := l.Until.Sub(d.Now()); !l.Until.IsZero() && left > 0 {
+	if left := l.Until.Sub(cli.Now()); !l.Until.IsZero() && left > 0 {
 		state += " " + theme.Clock(left)
 	}
 	if l.NoKey != "" {

@@ -17,31 +17,33 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/session/steps"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
 	"belay/ui/plain"
 )
 
 // runFlags are the flags of run and resume.
 type runFlags struct {
 	*global
-	json    bool
-	last    bool
-	id      string
-	noWait  bool
-	steps   bool
-	plan    string // a file
-	shape   string // a template
-	maxWait time.Duration
+	json         bool
+	continueLast bool
+	id           string
+	noWait       bool
+	steps        bool
+	plan         string // a file
+	template     string // a template
+	maxWait      time.Duration
 }
 
-// mostPrompt bounds what is read from standard input: more than any model's
+// maxPrompt bounds what is read from standard input: more than any model's
 // window.
-const mostPrompt = 8 << 20
+const maxPrompt = 8 << 20
 
-// usageWait is how far away a usage limit's reset may be for run to wait for
+// maxUsageWait is how far away a usage limit's reset may be for run to wait for
 // it when --max-wait says nothing.
-const usageWait = 45 * time.Minute
+const maxUsageWait = 45 * time.Minute
 
-func (d Deps) run(g *global) *cobra.Command {
+func (cli CLI) runCommand(g *global) *cobra.Command {
 	f := runFlags{global: g}
 	c := &cobra.Command{
 		Use:   "run [flags] PROMPT | -",
@@ -62,19 +64,19 @@ limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
   belay run --steps --approve all "split the orders module into pricing and storage"
   belay run --plan plan.toml`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return d.runPrompt(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return cli.runPrompt(cmd.Context(), f, args) },
 	}
-	d.runFlags(c, &f)
-	c.Flags().BoolVarP(&f.last, "continue", "c", false, "in the last session of this folder")
+	cli.addRunFlags(c, &f)
+	c.Flags().BoolVarP(&f.continueLast, "continue", "c", false, "in the last session of this folder")
 	c.Flags().StringVarP(&f.id, "resume", "r", "", "in the session with this `ID`")
 	c.Flags().BoolVar(&f.steps, "steps", false, "split the task into checkpointed steps, and carry them out one after the other")
 	c.Flags().StringVar(&f.plan, "plan", "", "carry out the steps in this `FILE` (see `belay help steps`)")
-	c.Flags().StringVar(&f.shape, "template", "", "with --steps: the usual `SHAPE` to begin with: change, fix or review")
-	d.modelFlags(c, g)
+	c.Flags().StringVar(&f.template, "template", "", "with --steps: the usual `SHAPE` to begin with: change, fix or review")
+	cli.addModelFlags(c, g)
 	return c
 }
 
-func (d Deps) runFlags(c *cobra.Command, f *runFlags) {
+func (cli CLI) addRunFlags(c *cobra.Command, f *runFlags) {
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON lines to standard output")
 	c.Flags().StringVar(&f.budget, "budget", "", "`TOKENS` a request may take (default: the settings')")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "end at once when the turn is parked")
@@ -82,7 +84,7 @@ func (d Deps) runFlags(c *cobra.Command, f *runFlags) {
 	c.Flags().StringVar(&f.rehearsal, "rehearsal", "", "a `SCRIPT` that answers in place of the models; built-in for belay's own")
 }
 
-func (d Deps) resume(g *global) *cobra.Command {
+func (cli CLI) resumeCommand(g *global) *cobra.Command {
 	f := runFlags{global: g}
 	c := &cobra.Command{
 		Use:   "resume ID",
@@ -90,21 +92,21 @@ func (d Deps) resume(g *global) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.id = args[0]
-			return d.carry(cmd.Context(), f, session.Prompt{})
+			return cli.runSession(cmd.Context(), f, session.Prompt{})
 		},
 	}
-	d.runFlags(c, &f)
-	d.modelFlags(c, g)
+	cli.addRunFlags(c, &f)
+	cli.addModelFlags(c, g)
 	return c
 }
 
-func (d Deps) runPrompt(ctx context.Context, f runFlags, args []string) error {
-	if f.last && f.id != "" {
-		return &usageError{err: errors.New("-c and -r exclude each other")}
+func (cli CLI) runPrompt(ctx context.Context, f runFlags, args []string) error {
+	if f.continueLast && f.id != "" {
+		return &exit.UsageError{Err: errors.New("-c and -r exclude each other")}
 	}
-	if f.shape != "" {
-		if _, err := steps.FindTemplate(f.shape); err != nil {
-			return &usageError{err: fmt.Errorf("--template: %w", err)}
+	if f.template != "" {
+		if _, err := steps.FindTemplate(f.template); err != nil {
+			return &exit.UsageError{Err: fmt.Errorf("--template: %w", err)}
 		}
 		f.steps = true
 	}
@@ -119,56 +121,56 @@ func (d Deps) runPrompt(ctx context.Context, f runFlags, args []string) error {
 	prompt := session.Prompt{Text: task}
 	switch {
 	case f.plan != "" && task == "" && len(args) == 0:
-		return &usageError{err: fmt.Errorf("--plan %s: it has no task = \"…\", and none is on the command line", f.plan), help: "belay help steps"}
-	case f.plan != "" && f.shape != "":
-		return &usageError{err: errors.New("--plan and --template exclude each other: a plan is there, or is made")}
+		return &exit.UsageError{Err: fmt.Errorf("--plan %s: it has no task = \"…\", and none is on the command line", f.plan), See: "belay help steps"}
+	case f.plan != "" && f.template != "":
+		return &exit.UsageError{Err: errors.New("--plan and --template exclude each other: a plan is there, or is made")}
 	case task == "" || len(args) > 0:
 		var err error
-		if prompt, err = d.prompt(args); err != nil {
+		if prompt, err = cli.readPrompt(args); err != nil {
 			return err
 		}
 	}
-	return d.carry(ctx, f, prompt, list...)
+	return cli.runSession(ctx, f, prompt, list...)
 }
 
-// mostPlan bounds a plan's file.
-const mostPlan = 1 << 20
+// maxPlan bounds a plan's file.
+const maxPlan = 1 << 20
 
 func readPlan(name string) (task string, list []session.Step, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return "", nil, &usageError{err: fmt.Errorf("--plan: %w", err)}
+		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan: %w", err)}
 	}
-	b, err := io.ReadAll(io.LimitReader(file, mostPlan+1))
+	b, err := io.ReadAll(io.LimitReader(file, maxPlan+1))
 	if err = errors.Join(err, file.Close()); err != nil {
-		return "", nil, &usageError{err: fmt.Errorf("--plan: %w", err)}
+		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan: %w", err)}
 	}
-	if len(b) > mostPlan {
-		return "", nil, &usageError{err: fmt.Errorf("--plan %s: it is longer than %d MB", name, mostPlan>>20)}
+	if len(b) > maxPlan {
+		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan %s: it is longer than %d MB", name, maxPlan>>20)}
 	}
 	task, list, err = steps.Read(string(b))
 	if err != nil {
-		return "", nil, &usageError{err: fmt.Errorf("--plan %s: %w", name, err), help: "belay help steps"}
+		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan %s: %w", name, err), See: "belay help steps"}
 	}
 	return task, list, nil
 }
 
-// prompt is made of the arguments; a single - stands for standard input. At the
+// readPrompt is made of the arguments; a single - stands for standard input. At the
 // end of other words it is what they speak of.
-func (d Deps) prompt(args []string) (session.Prompt, error) {
+func (cli CLI) readPrompt(args []string) (session.Prompt, error) {
 	var p session.Prompt
 	words := strings.Join(args, " ")
-	piped := len(args) == 0 && d.Width(d.In) == 0
+	piped := len(args) == 0 && cli.Width(cli.In) == 0
 	if piped || words == "-" || strings.HasSuffix(words, " -") {
-		b, err := io.ReadAll(io.LimitReader(d.In, mostPrompt+1))
+		b, err := io.ReadAll(io.LimitReader(cli.In, maxPrompt+1))
 		if err != nil {
 			return p, fmt.Errorf("read the prompt: %w", err)
 		}
-		if len(b) > mostPrompt {
-			return p, &usageError{err: fmt.Errorf("the prompt on standard input is longer than %d MB", mostPrompt>>20)}
+		if len(b) > maxPrompt {
+			return p, &exit.UsageError{Err: fmt.Errorf("the prompt on standard input is longer than %d MB", maxPrompt>>20)}
 		}
 		if bytes.IndexByte(b, 0) >= 0 {
-			return p, &usageError{err: errors.New("standard input is not text"), help: "belay run --help; a file is better named in the prompt than sent along"}
+			return p, &exit.UsageError{Err: errors.New("standard input is not text"), See: "belay run --help; a file is better named in the prompt than sent along"}
 		}
 		input := strings.ToValidUTF8(string(b), "�")
 		if words = strings.TrimSpace(strings.TrimSuffix(words, "-")); words == "" {
@@ -179,100 +181,100 @@ func (d Deps) prompt(args []string) (session.Prompt, error) {
 	}
 	p.Text = strings.TrimSpace(strings.ToValidUTF8(words, "�"))
 	if p.Text == "" {
-		return p, &usageError{err: errors.New("there is no prompt"), help: "belay run --help"}
+		return p, &exit.UsageError{Err: errors.New("there is no prompt"), See: "belay run --help"}
 	}
 	return p, nil
 }
 
-// carry runs a prompt, or goes on with a turn if there is none, to an end.
-func (d Deps) carry(ctx context.Context, f runFlags, prompt session.Prompt, list ...session.Step) error {
-	c, err := d.choice(*f.global, "run")
+// runSession runs a prompt, or goes on with a turn if there is none, to an end.
+func (cli CLI) runSession(ctx context.Context, f runFlags, prompt session.Prompt, list ...session.Step) error {
+	c, err := cli.options(*f.global, "run")
 	if err != nil {
 		return err
 	}
 	if f.maxWait < 0 {
-		return &usageError{err: fmt.Errorf("--max-wait %s: a time cannot be less than nothing", f.maxWait)}
+		return &exit.UsageError{Err: fmt.Errorf("--max-wait %s: a time cannot be less than nothing", f.maxWait)}
 	}
-	c.Alone, c.NoWait, c.MaxWait = true, f.noWait, f.maxWait
+	c.NonInteractive, c.NoWait, c.MaxWait = true, f.noWait, f.maxWait
 	var id session.ID
 	switch {
-	case f.last:
-		if id, err = d.last(ctx, c.Project); err != nil {
+	case f.continueLast:
+		if id, err = cli.lastSession(ctx, c.Project); err != nil {
 			return err
 		}
 	case f.id != "":
-		s, err := d.find(ctx, f.id)
+		s, err := cli.findSession(ctx, f.id)
 		if err != nil {
 			return err
 		}
-		if err := there(s); err != nil {
+		if err := checkFolder(s); err != nil {
 			return err
 		}
 		id, c.Project = s.ID, s.Project
 	}
-	return d.carryIn(ctx, f, c, id, prompt, list...)
+	return cli.runIn(ctx, f, c, id, prompt, list...)
 }
 
-// there refuses a session whose folder was moved or deleted, with a way on.
-func there(s session.Session) error {
+// checkFolder refuses a session whose folder was moved or deleted, with a way on.
+func checkFolder(s session.Session) error {
 	if _, err := os.Stat(s.Project); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return &usageError{err: fmt.Errorf("the folder of session %s is not there any more: %s", s.ID, s.Project),
-		help: fmt.Sprintf("belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s", s.ID, s.Project)}
+	return &exit.UsageError{Err: fmt.Errorf("the folder of session %s is not there any more: %s", s.ID, s.Project),
+		See: fmt.Sprintf("belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s", s.ID, s.Project)}
 }
 
-func (d Deps) carryIn(ctx context.Context, f runFlags, c Choice, id session.ID, prompt session.Prompt, list ...session.Step) error {
-	h, err := d.Connect(ctx, c)
+func (cli CLI) runIn(ctx context.Context, f runFlags, c app.Options, id session.ID, prompt session.Prompt, list ...session.Step) error {
+	h, err := app.Open(ctx, cli.Env, c)
 	if err != nil {
 		return err
 	}
-	r := &runner{d: d, f: f, h: h, out: d.writer(f.json), list: list}
+	r := &sessionRunner{cli: cli, flags: f, app: h, out: cli.outputWriter(f.json), plan: list}
 	code, err := r.run(ctx, c, id, prompt)
 	closeErr := h.Close()
 	r.alerts()
 	if lost := r.out.Err(); err == nil && lost != nil {
-		err = &lostError{err: lost, id: r.id}
+		err = &outputError{err: lost, id: r.id}
 	}
 	if err == nil && closeErr != nil {
 		err = fmt.Errorf("close: %w", closeErr)
 	}
-	if err == nil && code != exitDone {
-		err = &toldError{code}
+	if err == nil && code != exit.Done {
+		err = &exit.Error{Code: code}
 	}
 	return err
 }
 
-func (d Deps) writer(json bool) plain.Writer {
+func (cli CLI) outputWriter(json bool) plain.Writer {
 	if json {
-		return plain.NewJSON(d.Out)
+		return plain.NewJSON(cli.Out)
 	}
-	return plain.NewText(d.Out, d.Err, d.Width(d.Err), d.Now)
+	return plain.NewText(cli.Out, cli.Err, cli.Width(cli.Err), cli.Now)
 }
 
-// lostError is an answer that could not be written. It is kept all the same.
-type lostError struct {
+// outputError is an answer that could not be written. It is kept all the same.
+type outputError struct {
 	err error
 	id  session.ID
 }
 
-func (e *lostError) Error() string { return "write the answer: " + e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-func (e *lostError) Hint() string {
+func (e *outputError) Error() string { return "write the answer: " + e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+func (e *outputError) Hint() string {
 	return fmt.Sprintf("it is kept: belay sessions show %s", e.id)
 }
 
-// project is the absolute folder to work in.
-func (d Deps) project(g global) (string, error) {
+// projectDir is the absolute folder to work in.
+func (cli CLI) projectDir(g global) (string, error) {
 	dir := g.dir
-	if dir == "" && d.Dir == "" {
-		return "", &usageError{err: errors.New("the folder that you are in no longer exists"), help: "belay --dir FOLDER, or change to another folder"}
+	if dir == "" && cli.Dir == "" {
+		return "", &exit.UsageError{Err: errors.New("the folder that you are in no longer exists"), See: "belay --dir FOLDER, or change to another folder"}
 	}
 	if dir == "" {
-		return d.Dir, nil
+		return cli.Dir, nil
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(d.Dir, dir)
+		dir = filepath.Join(cli.Dir, dir)
 	}
 	found, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -285,7 +287,7 @@ func (d Deps) project(g global) (string, error) {
 		err = errors.New("there is no such folder")
 	}
 	if err != nil {
-		return "", &usageError{err: fmt.Errorf("work in %s: %w", g.dir, err)}
+		return "", &exit.UsageError{Err: fmt.Errorf("work in %s: %w", g.dir, err)}
 	}
 	return found, nil
 }

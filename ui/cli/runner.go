@@ -11,32 +11,34 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/session/engine"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
 
-// runner follows one session until there is nothing more to wait for.
-type runner struct {
-	d      Deps
-	f      runFlags
-	h      *House
-	out    plain.Writer
-	turn   plain.Turn
-	id     session.ID
-	list   []session.Step             // a plan to carry out
-	parts  map[session.ID]*plain.Turn // the sessions of its steps
-	parked time.Duration              // how long it has been parked
-	before int64                      // the last event of what came before this run
-	late   []session.Record           // that came when the end was told already
+// sessionRunner follows one session until there is nothing more to wait for.
+type sessionRunner struct {
+	cli           CLI
+	flags         runFlags
+	app           *app.App
+	out           plain.Writer
+	turn          plain.Turn
+	id            session.ID
+	plan          []session.Step             // a plan to carry out
+	steps         map[session.ID]*plain.Turn // the sessions of its steps
+	parked        time.Duration              // how long it has been parked
+	lastSeqBefore int64                      // the last event of what came before this run
+	lateRecords   []session.Record           // that came when the end was told already
 }
 
-func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt session.Prompt) (int, error) {
+func (r *sessionRunner) run(ctx context.Context, c app.Options, id session.ID, prompt session.Prompt) (int, error) {
 	var err error
 	var s session.Session
 	if id == "" {
-		s, err = r.h.Engine.Start(ctx, c.Project)
+		s, err = r.app.Engine.Start(ctx, c.Project)
 	} else {
-		s, err = r.h.Engine.Open(ctx, id, false)
+		s, err = r.app.Engine.Open(ctx, id, false)
 	}
 	if err != nil {
 		return 0, err
@@ -47,26 +49,26 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 	}
 	var command session.Command = session.Resume{}
 	if prompt.Text != "" {
-		prompt.ID = r.d.NewID()
+		prompt.ID = r.cli.NewID()
 		command = session.Send{Prompt: prompt}
-		if r.f.steps || len(r.list) > 0 {
-			command = session.PlanTask{Prompt: prompt, Steps: r.list, Template: r.f.shape, Start: true}
+		if r.flags.steps || len(r.plan) > 0 {
+			command = session.PlanTask{Prompt: prompt, Steps: r.plan, Template: r.flags.template, Start: true}
 		}
 		if s.Status == session.Parked {
 			// The new prompt is what the person wants now.
-			if err := r.h.Engine.Do(ctx, r.id, session.Stop{}); err != nil {
+			if err := r.app.Engine.Do(ctx, r.id, session.Stop{}); err != nil {
 				return 0, err
 			}
 		}
 	}
-	if s, err = r.h.Engine.Wait(ctx, r.id); err != nil {
+	if s, err = r.app.Engine.Wait(ctx, r.id); err != nil {
 		return 0, err
 	}
-	r.before = s.LastSeq
-	r.known(s)
+	r.lastSeqBefore = s.LastSeq
+	r.noteSteps(s)
 	r.hints(ctx, prompt)
-	if err := r.h.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
-		return 0, &usageError{err: err, help: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
+	if err := r.app.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
+		return 0, &exit.UsageError{Err: err, See: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
 	} else if err != nil {
 		return 0, err
 	}
@@ -74,8 +76,8 @@ func (r *runner) run(ctx context.Context, c Choice, id session.ID, prompt sessio
 }
 
 // hints says before the request goes out what makes it heavy.
-func (r *runner) hints(ctx context.Context, prompt session.Prompt) {
-	w, err := r.h.Engine.ContextUsage(ctx, r.id)
+func (r *sessionRunner) hints(ctx context.Context, prompt session.Prompt) {
+	w, err := r.app.Engine.ContextUsage(ctx, r.id)
 	if err != nil {
 		return // the turn itself will say it
 	}
@@ -83,32 +85,32 @@ func (r *runner) hints(ctx context.Context, prompt session.Prompt) {
 	for _, a := range prompt.Attachments {
 		added += tokens.Estimate(a.Text)
 	}
-	for _, h := range w.Hints(prompt.Text, int64(added), 0, r.h.Settings.Context.Warn) {
+	for _, h := range w.Hints(prompt.Text, int64(added), 0, r.app.Settings.Context.Warn) {
 		r.say("▲ %s", h.Text)
 	}
 }
 
 // prepare sets tier and mode of a session as the command line says. A session
 // that exists keeps its own when it says nothing.
-func (r *runner) prepare(ctx context.Context, c Choice, s session.Session) error {
+func (r *sessionRunner) prepare(ctx context.Context, c app.Options, s session.Session) error {
 	if tier, err := models.ParseTier(c.Tier); err == nil && tier != s.Tier {
-		if err := r.h.Engine.Do(ctx, r.id, session.ChooseTier{Tier: tier}); err != nil {
+		if err := r.app.Engine.Do(ctx, r.id, session.ChooseTier{Tier: tier}); err != nil {
 			return err
 		}
 	}
 	if c.Effort != "" && s.Effort != "" && c.Effort != s.Effort {
-		if err := r.h.Engine.Do(ctx, r.id, session.ChooseEffort{Effort: c.Effort}); err != nil {
+		if err := r.app.Engine.Do(ctx, r.id, session.ChooseEffort{Effort: c.Effort}); err != nil {
 			return err
 		}
 	}
-	if mode := session.Mode(c.Approve); mode != "" && mode != s.Mode {
-		return r.h.Engine.Do(ctx, r.id, session.ChooseMode{Mode: mode})
+	if mode := session.Mode(c.Mode); mode != "" && mode != s.Mode {
+		return r.app.Engine.Do(ctx, r.id, session.ChooseMode{Mode: mode})
 	}
 	return nil
 }
 
 // follow tells what happens until the turn has ended for good.
-func (r *runner) follow(ctx context.Context) (int, error) {
+func (r *sessionRunner) follow(ctx context.Context) (int, error) {
 	feed := make(chan []session.Record)
 	failed := make(chan error, 1)
 	listen, quit := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,7 +121,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	}()
 	listener.Go(func() {
 		for {
-			records, err := r.h.Engine.Next(listen)
+			records, err := r.app.Engine.Next(listen)
 			if err != nil {
 				failed <- err
 				return
@@ -127,7 +129,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 			select {
 			case feed <- records:
 			case <-listen.Done():
-				r.late = records
+				r.lateRecords = records
 				return
 			}
 		}
@@ -138,8 +140,8 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	for {
 		select {
 		case records := <-feed:
-			if end := r.tell(records); end != nil {
-				code, again, err := r.ended(ctx, *end)
+			if end := r.print(records); end != nil {
+				code, again, err := r.afterTurn(ctx, *end)
 				if !again {
 					return code, err
 				}
@@ -150,7 +152,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 			r.out.Tick()
 		case <-interrupted:
 			interrupted = nil
-			if err := r.h.Engine.Do(context.WithoutCancel(ctx), r.id, session.Stop{}); err != nil {
+			if err := r.app.Engine.Do(context.WithoutCancel(ctx), r.id, session.Stop{}); err != nil {
 				return 0, err
 			}
 		}
@@ -158,22 +160,22 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 }
 
 // alerts tells what came to light at the very end.
-func (r *runner) alerts() {
-	rest, _ := r.h.Engine.Next(context.Background()) // closed: it only gives what is left
-	for _, rec := range append(r.late, rest...) {
+func (r *sessionRunner) alerts() {
+	rest, _ := r.app.Engine.Next(context.Background()) // closed: it only gives what is left
+	for _, rec := range append(r.lateRecords, rest...) {
 		if a, ok := rec.Event.(session.Alerted); ok {
 			r.say("! %s", theme.Line(a.Text))
 		}
 	}
 }
 
-func (r *runner) tell(records []session.Record) *session.TurnEnded {
+func (r *sessionRunner) print(records []session.Record) *session.TurnEnded {
 	var end *session.TurnEnded
 	for _, rec := range records {
 		if a, ok := rec.Event.(session.Alerted); ok {
 			r.say("! %s", theme.Line(a.Text))
 		}
-		if part := r.parts[rec.Session]; part != nil {
+		if part := r.steps[rec.Session]; part != nil {
 			part.Add(rec)
 			r.out.Part(rec, part)
 			if e, ok := rec.Event.(session.ReplyEnded); ok {
@@ -184,9 +186,9 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 		if rec.Session != r.id {
 			continue
 		}
-		r.follows(rec.Event)
+		r.noteStep(rec.Event)
 		e, over := rec.Event.(session.TurnEnded)
-		if over && rec.Seq > 0 && rec.Seq <= r.before {
+		if over && rec.Seq > 0 && rec.Seq <= r.lastSeqBefore {
 			continue // of an earlier turn, settled when the session was opened
 		}
 		r.turn.Add(rec)
@@ -198,22 +200,22 @@ func (r *runner) tell(records []session.Record) *session.TurnEnded {
 	return end
 }
 
-// known notes the sessions of a plan that is gone on with: the step that is
+// noteSteps notes the sessions of a plan that is gone on with: the step that is
 // under way tells of itself no more.
-func (r *runner) known(s session.Session) {
+func (r *sessionRunner) noteSteps(s session.Session) {
 	if s.Plan == nil {
 		return
 	}
-	r.follows(session.PlanSet{Plan: *s.Plan})
+	r.noteStep(session.PlanSet{Plan: *s.Plan})
 	for i, step := range s.Plan.Steps {
 		moved := session.StepMoved{Number: i + 1, Step: step}
-		r.follows(moved)
+		r.noteStep(moved)
 		r.turn.Add(session.Record{Event: moved}) // what was done before is a part of the answer; a new turn forgets it
 	}
 }
 
-// follows notes the sessions in which the steps of a plan are carried out.
-func (r *runner) follows(e session.Event) {
+// noteStep notes the sessions in which the steps of a plan are carried out.
+func (r *sessionRunner) noteStep(e session.Event) {
 	var id session.ID
 	switch e := e.(type) {
 	case session.PlanSet:
@@ -221,38 +223,38 @@ func (r *runner) follows(e session.Event) {
 	case session.StepMoved:
 		id = e.Step.Session
 	}
-	if id != "" && r.parts[id] == nil {
-		if r.parts == nil {
-			r.parts = map[session.ID]*plain.Turn{}
+	if id != "" && r.steps[id] == nil {
+		if r.steps == nil {
+			r.steps = map[session.ID]*plain.Turn{}
 		}
-		r.parts[id] = &plain.Turn{}
+		r.steps[id] = &plain.Turn{}
 	}
 }
 
-// ended decides what follows the end of a turn: the run's end, or a wait and
+// afterTurn decides what follows the end of a turn: the run's end, or a wait and
 // another try.
-func (r *runner) ended(ctx context.Context, end session.TurnEnded) (code int, again bool, err error) {
-	s, err := r.h.Engine.Wait(context.WithoutCancel(ctx), r.id)
+func (r *sessionRunner) afterTurn(ctx context.Context, end session.TurnEnded) (code int, again bool, err error) {
+	s, err := r.app.Engine.Wait(context.WithoutCancel(ctx), r.id)
 	if err != nil {
 		return 0, false, err
 	}
 	if ctx.Err() != nil {
 		r.say("to go on: belay resume %s", r.id)
-		return exitInterrupted, false, nil
+		return exit.Interrupted, false, nil
 	}
 	if end.Outcome != session.OutcomeParked {
-		if code := exitSession(s, end.Limit); code != exitDone {
+		if code := exit.OfSession(s, end.Limit); code != exit.Done {
 			r.hint(s, code)
 			return code, false, nil
 		}
-		return exitDone, false, nil
+		return exit.Done, false, nil
 	}
-	rest := s.RetryAt.Sub(r.d.Now())
-	if r.f.noWait || r.tooLong(s, rest) {
+	rest := s.RetryAt.Sub(r.cli.Now())
+	if r.flags.noWait || r.exceedsMaxWait(s, rest) {
 		r.say("parked; there may be room from %s on · to go on: belay resume %s", s.RetryAt.Local().Format("15:04:05"), r.id)
-		return exitFault(s.Fault), false, nil
+		return exit.OfFault(s.Fault), false, nil
 	}
-	try := fmt.Sprintf("next try (%d of %d)", s.ParkCount, len(r.h.Settings.Park.Ladder))
+	try := fmt.Sprintf("next try (%d of %d)", s.ParkCount, len(r.app.Settings.Park.Ladder))
 	if s.ParkCount == 0 { // not one of the ladder
 		try = "the allowance returns, and the next try is,"
 	}
@@ -262,39 +264,39 @@ func (r *runner) ended(ctx context.Context, end session.TurnEnded) (code int, ag
 	select {
 	case <-timer.C:
 		r.parked += rest
-		return 0, true, r.h.Engine.Do(ctx, r.id, session.Resume{})
+		return 0, true, r.app.Engine.Do(ctx, r.id, session.Resume{})
 	case <-ctx.Done():
 		r.say("to go on: belay resume %s", r.id)
-		return exitInterrupted, false, nil
+		return exit.Interrupted, false, nil
 	}
 }
 
-// tooLong reports whether waiting for the next try would break the limit.
-func (r *runner) tooLong(s session.Session, rest time.Duration) bool {
-	if r.f.maxWait > 0 {
-		return r.parked+rest > r.f.maxWait
+// exceedsMaxWait reports whether waiting for the next try would break the limit.
+func (r *sessionRunner) exceedsMaxWait(s session.Session, rest time.Duration) bool {
+	if r.flags.maxWait > 0 {
+		return r.parked+rest > r.flags.maxWait
 	}
-	return s.Fault != nil && s.Fault.Kind == models.KindUsage && rest > usageWait
+	return s.Fault != nil && s.Fault.Kind == models.KindUsage && rest > maxUsageWait
 }
 
-func (r *runner) hint(s session.Session, code int) {
+func (r *sessionRunner) hint(s session.Session, code int) {
 	if s.Fault != nil && s.Fault.Hint != "" {
 		r.say("  %s", s.Fault.Hint)
 	}
 	switch {
-	case code == exitPerson && s.RunsPlan:
+	case code == exit.Person && s.RunsPlan:
 		r.say("  to go on: belay resume %s · to look or answer: belay -r %s, F7 · to allow commands: --approve all", r.id, r.id)
-	case code == exitPerson:
+	case code == exit.Person:
 		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)
-	case code != exitDone && code != exitInterrupted:
+	case code != exit.Done && code != exit.Interrupted:
 		r.say("  to go on: belay resume %s", r.id)
 	}
 }
 
-func (r *runner) say(format string, args ...any) {
+func (r *sessionRunner) say(format string, args ...any) {
 	if t, ok := r.out.(*plain.Text); ok {
 		t.Say(format, args...)
 		return
 	}
-	fmt.Fprintln(r.d.Err, theme.Sanitize(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(r.cli.Err, theme.Sanitize(fmt.Sprintf(format, args...)))
 }

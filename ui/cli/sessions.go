@@ -4,51 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"belay/session"
 	"belay/session/store"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
 
-func (d Deps) sessions(g *global) *cobra.Command {
+func (cli CLI) sessionsCommand(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
 		Short: "List, search, show, rename, fork, archive, delete and export sessions",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return d.list(cmd.Context(), session.Filter{}) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cli.listSessions(cmd.Context(), session.Filter{}) },
 	}
-	c.AddCommand(d.listCommand(g), d.show(), d.search(g), d.rename(), d.fork(), d.archive(), d.remove(), d.restore(), d.export(), d.repair(), d.curl(g), d.checkpoints(), d.rewind(g))
+	c.AddCommand(cli.listCommand(g), cli.showCommand(), cli.searchCommand(g), cli.renameCommand(), cli.forkCommand(), cli.archiveCommand(), cli.deleteCommand(), cli.restoreCommand(), cli.exportCommand(), cli.repairCommand(), cli.curlCommand(g), cli.checkpointsCommand(), cli.rewindCommand(g))
 	return c
 }
 
-func (d Deps) listCommand(g *global) *cobra.Command {
+func (cli CLI) listCommand(g *global) *cobra.Command {
 	var f session.Filter
 	var here, json bool
 	c := &cobra.Command{
 		Use: "list", Short: "List sessions, the newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.Limit < 0 {
-				return &usageError{err: fmt.Errorf("--limit %d: write a number above 0", f.Limit)}
+				return &exit.UsageError{Err: fmt.Errorf("--limit %d: write a number above 0", f.Limit)}
 			}
 			if here {
-				dir, err := d.project(*g)
+				dir, err := cli.projectDir(*g)
 				if err != nil {
 					return err
 				}
 				f.Project = dir
 			}
 			if json {
-				return d.listJSON(cmd.Context(), f)
+				return cli.listSessionsJSON(cmd.Context(), f)
 			}
-			return d.list(cmd.Context(), f)
+			return cli.listSessions(cmd.Context(), f)
 		},
 	}
 	c.Flags().BoolVar(&here, "here", false, "only those of this folder")
@@ -59,23 +59,14 @@ func (d Deps) listCommand(g *global) *cobra.Command {
 	return c
 }
 
-// with opens the data for the length of a command.
-func with(ctx context.Context, readOnly bool, do func(*store.Store) error) error {
-	st, err := Data(ctx, readOnly)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(st), st.Close())
-}
-
-func (d Deps) listJSON(ctx context.Context, f session.Filter) error {
-	return with(ctx, true, func(st *store.Store) error {
+func (cli CLI) listSessionsJSON(ctx context.Context, f session.Filter) error {
+	return app.WithStore(ctx, true, func(st *store.Store) error {
 		list, err := st.List(ctx, f)
 		if err != nil {
 			return err
 		}
 		for _, s := range list {
-			if err := writeJSON(d.Out, s); err != nil {
+			if err := plain.JSONLine(cli.Out, s); err != nil {
 				return err
 			}
 		}
@@ -83,89 +74,64 @@ func (d Deps) listJSON(ctx context.Context, f session.Filter) error {
 	})
 }
 
-func (d Deps) list(ctx context.Context, f session.Filter) error {
-	return with(ctx, true, func(st *store.Store) error {
+func (cli CLI) listSessions(ctx context.Context, f session.Filter) error {
+	return app.WithStore(ctx, true, func(st *store.Store) error {
 		list, err := st.List(ctx, f)
 		if err != nil {
 			return err
 		}
 		if len(list) == 0 {
-			fmt.Fprintln(d.Err, "no sessions yet: `belay` begins one")
+			fmt.Fprintln(cli.Err, "no sessions yet: `belay` begins one")
 			return nil
 		}
 		rows := [][]string{{"ID", "STATE", "AGE", "COST", "PROJECT", "TITLE"}}
 		for _, s := range list {
-			rows = append(rows, []string{string(s.ID), string(s.Status), theme.Age(s.Updated, d.Now()), theme.Money(s.Cost), filepath.Base(s.Project), theme.Line(s.Title)})
+			rows = append(rows, []string{string(s.ID), string(s.Status), theme.Age(s.Updated, cli.Now()), theme.Money(s.Cost), filepath.Base(s.Project), theme.Line(s.Title)})
 		}
-		return table(d.Out, rows, d.Width(d.Out))
+		return plain.Table(cli.Out, rows, cli.Width(cli.Out))
 	})
 }
 
-// table writes columns; on a terminal the last one is cut to its width, on a
-// pipe the columns are divided by tabs.
-func table(w io.Writer, rows [][]string, width int) error {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], theme.Width(cell))
-		}
-	}
-	for _, row := range rows {
-		line := strings.Join(row, "\t")
-		if width > 0 {
-			var b strings.Builder
-			for i, cell := range row[:len(row)-1] {
-				b.WriteString(theme.Fit(cell, widths[i]) + "  ")
-			}
-			line = theme.Cut(b.String()+row[len(row)-1], width)
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d Deps) show() *cobra.Command {
+func (cli CLI) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Print a session", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd.Context(), true, func(st *store.Store) error {
+			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				return st.Export(cmd.Context(), s.ID, plain.Clean(d.Out), "markdown")
+				return st.Export(cmd.Context(), s.ID, plain.Clean(cli.Out), "markdown")
 			})
 		},
 	}
 }
 
-func (d Deps) search(g *global) *cobra.Command {
+func (cli CLI) searchCommand(g *global) *cobra.Command {
 	var here bool
 	c := &cobra.Command{
 		Use: "search WORDS", Short: "Search all that was said and done", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var f session.Filter
 			if here {
-				dir, err := d.project(*g)
+				dir, err := cli.projectDir(*g)
 				if err != nil {
 					return err
 				}
 				f.Project = dir
 			}
-			return with(cmd.Context(), true, func(st *store.Store) error {
+			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
 				hits, err := st.Search(cmd.Context(), strings.Join(args, " "), f)
 				if err != nil {
 					return err
 				}
 				for _, h := range hits {
 					snippet := strings.NewReplacer("\x02", "«", "\x03", "»").Replace(h.Snippet)
-					fmt.Fprintf(d.Out, "%s\t%s\t%s\n", h.Session.ID, theme.Line(h.Session.Title), theme.Line(snippet))
+					fmt.Fprintf(cli.Out, "%s\t%s\t%s\n", h.Session.ID, theme.Line(h.Session.Title), theme.Line(snippet))
 				}
 				if len(hits) == 0 {
-					fmt.Fprintln(d.Err, "nothing found")
-					return &toldError{exitFailed}
+					fmt.Fprintln(cli.Err, "nothing found")
+					return &exit.Error{Code: exit.Failed}
 				}
 				return nil
 			})
@@ -175,12 +141,12 @@ func (d Deps) search(g *global) *cobra.Command {
 	return c
 }
 
-// change is a command that appends events to one session.
-func (d Deps) change(use, short string, args cobra.PositionalArgs, does func(s session.Session, args []string) (session.Event, string, error)) *cobra.Command {
+// changeCommand is a command that appends events to one session.
+func (cli CLI) changeCommand(use, short string, args cobra.PositionalArgs, does func(s session.Session, args []string) (session.Event, string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd.Context(), false, func(st *store.Store) error {
+			return app.WithStore(cmd.Context(), false, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -192,53 +158,50 @@ func (d Deps) change(use, short string, args cobra.PositionalArgs, does func(s s
 				if _, _, err := st.Append(cmd.Context(), s.ID, s.Turn, event); err != nil {
 					return err
 				}
-				fmt.Fprintln(d.Err, said)
+				fmt.Fprintln(cli.Err, said)
 				return nil
 			})
 		},
 	}
 }
 
-func (d Deps) rename() *cobra.Command {
-	return d.change("rename ID TITLE", "Give a session a title", cobra.MinimumNArgs(2), func(s session.Session, args []string) (session.Event, string, error) {
+func (cli CLI) renameCommand() *cobra.Command {
+	return cli.changeCommand("rename ID TITLE", "Give a session a title", cobra.MinimumNArgs(2), func(s session.Session, args []string) (session.Event, string, error) {
 		title := theme.Line(strings.Join(args, " "))
 		if title == "" {
-			return nil, "", &usageError{err: errors.New("the title is empty")}
+			return nil, "", &exit.UsageError{Err: errors.New("the title is empty")}
 		}
 		return session.Renamed{Title: title}, fmt.Sprintf("%s is now %q", s.ID, title), nil
 	})
 }
 
-func (d Deps) archive() *cobra.Command {
-	return d.change("archive ID", "Put a session away; restore brings it back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
+func (cli CLI) archiveCommand() *cobra.Command {
+	return cli.changeCommand("archive ID", "Put a session away; restore brings it back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
 		return session.ArchiveChanged{Archived: true}, fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID), nil
 	})
 }
 
-// KeepDeleted is how long a deleted session can be brought back.
-const KeepDeleted = 30 * 24 * time.Hour
-
-func (d Deps) remove() *cobra.Command {
-	return d.change("delete ID", "Delete a session; restore brings it back for 30 days", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
+func (cli CLI) deleteCommand() *cobra.Command {
+	return cli.changeCommand("delete ID", "Delete a session; restore brings it back for 30 days", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
 		if s.Live() {
 			return nil, "", fmt.Errorf("session %s is running: stop it first", s.ID)
 		}
-		return session.ArchiveChanged{Deleted: d.Now()}, fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID), nil
+		return session.ArchiveChanged{Deleted: cli.Now()}, fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID), nil
 	})
 }
 
-func (d Deps) restore() *cobra.Command {
-	return d.change("restore ID", "Bring an archived or deleted session back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
+func (cli CLI) restoreCommand() *cobra.Command {
+	return cli.changeCommand("restore ID", "Bring an archived or deleted session back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
 		return session.ArchiveChanged{}, fmt.Sprintf("%s is back", s.ID), nil
 	})
 }
 
-func (d Deps) fork() *cobra.Command {
+func (cli CLI) forkCommand() *cobra.Command {
 	var at int64
 	c := &cobra.Command{
 		Use: "fork ID", Short: "Begin a new session with the history of another", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd.Context(), false, func(st *store.Store) error {
+			return app.WithStore(cmd.Context(), false, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -247,7 +210,7 @@ func (d Deps) fork() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintln(d.Out, forked.ID)
+				fmt.Fprintln(cli.Out, forked.ID)
 				return nil
 			})
 		},
@@ -256,21 +219,21 @@ func (d Deps) fork() *cobra.Command {
 	return c
 }
 
-func (d Deps) export() *cobra.Command {
+func (cli CLI) exportCommand() *cobra.Command {
 	var format, file string
 	c := &cobra.Command{
 		Use: "export ID", Short: "Write a session as Markdown or JSON lines", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "markdown" && format != "jsonl" {
-				return &usageError{err: fmt.Errorf("unknown format %q: use markdown or jsonl", format)}
+				return &exit.UsageError{Err: fmt.Errorf("unknown format %q: use markdown or jsonl", format)}
 			}
-			return with(cmd.Context(), true, func(st *store.Store) error {
+			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
 				if file == "" {
-					return st.Export(cmd.Context(), s.ID, d.Out, format)
+					return st.Export(cmd.Context(), s.ID, cli.Out, format)
 				}
 				f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 				if err != nil {
@@ -279,7 +242,7 @@ func (d Deps) export() *cobra.Command {
 				if err := errors.Join(st.Export(cmd.Context(), s.ID, f, format), f.Close()); err != nil {
 					return err
 				}
-				fmt.Fprintf(d.Err, "written to %s\n", file)
+				fmt.Fprintf(cli.Err, "written to %s\n", file)
 				return nil
 			})
 		},
@@ -289,12 +252,12 @@ func (d Deps) export() *cobra.Command {
 	return c
 }
 
-func (d Deps) repair() *cobra.Command {
+func (cli CLI) repairCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "repair", Short: "Save what can be read of a damaged database", Args: cobra.NoArgs,
 		Long: "Copies every event that can still be read into a fresh database. The damaged\nfile is kept beside it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := dataDir()
+			dir, err := app.DataDir()
 			if err != nil {
 				return err
 			}
@@ -302,7 +265,7 @@ func (d Deps) repair() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(d.Out, report)
+			fmt.Fprintln(cli.Out, report)
 			return nil
 		},
 	}

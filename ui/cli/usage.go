@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"belay/models"
+	"belay/ui/cli/exit"
 )
 
-// unknown says that a word is no command, and which ones are near.
-func unknown(cmd *cobra.Command, word string) error {
+// unknownCommand says that a word is no command, and which ones are near.
+func unknownCommand(cmd *cobra.Command, word string) error {
 	err := fmt.Errorf("there is no command %q", strings.TrimPrefix(cmd.CommandPath()+" "+word, "belay "))
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
@@ -22,7 +23,7 @@ func unknown(cmd *cobra.Command, word string) error {
 	if !cmd.HasParent() {
 		help += "; a task for the model goes into quotes: belay run \"…\""
 	}
-	return &usageError{err: err, help: help}
+	return &exit.UsageError{Err: err, See: help}
 }
 
 // checkArgs lets every command say in belay's own words what is wrong with its
@@ -33,7 +34,7 @@ func checkArgs(c *cobra.Command) {
 			if check(cmd, args) == nil {
 				return nil
 			}
-			return wrongArgs(cmd, args)
+			return argsError(cmd, args)
 		}
 	}
 	for _, sub := range c.Commands() {
@@ -41,9 +42,9 @@ func checkArgs(c *cobra.Command) {
 	}
 }
 
-func wrongArgs(cmd *cobra.Command, args []string) error {
+func argsError(cmd *cobra.Command, args []string) error {
 	if cmd.HasSubCommands() && len(args) > 0 {
-		return unknown(cmd, args[0])
+		return unknownCommand(cmd, args[0])
 	}
 	name := strings.TrimPrefix(cmd.CommandPath(), "belay ")
 	_, takes, _ := strings.Cut(cmd.Use, " ")
@@ -53,17 +54,17 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 	}
 	switch want := strings.Fields(takes); {
 	case len(want) == 0:
-		return &usageError{err: fmt.Errorf("%s takes no word of its own: what is %q?", name, args[0]), help: help}
+		return &exit.UsageError{Err: fmt.Errorf("%s takes no word of its own: what is %q?", name, args[0]), See: help}
 	case len(args) > len(want):
-		return &usageError{err: fmt.Errorf("%s takes %s and nothing more: what is %q?", name, takes, args[len(want)]), help: help}
+		return &exit.UsageError{Err: fmt.Errorf("%s takes %s and nothing more: what is %q?", name, takes, args[len(want)]), See: help}
 	case len(args) > 0:
-		return &usageError{err: fmt.Errorf("%s needs %s: %s is missing", name, takes, strings.Join(want[len(args):], " ")), help: help}
+		return &exit.UsageError{Err: fmt.Errorf("%s needs %s: %s is missing", name, takes, strings.Join(want[len(args):], " ")), See: help}
 	}
-	return &usageError{err: fmt.Errorf("%s needs %s", name, takes), help: help}
+	return &exit.UsageError{Err: fmt.Errorf("%s needs %s", name, takes), See: help}
 }
 
-// wrongFlag says what is wrong with a flag.
-func wrongFlag(cmd *cobra.Command, err error) error {
+// flagError says what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
 	var absent *pflag.NotExistError
 	var bare *pflag.ValueRequiredError
 	var bad *pflag.InvalidValueError
@@ -92,15 +93,15 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		}
 		err = fmt.Errorf("--%s %q: %s", f.Name, bad.GetValue(), want)
 	}
-	return &usageError{err: err, help: cmd.CommandPath() + " --help"}
+	return &exit.UsageError{Err: err, See: cmd.CommandPath() + " --help"}
 }
 
-// optional shows the flags whose value may be left out; pflag would name a
+// optionalValues shows the flags whose value may be left out; pflag would name a
 // value that nobody types.
-var optional = strings.NewReplacer(`ID[="pick"]`, "[ID]       ", `SCRIPT[="built-in"]`, "[SCRIPT]           ")
+var optionalValues = strings.NewReplacer(`ID[="pick"]`, "[ID]       ", `SCRIPT[="built-in"]`, "[SCRIPT]           ")
 
-// usage writes how a command is called, after what it is for.
-func usage(cmd *cobra.Command) error {
+// printUsage writes how a command is called, after what it is for.
+func printUsage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {
@@ -121,7 +122,7 @@ func usage(cmd *cobra.Command) error {
 		}
 	}
 	if cmd.HasAvailableLocalFlags() {
-		b.WriteString("\nFlags:\n" + optional.Replace(cmd.LocalFlags().FlagUsages()))
+		b.WriteString("\nFlags:\n" + optionalValues.Replace(cmd.LocalFlags().FlagUsages()))
 	}
 	if cmd.HasAvailableInheritedFlags() {
 		b.WriteString("\nFlags of every command:\n" + cmd.InheritedFlags().FlagUsages())
@@ -144,15 +145,15 @@ func helpCommand() *cobra.Command {
 			}
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return unknown(found, strings.Join(rest, " "))
+				return unknownCommand(found, strings.Join(rest, " "))
 			}
 			return found.Help()
 		},
 	}
 }
 
-// completion gives cobra's command for shells the words of the house.
-func completion(root *cobra.Command) {
+// addCompletion gives cobra's command for shells the words of the house.
+func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() != "completion" {
@@ -164,7 +165,7 @@ func completion(root *cobra.Command) {
 			shell.Short = "The script for " + shell.Name()
 		}
 		c.RunE = func(cmd *cobra.Command, _ []string) error {
-			return &usageError{err: errors.New("it is not said for which shell: bash, fish, powershell or zsh"), help: cmd.CommandPath() + " --help"}
+			return &exit.UsageError{Err: errors.New("it is not said for which shell: bash, fish, powershell or zsh"), See: cmd.CommandPath() + " --help"}
 		}
 	}
 }

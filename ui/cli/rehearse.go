@@ -16,18 +16,12 @@ import (
 
 	"belay/models/rehearsal"
 	"belay/session/tools"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
+	"belay/ui/plain"
 )
 
-func writeJSON(w io.Writer, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
-}
-
-func (d Deps) rehearse() *cobra.Command {
+func (cli CLI) rehearseCommand() *cobra.Command {
 	var addr, logFile string
 	c := &cobra.Command{
 		Use:   "rehearse [SCRIPT]",
@@ -39,26 +33,26 @@ SCRIPT it prints an example of one.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				_, err := d.Out.Write(rehearsal.Example())
+				_, err := cli.Out.Write(rehearsal.Example())
 				return err
 			}
 			data, err := os.ReadFile(args[0])
 			if err != nil {
-				return &SettingsError{fmt.Errorf("read the script: %w", err)}
+				return &exit.SettingsError{Err: fmt.Errorf("read the script: %w", err)}
 			}
 			script, err := rehearsal.Parse(args[0], data)
 			if err != nil {
-				return &SettingsError{err}
+				return &exit.SettingsError{Err: err}
 			}
 			if logFile == "" {
-				return d.serve(cmd.Context(), addr, rehearsal.New(script, rehearsal.Options{}))
+				return cli.serve(cmd.Context(), addr, rehearsal.New(script, rehearsal.Options{}))
 			}
 			f, err := os.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 			if err != nil {
 				return fmt.Errorf("open the log: %w", err)
 			}
 			server := rehearsal.New(script, rehearsal.Options{Done: exchangeLog(f)})
-			return errors.Join(d.serve(cmd.Context(), addr, server), f.Close())
+			return errors.Join(cli.serve(cmd.Context(), addr, server), f.Close())
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on")
@@ -77,7 +71,7 @@ func exchangeLog(w io.Writer) func(rehearsal.Exchange) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		_ = writeJSON(w, struct { // a log that cannot be written must not change the answers
+		_ = plain.JSONLine(w, struct { // a log that cannot be written must not change the answers
 			Time      time.Time       `json:"time"`
 			Method    string          `json:"method"`
 			Path      string          `json:"path"`
@@ -94,12 +88,12 @@ func exchangeLog(w io.Writer) func(rehearsal.Exchange) {
 }
 
 // serve answers on an address until ctx ends and the last answer is over.
-func (d Deps) serve(ctx context.Context, addr string, h http.Handler) error {
+func (cli CLI) serve(ctx context.Context, addr string, h http.Handler) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	fmt.Fprintf(d.Out, "http://%s/v1\n", l.Addr())
+	fmt.Fprintf(cli.Out, "http://%s/v1\n", l.Addr())
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	over := make(chan error, 1)
 	context.AfterFunc(ctx, func() { // open streams end with ctx
@@ -117,10 +111,6 @@ func (d Deps) serve(ctx context.Context, addr string, h http.Handler) error {
 	return <-over
 }
 
-// ReaperCommand is the name of the command that belay starts itself with to
-// end what outlives it.
-const ReaperCommand = "reap-orphans"
-
-func (d Deps) reaper() *cobra.Command {
-	return &cobra.Command{Use: ReaperCommand, Hidden: true, Args: cobra.NoArgs, Run: func(*cobra.Command, []string) { tools.Reap(d.In) }}
+func (cli CLI) reaperCommand() *cobra.Command {
+	return &cobra.Command{Use: app.ReaperCommand, Hidden: true, Args: cobra.NoArgs, Run: func(*cobra.Command, []string) { tools.Reap(cli.In) }}
 }

@@ -1,4 +1,4 @@
-package cli
+package statistics
 
 import (
 	"fmt"
@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"belay/models/ledger"
+	"belay/ui/cli/app"
+	"belay/ui/plain"
 	"belay/ui/theme"
 )
 
-// fewDegrades is how many switches are listed when nobody asked for a time.
-const fewDegrades = 10
+// maxListedFailovers is how many switches are listed when nobody asked for a time.
+const maxListedFailovers = 10
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", share*100) }
 
-func ms(n int64) string {
+func milliseconds(n int64) string {
 	if n == 0 {
 		return "–"
 	}
@@ -31,8 +33,8 @@ func rowCells(r ledger.Row) []string {
 		ok, full = percent(r.OK()), percent(r.Full())
 	}
 	return []string{
-		fmt.Sprint(r.Attempts), ok, full, theme.Money(r.Cost), ms(r.FirstTokenMS), fmt.Sprint(r.Retries), fmt.Sprint(r.Fallbacks),
-		theme.Count(r.Input), theme.Count(r.Output), ms(r.LatencyMS), ms(r.Latency95MS),
+		fmt.Sprint(r.Attempts), ok, full, theme.Money(r.Cost), milliseconds(r.FirstTokenMS), fmt.Sprint(r.Retries), fmt.Sprint(r.Fallbacks),
+		theme.Count(r.Input), theme.Count(r.Output), milliseconds(r.LatencyMS), milliseconds(r.Latency95MS),
 	}
 }
 
@@ -70,42 +72,42 @@ func (s statistics) sentences() []string {
 	return list
 }
 
-// print writes the statistics as text.
-func (d Deps) print(s statistics, all bool) error {
-	width := d.Width(d.Out)
+// printText writes the statistics as text.
+func printText(env app.Env, s statistics, all bool) error {
+	width := env.Width(env.Out)
 	t := s.Total
 	shares := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
 	if t.Counted == 0 {
 		shares = "none says how the models are"
 	}
-	fmt.Fprintf(d.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"), s.Since.Local().Format("2 January 15:04"), shares, theme.Money(t.Cost))
+	fmt.Fprintf(env.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"), s.Since.Local().Format("2 January 15:04"), shares, theme.Money(t.Cost))
 	rows := [][]string{append([]string{strings.ToUpper(string(s.By))}, rowHead...)}
 	for _, r := range s.Rows {
 		rows = append(rows, append([]string{theme.Line(r.Key)}, rowCells(r)...))
 	}
-	if err := table(d.Out, rows, width); err != nil {
+	if err := plain.Table(env.Out, rows, width); err != nil {
 		return err
 	}
-	fmt.Fprintln(d.Out)
+	fmt.Fprintln(env.Out)
 	for _, line := range s.sentences() {
-		fmt.Fprintln(d.Out, cutTo(theme.Line(line), width))
+		fmt.Fprintln(env.Out, wrapTo(theme.Line(line), width))
 	}
 	if week := s.Weeks[0]; week.Any() {
-		fmt.Fprintf(d.Out, "\nno room, by weekday and hour (local time, since %s)\n%s", week.Since.Local().Format("2 January"), heat(week))
+		fmt.Fprintf(env.Out, "\nno room, by weekday and hour (local time, since %s)\n%s", week.Since.Local().Format("2 January"), heatMap(week))
 	}
-	return d.printDegrades(s, all, width)
+	return printFailovers(env, s, all, width)
 }
 
-func (d Deps) printDegrades(s statistics, all bool, width int) error {
-	list := s.Degrades
+func printFailovers(env app.Env, s statistics, all bool, width int) error {
+	list := s.Failovers
 	if len(list) == 0 {
-		fmt.Fprintln(d.Out, "\nbelay never switched by itself")
+		fmt.Fprintln(env.Out, "\nbelay never switched by itself")
 		return nil
 	}
-	fmt.Fprintf(d.Out, "\nbelay switched by itself %s\n", times(len(list)))
+	fmt.Fprintf(env.Out, "\nbelay switched by itself %s\n", times(len(list)))
 	hidden := 0
-	if !all && len(list) > fewDegrades {
-		hidden = len(list) - fewDegrades
+	if !all && len(list) > maxListedFailovers {
+		hidden = len(list) - maxListedFailovers
 	}
 	rows := [][]string{{"TIME", "FROM", "TO", "WHY", "TRIES", "SESSION", "TURN"}}
 	for _, g := range list[hidden:] {
@@ -115,11 +117,11 @@ func (d Deps) printDegrades(s statistics, all bool, width int) error {
 		}
 		rows = append(rows, []string{g.Time.Local().Format("2006-01-02 15:04"), theme.Line(g.From), theme.Line(g.To), theme.Line(why), fmt.Sprint(g.Tries), theme.Line(g.Session), fmt.Sprint(g.Turn)})
 	}
-	if err := table(d.Out, rows, width); err != nil {
+	if err := plain.Table(env.Out, rows, width); err != nil {
 		return err
 	}
 	if hidden > 0 {
-		fmt.Fprintf(d.Err, "and %d earlier: belay stats --since 30d lists every one\n", hidden)
+		fmt.Fprintf(env.Err, "and %d earlier: belay stats --since 30d lists every one\n", hidden)
 	}
 	return nil
 }
@@ -131,7 +133,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func cutTo(line string, width int) string {
+func wrapTo(line string, width int) string {
 	if width <= 0 {
 		return line
 	}
@@ -144,7 +146,7 @@ var shades = []struct {
 	sign string
 }{{0, "·"}, {1e-9, "░"}, {0.1, "▒"}, {0.25, "▓"}, {0.5, "█"}}
 
-func shade(h ledger.Hour) (level int) {
+func shadeOf(h ledger.Hour) (level int) {
 	for i, s := range shades {
 		if h.Share() >= s.from {
 			level = i
@@ -153,8 +155,8 @@ func shade(h ledger.Hour) (level int) {
 	return level
 }
 
-// heat draws the week.
-func heat(w ledger.Week) string {
+// heatMap draws the week.
+func heatMap(w ledger.Week) string {
 	var b strings.Builder
 	for day, hours := range w.Hours {
 		b.WriteString(" " + dayName(day) + " ")
@@ -163,7 +165,7 @@ func heat(w ledger.Week) string {
 				b.WriteString(" ")
 				continue
 			}
-			b.WriteString(shades[shade(h)].sign)
+			b.WriteString(shades[shadeOf(h)].sign)
 		}
 		b.WriteString("\n")
 	}

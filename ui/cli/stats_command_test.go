@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"belay/models"
 	"belay/models/ledger"
 	"belay/session/store"
+	"belay/ui/cli/app"
 )
 
 // noon is when the statistics of these tests are asked for.
@@ -42,8 +42,8 @@ func recorded(t *testing.T, list ...ledger.Attempt) {
 func belay(t *testing.T, width int, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
-	d := Deps{In: strings.NewReader(""), Out: &out, Err: &err, Dir: "/shop", Now: func() time.Time { return noon }, Width: func(any) int { return width }}
-	code = Run(t.Context(), d, args)
+	cli := CLI{Env: app.Env{In: strings.NewReader(""), Out: &out, Err: &err, Dir: "/shop", Now: func() time.Time { return noon }, Width: func(any) int { return width }}}
+	code = Run(t.Context(), cli, args)
 	return out.String(), err.String(), code
 }
 
@@ -204,34 +204,5 @@ func TestStatsRefuse(t *testing.T) {
 				t.Errorf("exit %d, %q, %q; want %d and %q", code, out, errs, tt.code, tt.want)
 			}
 		})
-	}
-}
-
-func TestParseSince(t *testing.T) {
-	for text, want := range map[string]time.Time{
-		"36h": noon.Add(-36 * time.Hour), "7d": noon.AddDate(0, 0, -7), "2w": noon.AddDate(0, 0, -14), "90m": noon.Add(-90 * time.Minute),
-		"2026-03-01": time.Date(2026, 3, 1, 0, 0, 0, 0, time.Local),
-	} {
-		if got, err := parseSince(text, noon); err != nil || !got.Equal(want) {
-			t.Errorf("parseSince(%s) = %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "d", "0d", "-1d", "99999999999d", "yesterday", "2026-13-01"} {
-		if got, err := parseSince(text, noon); err == nil {
-			t.Errorf("parseSince(%q) = %v", text, got)
-		}
-	}
-}
-
-func BenchmarkStatistics100000(b *testing.B) {
-	var list []ledger.Attempt
-	for len(list) < 100_000 {
-		list = append(list, months()...)
-	}
-	for b.Loop() {
-		s := newStatistics(list, list, ledger.ByModel, noon.AddDate(0, 0, -30), noon)
-		if s.Total.Attempts != len(list) {
-			b.Fatal(fmt.Sprint(s.Total))
-		}
 	}
 }

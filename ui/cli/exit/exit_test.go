@@ -1,4 +1,4 @@
-package cli
+package exit
 
 import (
 	"testing"
@@ -15,13 +15,13 @@ func TestTheExitCodeOfAFault(t *testing.T) {
 		models.KindServer: 1, models.KindStream: 1, models.KindSize: 1, models.KindIncomplete: 1, models.KindCancelled: 130,
 	} {
 		f := &models.Fault{Kind: kind}
-		if got := exitFault(f); got != want {
+		if got := OfFault(f); got != want {
 			t.Errorf("exitFault of %s = %d, want %d", kind, got, want)
 		}
-		if got := exitSession(session.Session{Status: session.NeedsPerson, Fault: f}, true); got != 4 {
+		if got := OfSession(session.Session{Status: session.NeedsPerson, Fault: f}, true); got != 4 {
 			t.Errorf("a limit at %s ends with %d, want 4", kind, got)
 		}
-		if got := exitSession(session.Session{Status: session.Failed, Fault: f}, false); got != want {
+		if got := OfSession(session.Session{Status: session.Failed, Fault: f}, false); got != want {
 			t.Errorf("a turn that failed by %s ends with %d, want %d", kind, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -24,6 +24,10 @@ const (
 	probeLarge  probeKind = "large"  // the same, with a larger input
 )
 
+// largeProbe is how many bytes the larger request carries: some 16,000 tokens,
+// enough to tell a busy model from one that refuses size, at little cost.
+const largeProbe = 56 << 10
+
 // probeSchema is the tool that the model is asked to call.
 const probeSchema = `{"type":"object","additionalProperties":false,"required":["word"],"properties":{"word":{"type":"string"}}}`
 
@@ -48,31 +52,31 @@ func (k probeKind) request() models.Request {
 
 // probes tries one target. After a failure that every probe would share, the
 // rest is left out.
-func (x *doctor) probes(ctx context.Context, tier models.Tier, t models.Target, all bool) {
+func (x *examination) probes(ctx context.Context, tier models.Tier, t models.Target) {
 	kinds := []probeKind{probeShort, probeStream, probeTool, probeLarge}
-	if all {
+	if x.Fallbacks {
 		kinds = []probeKind{probeShort, probeStream, probeTool, probeJSON}
 	}
 	for _, k := range kinds {
 		if ctx.Err() != nil {
 			return
 		}
-		f := x.try(ctx, t, k)
+		f := x.probe(ctx, t, k)
 		f.tier = tier
-		if x.curl && !f.OK {
+		if x.Curl && !f.OK {
 			f.Curl, _ = x.client.Curl(t, k.request()) // an unknown provider has been told
 		}
-		x.tell(f)
+		x.report(f)
 		if f.Fault != nil && k == probeShort && f.Fault.Kind.Policy().Final {
 			return
 		}
 	}
 }
 
-// try makes one attempt, without any retry.
-func (x *doctor) try(ctx context.Context, t models.Target, k probeKind) Finding {
+// probe makes one attempt, without any retry.
+func (x *examination) probe(ctx context.Context, t models.Target, k probeKind) Finding {
 	out := Finding{Check: string(k), Target: t.String(), probe: k, target: t}
-	began := x.d.Now()
+	began := x.env.Now()
 	var text strings.Builder
 	var calls []models.Item
 	served := ""
@@ -82,13 +86,13 @@ func (x *doctor) try(ctx context.Context, t models.Target, k probeKind) Finding 
 			if !errors.As(err, &f) {
 				f = &models.Fault{Kind: models.KindStream, Message: err.Error()}
 			}
-			out.Fault, out.Says, out.Took = f, plain.Describe(f), x.d.Now().Sub(began)
+			out.Fault, out.Text, out.Duration = f, plain.Describe(f), x.env.Now().Sub(began)
 			return out
 		}
 		switch c := chunk.(type) {
 		case models.TextDelta, models.ReasoningDelta, models.CallDelta:
-			if out.First == 0 {
-				out.First = x.d.Now().Sub(began)
+			if out.FirstToken == 0 {
+				out.FirstToken = x.env.Now().Sub(began)
 			}
 		case models.ItemDone:
 			text.WriteString(c.Item.Text)
@@ -99,12 +103,12 @@ func (x *doctor) try(ctx context.Context, t models.Target, k probeKind) Finding 
 			served = c.Served
 		}
 	}
-	out.Took = x.d.Now().Sub(began)
-	out.OK, out.Says = k.judge(text.String(), calls)
+	out.Duration = x.env.Now().Sub(began)
+	out.OK, out.Text = k.judge(text.String(), calls)
 	if served != "" && served != t.Model {
-		out.Says += ", served by " + served
+		out.Text += ", served by " + served
 	}
-	out.Says = fmt.Sprintf("%s in %s", out.Says, out.Took.Round(1e7))
+	out.Text = fmt.Sprintf("%s in %s", out.Text, out.Duration.Round(1e7))
 	return out
 }
 
@@ -121,7 +125,7 @@ func (k probeKind) judge(text string, calls []models.Item) (bool, string) {
 		return true, "called the tool"
 	case probeJSON:
 		var v struct{ Word string }
-		if err := json.Unmarshal([]byte(inner(text)), &v); err != nil || v.Word == "" {
+		if err := json.Unmarshal([]byte(findJSON(text)), &v); err != nil || v.Word == "" {
 			return false, "the structured answer cannot be read"
 		}
 		return true, "gave a structured answer"
@@ -132,9 +136,9 @@ func (k probeKind) judge(text string, calls []models.Item) (bool, string) {
 	return true, "answered"
 }
 
-// inner finds the JSON object in an answer: models put fences and prose around
+// findJSON finds the JSON object in an answer: models put fences and prose around
 // it although they were told not to.
-func inner(text string) string {
+func findJSON(text string) string {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if start < 0 || end < start {
 		return ""

@@ -1,0 +1,414 @@
+// Package app decides of which parts a belay consists, as the settings and the
+// command line say: it opens the store, the way to the models, the router and
+// the engine, and closes them again.
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"belay/config"
+	"belay/context/systemprompt"
+	"belay/context/tokens"
+	"belay/models"
+	"belay/models/capacity"
+	"belay/models/catalog"
+	"belay/models/ledger"
+	"belay/models/route"
+	"belay/session"
+	"belay/session/agent"
+	"belay/session/engine"
+	"belay/session/snapshot"
+	"belay/session/store"
+	"belay/session/tools"
+	"belay/ui/cli/maintenance"
+)
+
+// Env is what the process gives: its streams and folder, time and chance.
+type Env struct {
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+	Dir     string // the working folder; empty: it was deleted
+	Version string
+	Now     func() time.Time
+	NewID   func() string
+	// Width is the number of columns if a stream is a terminal, else 0.
+	Width func(stream any) int
+}
+
+// Options are what the command line says about models and permissions; empty
+// fields leave it to the settings.
+type Options struct {
+	Project        string
+	Tier           string
+	Mode           string // which calls run without asking
+	Budget         string // tokens a request may take
+	Effort         string // of reasoning
+	Rehearsal      string // a script; its models take the place of the real ones
+	Program        string // the kind of program, for others that want the same session
+	NonInteractive bool   // nobody can answer questions
+	Trust          bool   // the project's settings and AGENTS.md may be read
+	Data           string // another data folder; for the demo
+	NoWait         bool   // a parked turn ends the run
+	MaxWait        time.Duration
+	DebugHTTP      string // a file for every exchange with a model
+	FailbackAfter  string // how soon a model that gave way is gone back to; for the demo
+}
+
+// Screen is what the full screen opens with.
+type Screen struct {
+	Session session.ID
+	Resume  bool // goes on with its turn, at once
+	Picker  bool
+	Prompt  string // sent at once
+	Plan    bool   // as a task to be carried out in steps
+	Banner  string
+	// Alongside runs beside the screen, once the app is open, until it returns or
+	// its context ends; whoever opened the screen waits for it.
+	Alongside func(ctx context.Context, a *App)
+}
+
+// onScreen reports whether the full screen has the terminal.
+func (o Options) onScreen() bool {
+	return !o.NonInteractive && (o.Program == "screen" || o.Program == "demo")
+}
+
+// App is everything that runs sessions.
+type App struct {
+	Store    *store.Store
+	Engine   *engine.Engine
+	Settings config.Settings
+	Catalog  *catalog.Catalog
+	Breakers *capacity.Breakers
+	Router   *route.Router
+	Tools    func(root string) (*tools.Set, error)
+
+	transport   *Transport
+	maintenance *maintenance.Worker
+}
+
+// Close ends what runs, in a way that can be gone on from.
+func (a *App) Close() error {
+	a.maintenance.Stop()
+	return errors.Join(a.Engine.Close(), a.Store.Close(), a.transport.Close())
+}
+
+// Open opens everything that runs sessions.
+func Open(ctx context.Context, env Env, o Options) (*App, error) {
+	settings, err := LoadSettings(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	dir := o.Data
+	if dir == "" {
+		if dir, err = DataDir(); err != nil {
+			return nil, err
+		}
+	}
+	said := newNotices(env.Err, o)
+	known := NewCatalog(settings, o, said.add)
+	transport, err := NewTransport(env, known, settings, o, said.add)
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, dir, store.Options{})
+	if err != nil {
+		return nil, errors.Join(err, transport.Close())
+	}
+	if followed, err := filepath.EvalSymlinks(dir); err == nil { // it exists now
+		dir = followed
+	}
+	trusted := o.Trust
+	if !trusted {
+		if trusted, _, err = st.Trusted(ctx, o.Project); err != nil {
+			return nil, errors.Join(err, st.Close(), transport.Close())
+		}
+	}
+	b := builder{
+		env:       env,
+		options:   o,
+		settings:  settings,
+		dir:       dir,
+		trusted:   trusted,
+		catalog:   known,
+		transport: transport,
+		store:     st,
+		notices:   said,
+	}
+	return b.build(), nil
+}
+
+// builder makes the parts of an App out of what has been opened.
+type builder struct {
+	env       Env
+	options   Options
+	settings  config.Settings
+	dir       string // of the data
+	trusted   bool   // the project's own instructions may be read
+	catalog   *catalog.Catalog
+	transport *Transport
+	store     *store.Store
+	notices   *notices
+}
+
+func (b *builder) build() *App {
+	breakers := b.newBreakers()
+	upkeep := maintenance.New(maintenance.Options{
+		Store:     b.store,
+		Settings:  b.settings,
+		Program:   b.options.Program,
+		Project:   b.options.Project,
+		Snapshots: b.snapshots(b.options.Project),
+		Now:       b.env.Now,
+	})
+	router := b.newRouter(breakers, upkeep.Record)
+	eng := b.newEngine(router, breakers, upkeep.BudgetShare)
+	if b.options.onScreen() {
+		b.notices.showOn(func(text string) { eng.Alert(session.Alerted{Text: text, Screen: true}) })
+	}
+	upkeep.Start(eng.Alert)
+	return &App{
+		Store:       b.store,
+		Engine:      eng,
+		Settings:    b.settings,
+		Catalog:     b.catalog,
+		Breakers:    breakers,
+		Router:      router,
+		Tools:       b.newTools,
+		transport:   b.transport,
+		maintenance: upkeep,
+	}
+}
+
+// newBreakers makes the state of all targets, shared with other belays.
+func (b *builder) newBreakers() *capacity.Breakers {
+	return capacity.New(capacity.Options{
+		Shared:        namespacedStore{b.store, b.endpoint},
+		Tiers:         TierTargets(b.settings),
+		Owner:         b.env.NewID(),
+		FailbackDelay: b.settings.Switch.FailbackAfter,
+		Now:           b.env.Now,
+		Random:        mathrand.Float64,
+		Concurrency:   func(provider string) int { return b.settings.Providers[provider].Concurrency },
+		Report: func(err error) {
+			b.notices.add(fmt.Sprintf("the state of the models is kept in memory only: %v", err))
+		},
+	})
+}
+
+// endpoint is what stands behind a provider's name now.
+func (b *builder) endpoint(provider string) string {
+	if b.options.Rehearsal != "" {
+		return "rehearsal"
+	}
+	p, _ := b.catalog.Provider(provider)
+	return p.BaseURL
+}
+
+func (b *builder) newRouter(breakers *capacity.Breakers, record func(context.Context, models.Attempt)) *route.Router {
+	o := routeOptions(b.settings, b.catalog, b.transport.Client)
+	o.Breakers = breakers
+	o.RateLimiter = breakers
+	o.Record = record
+	return route.New(o)
+}
+
+// snapshots is where the working trees of a folder are kept; nil: the folder is
+// far too large for it.
+func (b *builder) snapshots(root string) *snapshot.Store {
+	if home, err := os.UserHomeDir(); root == home || err != nil || filepath.Dir(root) == root {
+		return nil
+	}
+	return snapshot.New(snapshot.Options{Dir: filepath.Join(b.dir, "snapshots"), Root: root, Exclude: b.dir, Now: b.env.Now})
+}
+
+func (b *builder) newTools(root string) (*tools.Set, error) {
+	return tools.New(tools.Options{
+		Root:    root,
+		Data:    b.dir,
+		Outputs: filepath.Join(b.dir, "outputs"),
+		Hide:    b.transport.keyVariables,
+		Reaper:  reaperCommand(),
+		NewID:   b.env.NewID,
+	})
+}
+
+func (b *builder) newEngine(router *route.Router, breakers *capacity.Breakers, budget func(context.Context) (float64, string)) *engine.Engine {
+	counter := tokens.New()
+	user, _ := config.Dir(os.Getenv)
+	return engine.New(engine.Options{
+		Store:            b.store,
+		Router:           router,
+		Model:            b.catalog.Model,
+		Calibration:      counter,
+		FailureThreshold: failureThreshold(b.store, b.env.Now),
+		// A vocabulary is read when something is counted with it first. Counts are
+		// estimates until it is there, and stay so if it fails.
+		Counter: func(m models.Model) engine.Counter {
+			c := counter.For(m.Encoding)
+			c.Warm()
+			return c
+		},
+		Trigger:     b.settings.Context.Trigger,
+		Window:      requestLimits(b.settings),
+		Reply:       replies(b.settings),
+		PrunePolicy: engine.PrunePolicy(b.settings.Request.Slim),
+		Tools:       b.newTools,
+		Snapshots: func(root string) engine.Snapshots {
+			if s := b.snapshots(root); s != nil {
+				return s
+			}
+			return nil
+		},
+		SystemPrompt: func(ctx context.Context, root string) systemprompt.Prompt {
+			return systemprompt.Build(ctx, systemprompt.Options{Root: root, User: user, Trusted: b.trusted, Now: b.env.Now()})
+		},
+		Tier:           models.Tier(b.settings.Tiers.Default),
+		Mode:           approvalMode(b.options, b.settings),
+		Program:        b.options.Program,
+		NonInteractive: b.options.NonInteractive,
+		ParkSchedule:   b.settings.Park.Ladder,
+		Random:         mathrand.Float64,
+		Breakers:       breakers,
+		Watch:          time.Second,
+		Limits: agent.Limits{
+			Requests: b.settings.Limits.Requests,
+			Retries:  b.settings.Limits.Retries,
+			Cost:     b.settings.Limits.Cost,
+			Tokens:   b.settings.Limits.Tokens,
+			Wait:     b.settings.Limits.Wait,
+			Budget:   budget,
+		},
+		NetworkWait: networkWait(b.options, b.settings.Park.Ladder),
+		Now:         b.env.Now,
+		NewID:       b.env.NewID,
+	})
+}
+
+// failureThreshold reads from which size on requests have failed, anew every
+// few minutes.
+func failureThreshold(log ledger.Log, now func() time.Time) func(context.Context) session.FailureThreshold {
+	const fresh = 5 * time.Minute
+	const window = 7 * 24 * time.Hour
+	var mu sync.Mutex
+	var last session.FailureThreshold
+	var readAt time.Time
+	return func(ctx context.Context) session.FailureThreshold {
+		mu.Lock()
+		defer mu.Unlock()
+		t := now()
+		if !readAt.IsZero() && t.Sub(readAt) <= fresh {
+			return last
+		}
+		if list, err := ledger.Read(ctx, log, t.Add(-window), time.Time{}); err == nil { // without it the rest is still true
+			sizes := ledger.SizesOf(list)
+			last = session.FailureThreshold{From: sizes.Threshold, Above: sizes.Above, Below: sizes.Below}
+			readAt = t
+		}
+		return last
+	}
+}
+
+// approvalMode is that of new sessions. Without a screen, file changes run
+// unless somebody said otherwise: nobody is there to ask.
+func approvalMode(o Options, settings config.Settings) session.Mode {
+	switch {
+	case o.Mode != "":
+		return session.Mode(o.Mode)
+	case o.NonInteractive && !settings.Set("permissions.mode"):
+		return session.Edits
+	}
+	return session.Mode(settings.Permissions.Mode)
+}
+
+// networkWait is how long a lost connection is waited out. A person at the
+// screen decides for themselves; without one it is as long as the whole park
+// schedule, unless the command line says less.
+func networkWait(o Options, schedule []time.Duration) time.Duration {
+	switch {
+	case !o.NonInteractive:
+		return 0
+	case o.NoWait:
+		return time.Nanosecond // 0 would be: as long as it takes
+	case o.MaxWait > 0:
+		return o.MaxWait
+	}
+	var all time.Duration
+	for _, rest := range schedule {
+		all += rest
+	}
+	return all
+}
+
+// TargetState is a target of a tier and how it does.
+type TargetState struct {
+	models.Condition
+	Tried      bool
+	Streak     int
+	FirstToken time.Duration
+}
+
+// TargetStates lists all targets of all tiers, heavy first.
+func (a *App) TargetStates() []TargetState {
+	var list []TargetState
+	lists := TierTargets(a.Settings)
+	for _, tier := range models.Tiers() {
+		for _, t := range lists[tier] {
+			st := a.Breakers.Status(t)
+			list = append(list, TargetState{a.Router.Condition(tier, t), st.Tried, st.Streak, st.FirstToken})
+		}
+	}
+	return list
+}
+
+// Curl is a session's last request as a command for a shell, without the key.
+func (a *App) Curl(ctx context.Context, id session.ID) (string, error) {
+	target, req, err := a.Engine.Request(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return a.transport.Client.Curl(target, req)
+}
+
+// Shell runs a command that a person typed, within the bounds of the model's.
+func (a *App) Shell(ctx context.Context, project, command string) (output string, err error) {
+	set, err := a.Tools(project)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	args, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		return "", err
+	}
+	call, err := set.Prepare("shell", string(args))
+	if err != nil {
+		return "", err
+	}
+	r := call.Run(ctx, func(string) {})
+	if r.Error {
+		return r.Output, fmt.Errorf("the command: %s", r.Summary)
+	}
+	return r.Output, nil
+}
+
+// ReaperCommand is the name of the command that belay starts itself with to
+// end what outlives it.
+const ReaperCommand = "reap-orphans"
+
+func reaperCommand() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, ReaperCommand}
+}

@@ -1,0 +1,265 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"math"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"belay/config"
+	"belay/context/window"
+	"belay/models"
+	"belay/models/catalog"
+	"belay/models/openai"
+	"belay/models/route"
+	"belay/session/engine"
+	"belay/session/store"
+	"belay/ui/cli/exit"
+)
+
+// DataDir is the folder of the data.
+func DataDir() (string, error) {
+	dir, err := config.Home(os.Getenv)
+	if err != nil {
+		return "", &exit.SettingsError{Err: err}
+	}
+	return dir, nil
+}
+
+// OpenStore opens the sessions on disk.
+func OpenStore(ctx context.Context, readOnly bool) (*store.Store, error) {
+	dir, err := DataDir()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, dir, store.Options{ReadOnly: readOnly})
+}
+
+// WithStore opens the sessions on disk for as long as do runs.
+func WithStore(ctx context.Context, readOnly bool, do func(*store.Store) error) error {
+	st, err := OpenStore(ctx, readOnly)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(st), st.Close())
+}
+
+// SettingsSources are where the settings of a project come from. Whether its own
+// file counts depends on the trust that was given to the folder.
+func SettingsSources(ctx context.Context, o Options) (config.Sources, error) {
+	file, named, err := config.File(os.Getenv)
+	if err != nil {
+		return config.Sources{}, &exit.SettingsError{Err: err}
+	}
+	trusted := o.Trust
+	if !trusted {
+		err := WithStore(ctx, true, func(st *store.Store) (err error) {
+			trusted, _, err = st.Trusted(ctx, o.Project)
+			return err
+		})
+		if err != nil {
+			return config.Sources{}, err
+		}
+	}
+	return config.Sources{
+		UserFile:    file,
+		Named:       named,
+		ProjectFile: filepath.Join(o.Project, config.ProjectFile),
+		Trusted:     trusted,
+		Env:         os.LookupEnv,
+		Flags:       flagSettings(o),
+		Providers:   func() []string { return catalog.New(catalog.Options{}).Providers() },
+	}, nil
+}
+
+// flagSettings are the settings that the command line makes.
+func flagSettings(o Options) map[string]string {
+	flags := map[string]string{}
+	for key, value := range map[string]string{
+		"tiers.default":         o.Tier,
+		"permissions.mode":      o.Mode,
+		"context.budget":        o.Budget,
+		"request.effort":        o.Effort,
+		"switch.failback_after": o.FailbackAfter,
+	} {
+		if value != "" {
+			flags[key] = value
+		}
+	}
+	return flags
+}
+
+// LoadSettings reads the settings. A rehearsal has none of its own: it must work
+// the same everywhere.
+func LoadSettings(ctx context.Context, o Options) (config.Settings, error) {
+	sources := config.Sources{Flags: flagSettings(o)}
+	if o.Rehearsal == "" {
+		var err error
+		if sources, err = SettingsSources(ctx, o); err != nil {
+			return config.Settings{}, err
+		}
+	}
+	settings, err := config.Load(sources)
+	if err != nil {
+		return config.Settings{}, &exit.SettingsError{Err: err}
+	}
+	return settings, nil
+}
+
+// ScreenSettings are the settings as far as the first frame needs them: the
+// user's own. A fault in them is reported when everything is opened, not here.
+func ScreenSettings() config.Settings {
+	file, named, err := config.File(os.Getenv)
+	if err != nil {
+		return config.Defaults()
+	}
+	settings, err := config.Load(config.Sources{UserFile: file, Named: named})
+	if err != nil {
+		return config.Defaults()
+	}
+	return settings
+}
+
+// keyStore is where API keys are kept.
+func keyStore() config.Keys {
+	dir, err := config.Dir(os.Getenv)
+	if err != nil {
+		dir = ""
+	}
+	// Whoever keeps belay's files apart (tests, containers) keeps its keys apart.
+	return config.Keys{Dir: dir, Keyring: os.Getenv("BELAY_HOME") == "" && os.Getenv("BELAY_CONFIG") == ""}
+}
+
+// apiKey finds a provider's key: in its variable, else where keys are kept.
+func apiKey(provider, variable string) (string, error) {
+	if key := os.Getenv(variable); variable != "" && key != "" {
+		return key, nil
+	}
+	return keyStore().Get(provider)
+}
+
+// NewCatalog is what is known of providers and models, keys included. Warn hears
+// when a kept key cannot be read.
+func NewCatalog(s config.Settings, o Options, warn func(string)) *catalog.Catalog {
+	known := catalog.Options{
+		Providers: map[string]catalog.ProviderOverride{},
+		Models:    map[string]catalog.ModelOverride{},
+		Key: func(provider, variable string) string {
+			if o.Rehearsal != "" {
+				return "rehearsal"
+			}
+			key, err := apiKey(provider, variable)
+			if err != nil {
+				warn(err.Error())
+			}
+			return key
+		},
+	}
+	for name, p := range s.Providers {
+		headers := map[string]string{}
+		for k, v := range p.Headers {
+			headers[k] = string(v)
+		}
+		known.Providers[name] = catalog.ProviderOverride{
+			BaseURL:     p.BaseURL,
+			API:         models.API(p.API),
+			KeyEnv:      p.KeyEnv,
+			Headers:     headers,
+			Concurrency: p.Concurrency,
+			ServiceTier: p.ServiceTier,
+			Resume:      p.Resume,
+		}
+	}
+	for name, m := range s.Models {
+		known.Models[name] = catalog.ModelOverride(m)
+	}
+	return catalog.New(known)
+}
+
+// TierTargets are the targets of each tier. The settings have checked their form.
+func TierTargets(s config.Settings) map[models.Tier][]models.Target {
+	lists := map[models.Tier][]models.Target{}
+	for tier, names := range s.Tiers.Targets() {
+		for _, name := range names {
+			if t, err := models.ParseTarget(name); err == nil {
+				lists[models.Tier(tier)] = append(lists[models.Tier(tier)], t)
+			}
+		}
+	}
+	return lists
+}
+
+// highestTier is the highest tier that a target stands in; empty: in none.
+func highestTier(lists map[models.Tier][]models.Target, t models.Target) models.Tier {
+	for _, tier := range models.Tiers() {
+		if slices.Contains(lists[tier], t) {
+			return tier
+		}
+	}
+	return ""
+}
+
+func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Client) route.Options {
+	o := route.Options{
+		Client: keyChecked{client, known.Provider},
+		Tiers:  TierTargets(s),
+		Model:  known.Model,
+		Names:  client.Models,
+		Local: func(t models.Target) bool {
+			p, _ := known.Provider(t.Provider)
+			return p.Local
+		},
+		Policy:      route.Policy(s.Switch.Policy),
+		Floor:       models.Tier(s.Switch.Floor),
+		SwitchLocal: s.Switch.Local,
+		SwitchAfter: s.Switch.After.Interactive,
+		Endpoint: func(provider string) string {
+			p, _ := known.Provider(provider)
+			return p.BaseURL
+		},
+		Attempts: s.Retry.Attempts,
+		MaxWait:  s.Retry.MaxWait,
+		Now:      time.Now,
+		Random:   mathrand.Float64,
+	}
+	switch s.Retry.Profile {
+	case "switch-early":
+		o.SwitchAfter = 1
+	case "patient":
+		o.Policy = route.Never
+		o.SwitchAfter = math.MaxInt
+	}
+	return o
+}
+
+// replies are what is asked of each target's replies: the effort of its tier,
+// and of the highest one where it stands in several.
+func replies(s config.Settings) func(models.Target) engine.Reply {
+	lists := TierTargets(s)
+	efforts := map[models.Tier]string{
+		models.Heavy:  s.Request.Effort.Heavy,
+		models.Medium: s.Request.Effort.Medium,
+		models.Light:  s.Request.Effort.Light,
+	}
+	return func(t models.Target) engine.Reply {
+		return engine.Reply{MaxOutput: s.Request.MaxOutput, Effort: efforts[highestTier(lists, t)]}
+	}
+}
+
+// requestLimits are how much a request to each target may take: the budget of
+// its tier, and of the highest one where it stands in several.
+func requestLimits(s config.Settings) func(models.Target) window.Limits {
+	lists := TierTargets(s)
+	budgets := map[models.Tier]int64{
+		models.Heavy:  s.Context.Budget.Heavy,
+		models.Medium: s.Context.Budget.Medium,
+		models.Light:  s.Context.Budget.Light,
+	}
+	return func(t models.Target) window.Limits {
+		return window.Limits{Reserve: s.Context.Reserve, Budget: budgets[highestTier(lists, t)]}
+	}
+}

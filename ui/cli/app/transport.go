@@ -1,0 +1,151 @@
+package app
+
+import (
+	"context"
+	_ "embed" // the script of the rehearsal
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+
+	"belay/config"
+	"belay/models"
+	"belay/models/catalog"
+	"belay/models/openai"
+	"belay/models/rehearsal"
+	"belay/ui/cli/exit"
+)
+
+// Transport is the way to the models.
+type Transport struct {
+	Client *openai.Client
+
+	keyVariables []string // the variables that commands must not see
+	debug        *os.File // where exchanges are written; nil: nowhere
+}
+
+// Close ends idle connections and the log of exchanges.
+func (t *Transport) Close() error {
+	t.Client.Close()
+	if t.debug == nil {
+		return nil
+	}
+	return t.debug.Close()
+}
+
+// NewTransport makes the client for the providers that the tiers name. Warn
+// hears when the log of exchanges cannot be written.
+func NewTransport(env Env, known *catalog.Catalog, s config.Settings, o Options, warn func(string)) (*Transport, error) {
+	roundTripper, err := rehearsalTransport(o.Rehearsal)
+	if err != nil {
+		return nil, err
+	}
+	list, err := providers(known, s)
+	if err != nil {
+		return nil, err
+	}
+	t := &Transport{}
+	for _, p := range list {
+		if p.KeyEnv != "" {
+			t.keyVariables = append(t.keyVariables, p.KeyEnv)
+		}
+	}
+	if o.DebugHTTP != "" {
+		t.debug, err = os.OpenFile(o.DebugHTTP, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, &exit.UsageError{Err: fmt.Errorf("--debug-http: %w", err)}
+		}
+		roundTripper = openai.NewDebug(roundTripper, t.debug, list, env.Now, func(err error) {
+			warn(fmt.Sprintf("--debug-http: nothing more is written: %v", err))
+		})
+	}
+	client := openai.Options{
+		Providers: list,
+		Version:   env.Version,
+		Timeouts:  openai.Timeouts{FirstEvent: s.Retry.FirstEvent, Reasoning: s.Retry.FirstEvent, Text: s.Retry.Silence},
+	}
+	if roundTripper != nil {
+		client.HTTP = &http.Client{Transport: roundTripper}
+	}
+	t.Client = openai.New(client)
+	return t, nil
+}
+
+// BuiltIn is the Rehearsal of Options when the script of belay's own plays.
+const BuiltIn = "built-in"
+
+//go:embed rehearsal.toml
+var builtInRehearsal []byte
+
+// rehearsalTransport is the script that answers in place of the network; nil:
+// the network itself.
+func rehearsalTransport(script string) (http.RoundTripper, error) {
+	if script == "" {
+		return nil, nil
+	}
+	name := "rehearsal.toml"
+	text := builtInRehearsal
+	if script != BuiltIn {
+		var err error
+		name = script
+		if text, err = os.ReadFile(script); err != nil {
+			return nil, &exit.SettingsError{Err: fmt.Errorf("read the script: %w (belay's own is --rehearsal %s)", err, BuiltIn)}
+		}
+	}
+	parsed, err := rehearsal.Parse(name, text)
+	if err != nil {
+		return nil, &exit.SettingsError{Err: err}
+	}
+	return rehearsal.New(parsed, rehearsal.Options{}), nil
+}
+
+// providers are those that the tiers name.
+func providers(known *catalog.Catalog, s config.Settings) ([]models.Provider, error) {
+	var list []models.Provider
+	seen := map[string]bool{}
+	for _, targets := range TierTargets(s) {
+		for _, t := range targets {
+			if seen[t.Provider] {
+				continue
+			}
+			seen[t.Provider] = true
+			p, ok := known.Provider(t.Provider)
+			if !ok {
+				return nil, &exit.SettingsError{Err: fmt.Errorf("the provider %q of %s has no address: add [providers.%s] base_url to the settings",
+					t.Provider, t, t.Provider)}
+			}
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// keyChecked refuses a request that cannot succeed: the endpoint wants a key and
+// there is none. Nothing is sent then.
+type keyChecked struct {
+	models.Client
+	provider func(name string) (models.Provider, bool)
+}
+
+// Stream asks the model, or says which key is missing.
+func (k keyChecked) Stream(ctx context.Context, t models.Target, req models.Request) iter.Seq2[models.Chunk, error] {
+	p, ok := k.provider(t.Provider)
+	if !ok || p.Key != "" || p.KeyEnv == "" || p.Local {
+		return k.Client.Stream(ctx, t, req)
+	}
+	return func(yield func(models.Chunk, error) bool) {
+		yield(nil, &models.Fault{
+			Kind:    models.KindAuth,
+			Scope:   models.ScopeAccount,
+			Phase:   models.BeforeHeaders,
+			Target:  t,
+			Message: "there is no key for " + p.Name,
+			Hint:    "Nothing was sent. " + MissingKeyHint(p.KeyEnv),
+		})
+	}
+}
+
+// MissingKeyHint says how to come to a key.
+func MissingKeyHint(variable string) string {
+	return "Set " + variable + ", or start belay in a terminal: it offers to keep a key, or to use a model on this computer."
+}

@@ -1,0 +1,204 @@
+// Package doctor decides why models do not answer: it looks at the settings and
+// the names, sends a few small requests that change one thing at a time, and
+// weighs what came back.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"belay/config"
+	"belay/models"
+	"belay/models/catalog"
+	"belay/models/diagnose"
+	"belay/models/openai"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
+	"belay/ui/plain"
+	"belay/ui/theme"
+)
+
+// Options are what is asked of the doctor.
+type Options struct {
+	Fallbacks bool // try every model of every tier
+	JSON      bool // one JSON object a line
+	Curl      bool // for each request that failed, the command that makes it again
+}
+
+// examination looks at things in order and remembers what it found.
+type examination struct {
+	Options
+	env      app.Env
+	client   *openai.Client
+	catalog  *catalog.Catalog
+	settings config.Settings
+	findings []Finding
+	history  history
+
+	scripted bool            // a rehearsal answers
+	keyless  map[string]bool // providers whose key is missing: nothing is sent there
+}
+
+// Run examines everything and prints what it finds. The error's exit code is
+// that of the verdict.
+func Run(ctx context.Context, env app.Env, o app.Options, asked Options) (err error) {
+	x := &examination{Options: asked, env: env, scripted: o.Rehearsal != "", keyless: map[string]bool{}}
+	x.settings, err = app.LoadSettings(ctx, o)
+	if err != nil {
+		x.report(Finding{Check: "settings", Text: err.Error()})
+		return &exit.Error{Code: exit.Settings}
+	}
+	x.report(Finding{Check: "settings", OK: true, Text: settingsText(x.settings)})
+	warn := func(text string) { fmt.Fprintln(env.Err, "belay: "+text) }
+	x.catalog = app.NewCatalog(x.settings, o, warn)
+	transport, err := app.NewTransport(env, x.catalog, x.settings, o, warn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, transport.Close()) }()
+	x.client = transport.Client
+	if x.history, err = readHistory(ctx, env.Now()); err != nil {
+		x.report(Finding{Check: "record", Text: err.Error()})
+	}
+	x.providers(ctx)
+	x.targets(ctx)
+	v := x.verdict()
+	if err := x.printVerdict(v); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &exit.Error{Code: exit.Interrupted}
+	}
+	if v.code != exit.Done {
+		return &exit.Error{Code: v.code}
+	}
+	return nil
+}
+
+// targets probes the first target of each tier, or all of them.
+func (x *examination) targets(ctx context.Context) {
+	tried := map[models.Target]bool{} // a model may stand in several tiers
+	lists := app.TierTargets(x.settings)
+	for _, tier := range models.Tiers() {
+		for i, t := range lists[tier] {
+			if !tried[t] && (i == 0 || x.Fallbacks) && !x.keyless[t.Provider] {
+				tried[t] = true
+				x.probes(ctx, tier, t)
+			}
+		}
+	}
+}
+
+// Finding is one thing that the doctor looked at.
+type Finding struct {
+	Check      string        `json:"check"`
+	Target     string        `json:"target,omitempty"`
+	OK         bool          `json:"ok"`
+	Text       string        `json:"says"`
+	Fault      *models.Fault `json:"fault,omitempty"`
+	Duration   time.Duration `json:"took,omitempty"`
+	FirstToken time.Duration `json:"first_token,omitempty"`
+	Curl       string        `json:"curl,omitempty"` // makes the request again
+	probe      probeKind
+	target     models.Target
+	tier       models.Tier
+}
+
+func settingsText(s config.Settings) string {
+	var read []string
+	for _, v := range s.Values() {
+		if v.Origin.Name != "" && !strings.Contains(strings.Join(read, " "), v.Origin.Name) {
+			read = append(read, v.Origin.Name)
+		}
+	}
+	if len(read) == 0 {
+		return "the defaults; no file and no variable changes them"
+	}
+	return "from " + strings.Join(read, ", ")
+}
+
+// report prints a finding when it is made: probes take seconds.
+func (x *examination) report(f Finding) {
+	x.findings = append(x.findings, f)
+	if x.JSON {
+		_ = plain.JSONLine(x.env.Out, f) // a broken pipe shows at the verdict
+		return
+	}
+	mark := "✓"
+	if !f.OK {
+		mark = "✗"
+	}
+	line := fmt.Sprintf("%s %-9s %s", mark, f.Check, strings.TrimSpace(f.Target+"  "+theme.Sanitize(f.Text)))
+	if f.FirstToken > 0 {
+		line += fmt.Sprintf("  first token %s", theme.Elapsed(f.FirstToken))
+	}
+	fmt.Fprintln(x.env.Out, line)
+	if f.Curl != "" {
+		fmt.Fprintln(x.env.Out, f.Curl)
+	}
+}
+
+// providers asks each endpoint for its models: one question tells whether it
+// can be reached, whether the key counts, and how the names are spelled.
+func (x *examination) providers(ctx context.Context) {
+	seen := map[string]bool{}
+	for _, tier := range models.Tiers() {
+		for _, t := range app.TierTargets(x.settings)[tier] {
+			if !seen[t.Provider] {
+				seen[t.Provider] = true
+				x.provider(ctx, t.Provider)
+			}
+		}
+	}
+}
+
+func (x *examination) provider(ctx context.Context, name string) {
+	p, _ := x.catalog.Provider(name)
+	from := p.BaseURL
+	switch {
+	case x.scripted:
+		from = "the script in its place"
+		x.report(Finding{Check: "key", Target: name, OK: true, Text: "none is needed in a " + app.RehearsalBanner})
+	case p.Key != "" && p.KeyEnv != "":
+		x.report(Finding{Check: "key", Target: name, OK: true, Text: "found for " + p.KeyEnv + " (not shown)"})
+	case p.KeyEnv != "" && !p.Local:
+		x.report(Finding{Check: "key", Target: name, Text: "there is none for " + p.KeyEnv + "; nothing is sent", Fault: &models.Fault{Kind: models.KindAuth, Hint: app.MissingKeyHint(p.KeyEnv)}})
+		x.keyless[name] = true
+		return
+	}
+	names, err := x.client.Models(ctx, name)
+	if err != nil {
+		var f *models.Fault
+		errors.As(err, &f)
+		x.report(Finding{Check: "endpoint", Target: name, Text: plain.Describe(f), Fault: f})
+		return
+	}
+	x.report(Finding{Check: "endpoint", Target: name, OK: true, Text: fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model"))})
+	spelled := map[models.Target]bool{}
+	for _, tier := range models.Tiers() {
+		for _, t := range app.TierTargets(x.settings)[tier] {
+			if t.Provider == name && !spelled[t] {
+				spelled[t] = true
+				x.checkName(t, names)
+			}
+		}
+	}
+}
+
+// checkName compares a name with what the endpoint has, character by character.
+func (x *examination) checkName(t models.Target, names []string) {
+	for _, n := range names {
+		if n == t.Model {
+			x.report(Finding{Check: "name", Target: t.String(), OK: true, Text: "the endpoint has it"})
+			return
+		}
+	}
+	says := "the endpoint does not list it"
+	if near := models.Nearest(t.Model, names); len(near) > 0 {
+		says = fmt.Sprintf("not listed; the nearest is %q: %s", near[0], diagnose.Spell(t.Model, near[0]))
+	}
+	x.report(Finding{Check: "name", Target: t.String(), Text: says, Fault: &models.Fault{Kind: models.KindModel, Target: t}})
+}
