@@ -1,7 +1,7 @@
 package route
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -15,341 +15,320 @@ type candidate struct {
 	tier models.Tier
 }
 
-// free reports whether the request may leave its target by itself.
-func (op *operation) free() bool { return op.r.o.Policy == Auto && !op.need.Control.pin() }
+// begin decides who is asked first: the target that the session was moved to,
+// as long as it is too early to go back, or the best of the control's tier.
+func begin(s *situation) decision {
+	list, fault := s.admissible()
+	if fault != nil {
+		return decision{next: models.NextStop, fault: fault}
+	}
+	list = s.afterFailover(list)
+	d := s.firstOf(list)
+	d.choices = len(list)
+	return d
+}
 
-// candidates is the gate: the targets of the lever's tier, the best first,
-// then those of the tiers below as far as a switch may go. Who may not switch
+func (s *situation) firstOf(list []candidate) decision {
+	if !s.request.force {
+		if p := s.control.pending; p.until.After(s.now) && slices.Contains(list, p.candidate) {
+			return decision{next: models.NextRetry, to: p.candidate, delay: p.until.Sub(s.now), fault: p.fault, pending: true}
+		}
+		if c, condition, ok := s.shortRest(list); ok {
+			return s.waitFor(c, condition, nil)
+		}
+	}
+	force := s.request.force
+	// A key or a name that was refused does not mend itself, and is no reason to
+	// go down a tier; but a person may have mended it, so the endpoint gives its
+	// own answer rather than an old one.
+	usable := func(c candidate) bool { return !needsPerson(s.condition(c.Target)) }
+	if i := slices.IndexFunc(list, usable); i < 0 || list[i].tier != list[0].tier {
+		if s.available(list[0].Target, true) {
+			return decision{next: models.NextSwitch, to: list[0], force: true}
+		}
+	}
+	// Where nothing runs at any of them, somebody may have started it meanwhile.
+	if !slices.ContainsFunc(list, func(c candidate) bool { return !unavailable(s.condition(c.Target)) }) {
+		force = true
+	}
+	c, condition, found := s.pick(list, force)
+	switch found {
+	case unmeasured:
+		return decision{measure: true}
+	case available:
+		return decision{next: models.NextSwitch, to: c, force: force}
+	}
+	return s.waitForSoonest(c, condition)
+}
+
+// readmit decides what happens when the target must not be asked again just
+// now, as its condition says: another one takes over, or it is waited for.
+func readmit(s *situation, condition models.Condition) decision {
+	if s.mayFailOver() {
+		var kind models.Kind
+		if condition.Fault != nil {
+			kind = condition.Fault.Kind
+		}
+		switch c, _, found := s.pick(s.below(kind), false); found {
+		case unmeasured:
+			return decision{measure: true}
+		case available:
+			return decision{next: models.NextSwitch, to: c, fault: condition.Fault}
+		}
+	}
+	return s.waitFor(s.target, condition, nil)
+}
+
+// follow decides who is asked where the control points. It is a person's
+// choice, so resting targets are asked as well.
+func follow(s *situation) decision {
+	list, fault := s.admissible()
+	if fault != nil {
+		return decision{next: models.NextStop, fault: fault}
+	}
+	switch c, _, found := s.pick(list, true); found {
+	case unmeasured:
+		return decision{measure: true}
+	case available:
+		return decision{next: models.NextSwitch, to: c, force: true}
+	}
+	return decision{next: models.NextStop, fault: s.allDisabled()}
+}
+
+// admissible lists the candidates, or says why there are none.
+func (s *situation) admissible() ([]candidate, *models.Fault) {
+	tier := s.control.tier
+	if len(s.rules.tiers[tier]) == 0 && s.control.only == (models.Target{}) {
+		return nil, &models.Fault{Kind: models.KindModel, Scope: models.ScopeRequest,
+			Message: fmt.Sprintf("the tier %s has no model", tier),
+			Hint:    fmt.Sprintf("name one in the settings: [tiers] %s = [\"provider/model\"]", tier)}
+	}
+	list := s.candidates(s.history.left)
+	if len(list) == 0 {
+		return nil, &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: s.preferred().Target,
+			Message: "no model of the tier can do what this request needs", Hint: "choose another tier, or leave the pictures out"}
+	}
+	return list, nil
+}
+
+// candidates are the targets of the control's tier, the best first, then those
+// of the tiers below as far as a switch may go. A request that may not switch
 // has one candidate: the target that is waited for.
-func (op *operation) candidates() []candidate {
-	top := op.need.Control.Tier()
-	if only := op.need.Control.onlyTarget(); only != (models.Target{}) {
-		return []candidate{{only, op.tierOf(only)}}
-	}
-	floor := op.r.o.Floor.Rank()
-	if !op.free() {
-		floor = top.Rank()
-	}
-	if op.need.Wrote && floor > top.Rank()+1 {
-		floor = top.Rank() + 1
+func (s *situation) candidates(except map[models.Target]bool) []candidate {
+	top := s.control.tier
+	if only := s.control.only; only != (models.Target{}) {
+		return []candidate{{only, s.tierOf(only)}}
 	}
 	var list []candidate
 	seen := map[models.Target]bool{}
 	for _, tier := range models.Tiers() {
-		if tier.Rank() < top.Rank() || tier.Rank() > max(floor, top.Rank()) {
+		if tier.Rank() < top.Rank() || tier.Rank() > s.lowestRank() {
 			continue
 		}
 		var local []candidate
-		for _, t := range op.r.o.Breakers.Order(op.r.o.Tiers[tier]) {
-			if seen[t] || op.skip[t] || !op.able(t) {
+		for _, t := range s.order[tier] {
+			if seen[t] || except[t] || !s.able(t) {
 				continue
 			}
 			seen[t] = true
 			switch {
-			case !op.r.o.Local(t):
+			case !s.targets[t].local:
 				list = append(list, candidate{t, tier})
-			case tier == top || op.r.o.SwitchLocal || op.r.o.Local(op.preferred().Target):
+			case tier == top || s.rules.switchLocal || s.targets[s.preferred().Target].local:
 				local = append(local, candidate{t, tier})
 			}
 		}
 		list = append(list, local...) // a local model is the last resort of its tier
 	}
-	if !op.free() {
-		return op.faithful(list)
+	if !s.mayFailOver() {
+		return s.pinnedCandidate(list)
 	}
 	return list
 }
 
-// faithful chooses the one target of a tier that is waited for: under a pin the
-// one that served last, otherwise the first of the settings that is of use.
-func (op *operation) faithful(list []candidate) []candidate {
-	var order []candidate
-	if op.need.Control.pin() {
-		order = append(order, op.need.Control.heldTo())
+// lowestRank is the rank of the lowest tier that an automatic switch may reach.
+func (s *situation) lowestRank() int {
+	top, lowest := s.control.tier.Rank(), s.rules.floor.Rank()
+	if !s.mayFailOver() {
+		return top
 	}
-	for _, t := range op.r.o.Tiers[op.need.Control.Tier()] {
-		order = append(order, candidate{t, op.need.Control.Tier()})
+	if s.request.wrote {
+		lowest = min(lowest, top+1)
+	}
+	return max(lowest, top)
+}
+
+// pinnedCandidate chooses the one target of a tier that is waited for: under a
+// pin the one that served last, otherwise the first of the settings that is of use.
+func (s *situation) pinnedCandidate(list []candidate) []candidate {
+	var order []candidate
+	if s.control.pinned() {
+		order = append(order, s.control.stickyTarget)
+	}
+	for _, t := range s.rules.tiers[s.control.tier] {
+		order = append(order, candidate{t, s.control.tier})
 	}
 	for _, c := range order {
-		if slices.Contains(list, c) && !hopeless(op.r.o.RateLimiter.Condition(c.Target)) {
+		if slices.Contains(list, c) && !unavailable(s.condition(c.Target)) {
 			return []candidate{c}
 		}
 	}
 	return list[:min(len(list), 1)]
 }
 
-// hopeless reports whether a target is not worth waiting for: the user set it
-// aside, its key or name is refused, or nothing runs there.
-func hopeless(c models.Condition) bool {
-	return c.State == models.Disabled || refused(c) || c.State == models.Resting && c.Fault != nil && c.Fault.Kind == models.KindAbsent
-}
-
-// refused reports whether a target is out for a reason that does not mend
-// itself.
-func refused(c models.Condition) bool {
-	return c.State == models.Unusable && c.Fault != nil && !moveFor(c.Fault.Kind).passes
-}
-
-// stated reports whether a target rests by the server's own word.
-func stated(c models.Condition) bool {
-	return c.State == models.Resting && c.Fault != nil && c.Fault.Delayed && c.Fault.RetryAfter > 0
-}
-
-// tierOf is the tier that a target stands in; the lever's, if it is in several.
-func (op *operation) tierOf(t models.Target) models.Tier {
-	top := op.need.Control.Tier()
-	if slices.Contains(op.r.o.Tiers[top], t) {
-		return top
-	}
-	for _, tier := range models.Tiers() {
-		if slices.Contains(op.r.o.Tiers[tier], t) {
-			return tier
-		}
-	}
-	return top
-}
-
 // below are the candidates that a failure of some kind may move the request
 // to: never up, which is for the next turn to try, and never to a target that
 // shares the allowance that is used up.
-func (op *operation) below(kind models.Kind) []candidate {
-	return slices.DeleteFunc(op.candidates(), func(c candidate) bool {
-		return c.tier.Rank() < op.tier.Rank() || moveFor(kind).provider && c.Provider == op.target.Provider
+func (s *situation) below(kind models.Kind) []candidate {
+	except := map[models.Target]bool{s.target.Target: true}
+	for t := range s.history.left {
+		except[t] = true
+	}
+	otherProvider := kind.Policy().Other == models.OtherProvider
+	return slices.DeleteFunc(s.candidates(except), func(c candidate) bool {
+		return c.tier.Rank() < s.target.tier.Rank() || otherProvider && c.Provider == s.target.Provider
 	})
 }
 
-// able reports whether a target has what the request needs.
-func (op *operation) able(t models.Target) bool {
-	m := op.r.o.Model(t)
-	return m.Tools && (m.Images || !op.need.Images)
-}
-
-// preferred is the target that the user would rather have.
-func (op *operation) preferred() candidate {
-	if only := op.need.Control.onlyTarget(); only != (models.Target{}) {
-		return candidate{only, op.tierOf(only)}
-	}
-	tier := op.need.Control.Tier()
-	for _, t := range op.r.o.Tiers[tier] {
-		return candidate{t, tier}
-	}
-	return candidate{tier: tier} // a tier without models was chosen just now
-}
-
-// fits reports whether a target's window holds the request as it was measured
-// for the preferred one: a switch must not cut the conversation short.
-func (op *operation) fits(t models.Target) bool {
-	m, usual := op.r.o.Model(t), op.r.o.Model(op.preferred().Target)
-	if m.Window <= 0 || usual.Window > 0 && m.Window >= usual.Window || t == usual.Target {
-		return true
-	}
-	if op.size == 0 {
-		op.size = -1 // not known
-		if req, err := op.build(usual); err == nil && req.Tokens > 0 {
-			op.size = req.Tokens
-		}
-	}
-	return op.size <= m.Window
-}
-
-// pick asks the board for the first candidate that may be asked now. If there
-// is none, it gives the one that can be asked soonest, and its condition.
-func (op *operation) pick(ctx context.Context, list []candidate, insist bool) (candidate, models.Condition, bool) {
-	var soonest models.Condition
-	var who candidate
-	spent := map[string]bool{} // providers whose allowance is used up
-	for _, c := range list {
-		if spent[c.Provider] || !op.fits(c.Target) && c.Target != op.need.Control.lentTo().target {
-			continue
-		}
-		cond, ok := op.r.o.Breakers.Allow(ctx, c.Target, insist)
-		if ok {
-			return c, cond, true
-		}
-		if refused(cond) {
-			continue
-		}
-		if cond.Fault != nil && cond.State != models.Disabled && moveFor(cond.Fault.Kind).provider {
-			spent[c.Provider] = true
-		}
-		if who == (candidate{}) || !cond.Until.IsZero() && (soonest.Until.IsZero() || cond.Until.Before(soonest.Until)) {
-			soonest, who = cond, c
-		}
-	}
-	return who, soonest, false
-}
-
-// pickFirst is pick at the beginning of a request. A key or a name that was
-// refused does not mend itself, and is no reason to go down a tier; but a person
-// may have mended it, so the endpoint gives its own answer rather than an old one.
-func (op *operation) pickFirst(ctx context.Context, list []candidate, insist bool) (candidate, models.Condition, bool) {
-	usable := func(c candidate) bool { return !refused(op.r.o.RateLimiter.Condition(c.Target)) }
-	if i := slices.IndexFunc(list, usable); i < 0 || list[i].tier != list[0].tier {
-		if cond, ok := op.r.o.Breakers.Allow(ctx, list[0].Target, true); ok {
-			return list[0], cond, true
-		}
-	}
-	// Where nothing runs at any of them, somebody may have started it meanwhile.
-	if !slices.ContainsFunc(list, func(c candidate) bool { return !hopeless(op.r.o.RateLimiter.Condition(c.Target)) }) {
-		insist = true
-	}
-	return op.pick(ctx, list, insist)
-}
-
-// gate lists the candidates, or says why there are none.
-func (op *operation) gate() ([]candidate, error) {
-	tier := op.need.Control.Tier()
-	if len(op.r.o.Tiers[tier]) == 0 && op.need.Control.onlyTarget() == (models.Target{}) {
-		return nil, &models.Fault{Kind: models.KindModel, Scope: models.ScopeRequest,
-			Message: fmt.Sprintf("the tier %s has no model", tier),
-			Hint:    fmt.Sprintf("name one in the settings: [tiers] %s = [\"provider/model\"]", tier)}
-	}
-	list := op.candidates()
-	if len(list) == 0 {
-		return nil, &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: op.preferred().Target,
-			Message: "no model of the tier can do what this request needs", Hint: "choose another tier, or leave the pictures out"}
-	}
-	return list, nil
-}
-
-// start finds the first target: the one that the session was moved to, as long
-// as it is too early to go back, or the best of the lever's tier.
-func (op *operation) start(ctx context.Context) error {
-	for {
-		if ctx.Err() != nil || op.need.Control.parking() {
-			return op.steer(ctx)
-		}
-		list, err := op.gate()
-		if err != nil {
-			return err
-		}
-		list = op.stay(list)
-		if op.need.ParkRetry {
-			op.rungs = len(list)
-		}
-		insist := op.insist
-		if due, ok := op.need.Control.due(op.r.o.Now()); ok && !insist && slices.Contains(list, due.candidate) {
-			op.target, op.tier = due.Target, due.tier
-			return op.wait(ctx, due.fault, due.until.Sub(op.r.o.Now()), true)
-		}
-		if c, cond, ok := op.brief(list); ok && !insist {
-			op.target, op.tier = c.Target, c.tier
-			err = op.sitOut(ctx, cond)
-		} else if c, cond, ok := op.pickFirst(ctx, list, insist); ok {
-			return op.move(ctx, c)
-		} else {
-			err = op.none(ctx, c, cond)
-		}
-		if err != nil {
-			return err
-		}
-		if op.need.Control.elsewhere(op.target, op.tier) {
-			return nil // the lever moved: the loop follows it
-		}
-	}
-}
-
-// stay puts the target that the session was moved to before the others. Within
-// a turn it never goes up again; between turns only once the hold is over, or
-// when nobody below can serve.
-func (op *operation) stay(list []candidate) []candidate {
-	op.boundary = op.need.Control.boundary() || op.boundary
-	away := op.need.Control.lentTo()
+// afterFailover puts the target that the session was moved to before the
+// others. Within a turn a session never goes up again; between turns only when
+// it may go back, or when nobody below can serve.
+func (s *situation) afterFailover(list []candidate) []candidate {
+	moved := s.control.failover
 	switch {
-	case away.target == (models.Target{}), op.need.ParkRetry, !op.able(away.target):
+	case moved.to.Target == (models.Target{}), s.request.parkRetry, !s.able(moved.to.Target):
 		return list
-	case op.boundary && !op.r.o.RateLimiter.FailbackAt(away.from).After(op.r.o.Now()):
+	case s.request.boundary && !s.failbackAt.After(s.now):
 		return list
 	}
-	here := []candidate{{away.target, away.tier}}
+	here := []candidate{moved.to}
 	var above []candidate
 	for _, c := range list {
 		switch {
-		case c.Target == away.target:
-		case c.tier.Rank() >= away.tier.Rank():
+		case c.Target == moved.to.Target:
+		case c.tier.Rank() >= moved.to.tier.Rank():
 			here = append(here, c)
-		case op.boundary:
+		case s.request.boundary:
 			above = append(above, c)
 		}
 	}
 	return append(here, above...)
 }
 
-// brief gives the preferred one of the candidates if it rests for so short a
+// shortRest gives the preferred one of the candidates if it rests for so short a
 // time, by the server's own word, that it is waited for rather than left.
-func (op *operation) brief(list []candidate) (candidate, models.Condition, bool) {
-	c := op.preferred()
-	if away := op.need.Control.lentTo(); list[0].Target == away.target {
+func (s *situation) shortRest(list []candidate) (candidate, models.Condition, bool) {
+	c := s.preferred()
+	if list[0].Target == s.control.failover.to.Target {
 		c = list[0]
 	}
-	cond := op.r.o.RateLimiter.Condition(c.Target)
-	if !slices.Contains(list, c) || !stated(cond) {
-		return c, cond, false
+	condition := s.condition(c.Target)
+	if !slices.Contains(list, c) || !stated(condition) {
+		return c, condition, false
 	}
-	most := op.r.o.MaxWait - op.waited
-	if cond.Fault.Kind != models.KindRate { // nobody else can serve at a limit of one's own
-		most = min(longestStep, most)
+	limit := s.rules.maxWait - s.history.waited
+	if condition.Fault.Kind != models.KindRate { // nobody else can serve at a limit of one's own
+		limit = min(maxBackoff, limit)
 	}
-	return c, cond, cond.Until.Sub(op.r.o.Now()) <= most
+	return c, condition, condition.Until.Sub(s.now) <= limit
 }
 
-// probing is how long a request waits at most before it looks again how the one
-// request that tries a rested target went.
-const probing = 5 * time.Second
+// What pick can find.
+const (
+	nobody     = iota // who may be asked now
+	available         // a candidate that may be asked
+	unmeasured        // that it depends on how long the request is
+)
 
-// none waits for the target that can be asked soonest, or parks until then.
-func (op *operation) none(ctx context.Context, c candidate, cond models.Condition) error {
-	if c == (candidate{}) || cond.Until.IsZero() {
-		if f := cond.Fault; f != nil && cond.State != models.Disabled {
-			return f
+// pick finds the first candidate that may be asked now. If there is none, it
+// gives the one that can be asked soonest, and its condition.
+func (s *situation) pick(list []candidate, force bool) (candidate, models.Condition, int) {
+	var soonest candidate
+	var condition models.Condition
+	spent := map[string]bool{} // providers whose allowance is used up
+	for _, c := range list {
+		if spent[c.Provider] {
+			continue
 		}
-		return &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: op.preferred().Target,
-			Message: "every model that could serve is set aside", Hint: "take one back in the capacity panel, or choose another tier"}
-	}
-	if op.first == nil {
-		op.first = cond.Fault
-		if p := op.r.o.RateLimiter.Condition(op.preferred().Target); p.Fault != nil && p.State != models.Disabled && p.State != models.Ready {
-			op.first = p.Fault
+		if c.Target != s.control.failover.to.Target && s.mayBeTooSmall(c.Target) {
+			if s.history.size == 0 {
+				return candidate{}, models.Condition{}, unmeasured
+			}
+			if s.history.size > s.targets[c.Target].model.Window {
+				continue
+			}
+		}
+		if s.available(c.Target, force) {
+			return c, models.Condition{}, available
+		}
+		own := s.condition(c.Target)
+		if needsPerson(own) {
+			continue
+		}
+		if own.Fault != nil && own.State != models.Disabled && own.Fault.Kind.Policy().Other == models.OtherProvider {
+			spent[c.Provider] = true
+		}
+		sooner := condition.Until.IsZero() || own.Until.Before(condition.Until)
+		if soonest == (candidate{}) || !own.Until.IsZero() && sooner {
+			soonest = c
+			condition = own
 		}
 	}
-	op.target, op.tier = c.Target, c.tier
-	return op.sitOut(ctx, cond)
+	return soonest, condition, nobody
 }
 
-// sitOut waits until a target may be asked, if that is soon enough.
-func (op *operation) sitOut(ctx context.Context, cond models.Condition) error {
-	rest := cond.Until.Sub(op.r.o.Now())
-	left := op.r.o.MaxWait - op.waited
-	if cond.State == models.HalfOpen {
-		rest = min(rest, probing) // it is over when that request is
-	}
+// mayBeTooSmall reports whether a target's window is smaller than the preferred
+// one's: a switch must not cut the conversation short.
+func (s *situation) mayBeTooSmall(t models.Target) bool {
+	preferred := s.preferred().Target
+	window, usual := s.targets[t].model.Window, s.targets[preferred].model.Window
+	return window > 0 && t != preferred && (usual <= 0 || window < usual)
+}
+
+// probeInterval is how long a request waits at most before it looks again how
+// the one request that tries a rested target went.
+const probeInterval = 5 * time.Second
+
+// minWait is waited at least: another belay's lease may end a moment late.
+const minWait = 100 * time.Millisecond
+
+// waitForSoonest waits for the target that can be asked soonest, or parks.
+func (s *situation) waitForSoonest(c candidate, condition models.Condition) decision {
+	fault := condition.Fault
 	switch {
-	case cond.Until.IsZero(), cond.State == models.HalfOpen && rest > left:
-		return &Parked{Fault: op.cause(cond.Fault)}
-	case rest > left:
-		return &Parked{Until: cond.Until, Fault: op.cause(cond.Fault)}
+	case c != (candidate{}) && !condition.Until.IsZero():
+		blame := fault
+		if p := s.condition(s.preferred().Target); p.Fault != nil && p.State != models.Disabled && p.State != models.Ready {
+			blame = p.Fault
+		}
+		return s.waitFor(c, condition, blame)
+	case fault != nil && condition.State != models.Disabled:
+		return decision{next: models.NextStop, fault: fault}
 	}
-	return op.wait(ctx, cond.Fault, max(rest, 100*time.Millisecond), true) // another belay's lease may end a moment late
+	return decision{next: models.NextStop, fault: s.allDisabled()}
 }
 
-// admit asks the board before another attempt at the same target: meanwhile it
-// may have begun to rest. Without admitted set the loop comes back here.
-func (op *operation) admit(ctx context.Context) error {
-	cond, ok := op.r.o.Breakers.Allow(ctx, op.target, op.insist)
-	if ok {
-		op.admitted = true
-		return nil
+// waitFor waits until a target may be asked if that is soon enough, or parks
+// until then. Blame is the fault to report unless there is one already.
+func (s *situation) waitFor(c candidate, condition models.Condition, blame *models.Fault) decision {
+	rest := condition.Until.Sub(s.now)
+	left := s.rules.maxWait - s.history.waited
+	onTrial := condition.State == models.HalfOpen
+	if onTrial {
+		rest = min(rest, probeInterval) // it is over when the request on trial is
 	}
-	if op.free() {
-		var kind models.Kind
-		if cond.Fault != nil {
-			kind = cond.Fault.Kind
-		}
-		op.skip[op.target] = true
-		if c, _, ok := op.pick(ctx, op.below(kind), false); ok {
-			return op.switchTo(ctx, c, cond.Fault)
-		}
-		delete(op.skip, op.target)
+	parked := decision{next: models.NextPark, fault: s.report(cmp.Or(s.history.first, blame, condition.Fault))}
+	switch {
+	case condition.Until.IsZero(), onTrial && rest > left:
+		return parked
+	case rest > left:
+		parked.until = condition.Until
+		return parked
 	}
-	return op.sitOut(ctx, cond)
+	return decision{next: models.NextRetry, to: c, delay: max(rest, minWait), fault: condition.Fault, blame: blame}
+}
+
+func (s *situation) allDisabled() *models.Fault {
+	return &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: s.preferred().Target,
+		Message: "every model that could serve is set aside", Hint: "take one back in the capacity panel, or choose another tier"}
 }

@@ -91,12 +91,11 @@ func pull(rnd *rand.Rand, l *Control, stop func()) {
 }
 
 // chosen is what a person has chosen so far.
-func (l *Control) chosen() string { return fmt.Sprint(l.Tier(), l.onlyTarget(), l.servedBefore()) }
+func (l *Control) chosen() string { return fmt.Sprint(l.Tier(), l.state().only, l.servedBefore()) }
 
 // servedBefore is empty after a person's choice.
 func (l *Control) servedBefore() bool {
-	_, known := l.servedBy()
-	return known
+	return l.state().lastTarget != (candidate{})
 }
 
 // TestWhateverHappensTheBooksAreRight plays sessions at random: failures of
@@ -113,7 +112,7 @@ func TestWhateverHappensTheBooksAreRight(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				need := Need{Control: l, Wrote: rnd.IntN(4) == 0, ParkRetry: rnd.IntN(4) == 0, Force: rnd.IntN(6) == 0, NetworkWait: time.Minute, Committed: func() bool { return rnd.IntN(5) == 0 }}
 				began, before := time.Now(), len(e.asked)
-				by, _ := l.servedBy()
+				by := l.state().lastTarget
 				chosen := l.chosen()
 				target := by.Target // that was announced
 				hand := time.AfterFunc(time.Duration(rnd.IntN(int(20*time.Second))), func() { pull(rand.New(rand.NewPCG(seed, 2+i)), l, cancel); l.Park() })

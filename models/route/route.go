@@ -145,6 +145,18 @@ func New(o Options) *Router {
 	return &Router{o: o, trying: map[models.Target]models.Condition{}, running: map[string]int{}}
 }
 
+func (o *Options) rules() rules {
+	return rules{
+		tiers:       o.Tiers,
+		policy:      o.Policy,
+		floor:       o.Floor,
+		switchLocal: o.SwitchLocal,
+		switchAfter: o.SwitchAfter,
+		attempts:    o.Attempts,
+		maxWait:     o.MaxWait,
+	}
+}
+
 // Stream makes a request and keeps at it as the policy says. The sequence
 // holds the chunks of every attempt, framed by AttemptStarted and
 // AttemptFailed; Waiting and Switched stand between attempts. It ends after a
@@ -154,8 +166,12 @@ func New(o Options) *Router {
 func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[models.Chunk, error] {
 	return func(yield func(models.Chunk, error) bool) {
 		need.Control.begin()
-		op := &operation{r: r, need: need, build: build, yield: yield, began: r.o.Now(), insist: need.Force,
-			failed: map[models.Target]int{}, skip: map[models.Target]bool{}, tried: map[models.Target]models.Kind{}}
+		op := &operation{r: r, need: need, build: build, yield: yield, rules: r.o.rules(), force: need.Force, history: history{
+			began:    r.o.Now(),
+			failures: map[models.Target]int{},
+			left:     map[models.Target]bool{},
+			tried:    map[models.Target]models.Kind{},
+		}}
 		op.run(ctx)
 	}
 }

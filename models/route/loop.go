@@ -1,0 +1,355 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"belay/models"
+)
+
+// operation is one request on its way to a reply. It carries out what the
+// policy decides, and decides nothing itself.
+type operation struct {
+	r     *Router
+	need  Need
+	build Build
+	yield func(models.Chunk, error) bool
+	rules rules
+
+	history  history
+	target   candidate
+	admitted bool            // the breakers have let the next attempt through
+	force    bool            // a person wants the next attempt now
+	boundary bool            // the request is the first of a turn
+	choices  int             // targets that a parked request tries again
+	sent     int64           // size of the last request that went out, in tokens
+	tooLong  int64           // the same of the one that was refused as too long; 0: not known
+	made     int             // attempts, also those that do not count
+	delay    time.Duration   // before the attempt that runs
+	last     *models.Attempt // not recorded yet: what follows it is not known
+}
+
+// errLeft says that the caller has left the loop.
+var errLeft = errors.New("the caller left")
+
+// unsent stands for an attempt that ended before it began.
+var unsent = &models.Fault{}
+
+func (op *operation) run(ctx context.Context) {
+	err := op.begin(ctx)
+	for err == nil {
+		if err = op.steer(ctx); err != nil {
+			break
+		}
+		if !op.admitted {
+			if err = op.admit(ctx); err != nil || !op.admitted {
+				continue // somebody else is asked, or the wait is over: look at the control again
+			}
+		}
+		fault := op.attempt(ctx)
+		switch {
+		case fault == nil:
+			op.record(ctx, "")
+			return
+		case fault != unsent:
+			err = op.failed(ctx, fault)
+		}
+	}
+	op.giveBack(ctx)
+	op.record(ctx, "")
+	if !errors.Is(err, errLeft) {
+		op.yield(nil, err)
+	}
+}
+
+// begin finds the first target, and waits for it if need be.
+func (op *operation) begin(ctx context.Context) error {
+	for {
+		at := op.need.Control.state()
+		if ctx.Err() != nil || at.parking {
+			return op.steer(ctx)
+		}
+		op.boundary = op.boundary || at.turnEnded
+		d := op.settle(ctx, answers{}, begin)
+		if d.choices > 0 {
+			op.need.Control.requestBegan()
+		}
+		if op.need.ParkRetry {
+			op.choices = d.choices
+		}
+		if d.next == models.NextSwitch {
+			return op.enter(ctx, d.to)
+		}
+		if err := op.carryOut(ctx, d); err != nil || d.pending {
+			return err
+		}
+		if op.need.Control.state().mismatched(op.target) {
+			return nil // the control moved: the loop follows it
+		}
+	}
+}
+
+// steer does before an attempt what the control asks for.
+func (op *operation) steer(ctx context.Context) error {
+	at := op.need.Control.state()
+	switch {
+	case ctx.Err() != nil:
+		return op.cancelled(ctx)
+	case at.parking:
+		return &Parked{Fault: op.history.first, UserInitiated: true}
+	case at.mismatched(op.target):
+		return op.follow(ctx)
+	}
+	return nil
+}
+
+func (op *operation) cancelled(ctx context.Context) error {
+	return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target.Target, Err: context.Cause(ctx)}
+}
+
+// admit asks the breakers before another attempt at the same target: meanwhile
+// it may have begun to rest. Without admitted set the loop comes back here.
+func (op *operation) admit(ctx context.Context) error {
+	condition, ok := op.r.o.Breakers.Allow(ctx, op.target.Target, op.force)
+	if ok {
+		op.admitted = true
+		return nil
+	}
+	d := op.settle(ctx, answers{}, func(s *situation) decision { return readmit(s, condition) })
+	if d.next == models.NextSwitch {
+		return op.switchTo(ctx, d)
+	}
+	return op.carryOut(ctx, d)
+}
+
+// follow goes where the control points. The attempts begin anew, for it is a
+// person's decision.
+func (op *operation) follow(ctx context.Context) error {
+	op.giveBack(ctx)
+	op.history.restart()
+	d := op.settle(ctx, answers{}, follow)
+	if d.next != models.NextSwitch {
+		return op.carryOut(ctx, d)
+	}
+	from := op.target
+	op.record(ctx, d.to.String())
+	op.target = d.to
+	op.admitted = true
+	if d.to == from {
+		return nil // the control was moved away and back
+	}
+	return op.announce(models.Switched{From: from.Target, To: d.to.Target, FromTier: from.tier, ToTier: d.to.tier})
+}
+
+// failed carries out what follows a failed attempt. A nil error means that the
+// next attempt may start.
+func (op *operation) failed(ctx context.Context, f *models.Fault) error {
+	op.note(ctx, f)
+	d := op.settle(ctx, answers{random: op.r.o.Random()}, func(s *situation) decision { return decide(s, f) })
+	if d.userInitiated && d.next == models.NextStop {
+		return d.fault
+	}
+	if d.shorter {
+		op.history.shortened = true
+		op.tooLong = op.sent
+	}
+	failed := models.AttemptFailed{
+		Number: max(op.history.attempts, 1), Of: op.of(), Tier: op.target.tier, Target: op.target.Target, Fault: f, Next: d.next,
+	}
+	if op.uncounted(f) {
+		failed.Number = op.history.attempts + 1 // it was made, though it does not count
+	}
+	if d.next == models.NextRetry {
+		failed.Delay = d.delay
+	}
+	if !op.yield(failed, nil) {
+		op.left(ctx, d)
+		return errLeft
+	}
+	if d.userInitiated && d.next == models.NextSwitch {
+		return op.follow(ctx)
+	}
+	if op.history.kept && !d.retryLimit { // a new request, though the caller stayed
+		op.history.attempts = 0
+		op.history.waited = 0
+	}
+	switch {
+	case d.next == models.NextSwitch:
+		return op.switchTo(ctx, d)
+	case d.next == models.NextPark && !d.userInitiated: // the user may have chosen another tier meanwhile
+		d.until = op.gather(ctx, &answers{}).parkedUntil(f)
+	}
+	return op.carryOut(ctx, d)
+}
+
+// note adds a failure to the history.
+func (op *operation) note(ctx context.Context, f *models.Fault) {
+	h := &op.history
+	h.kept = op.need.Committed != nil && op.need.Committed()
+	if f.Kind == models.KindCancelled && !h.slept {
+		return
+	}
+	if h.first == nil {
+		h.first = f
+	}
+	h.tried[op.target.Target] = f.Kind
+	if op.uncounted(f) {
+		h.attempts--
+	} else {
+		h.failures[op.target.Target]++
+	}
+	if ctx.Err() == nil {
+		op.addNearest(ctx, f)
+	}
+}
+
+func (op *operation) uncounted(f *models.Fault) bool { return policyFor(f, op.history.slept).Uncounted }
+
+// left keeps for the next request what was announced to a caller that left.
+func (op *operation) left(ctx context.Context, d decision) {
+	switch {
+	case d.userInitiated:
+	case d.next == models.NextRetry:
+		op.need.Control.setPendingWait(pendingWait{op.target, op.r.o.Now().Add(d.delay), d.fault})
+	case d.next == models.NextSwitch:
+		op.failOver(ctx, d.to)
+		op.r.o.Breakers.Release(ctx, d.to.Target)
+	}
+}
+
+// answers are what the policy learns while its decision is settled.
+type answers struct {
+	random      float64
+	refused     map[models.Target]bool
+	taskSpent   bool
+	budgetSpent bool
+}
+
+// settle asks the policy until what it decides can be had: a target may refuse
+// the request after all, a limit of retries may be used up. Each such answer is
+// a fact of the next question.
+func (op *operation) settle(ctx context.Context, known answers, policy func(*situation) decision) decision {
+	known.refused = map[models.Target]bool{}
+	for {
+		s := op.gather(ctx, &known)
+		d := policy(s)
+		switch {
+		case d.measure:
+			op.measure(s)
+		case op.reserve(ctx, d, &known):
+			if op.history.first == nil {
+				op.history.first = d.blame
+			}
+			return d
+		}
+	}
+}
+
+// reserve takes what a decision needs: the target's permission, a retry of the
+// task, one of the shared budget. It reports whether all was there.
+func (op *operation) reserve(ctx context.Context, d decision, known *answers) bool {
+	asks := d.next == models.NextSwitch && !d.userInitiated
+	if asks {
+		if _, ok := op.r.o.Breakers.Allow(ctx, d.to.Target, d.force); !ok {
+			known.refused[d.to.Target] = true
+			return false
+		}
+	}
+	if d.takesRetry && op.need.TakeRetry != nil && !op.need.TakeRetry() {
+		if asks {
+			op.r.o.Breakers.Release(ctx, d.to.Target)
+		}
+		known.taskSpent = true
+		return false
+	}
+	if d.takesBudget && !op.r.o.RateLimiter.Retry(ctx, op.target.Provider) {
+		known.budgetSpent = true
+		return false
+	}
+	return true
+}
+
+// gather collects everything that a decision depends on.
+func (op *operation) gather(ctx context.Context, known *answers) *situation {
+	r := op.r
+	s := &situation{
+		now:     r.o.Now(),
+		random:  known.random,
+		rules:   &op.rules,
+		control: op.need.Control.state(),
+		history: &op.history,
+		target:  op.target,
+		request: request{
+			images: op.need.Images, wrote: op.need.Wrote, parkRetry: op.need.ParkRetry, force: op.force,
+			networkWait: op.need.NetworkWait, boundary: op.boundary,
+		},
+		order:       map[models.Tier][]models.Target{},
+		targets:     map[models.Target]targetState{},
+		taskSpent:   known.taskSpent,
+		budgetSpent: known.budgetSpent,
+	}
+	if ctx.Err() != nil {
+		s.cancelled = context.Cause(ctx)
+	}
+	moved := s.control.failover
+	if moved != (failover{}) {
+		s.failbackAt = r.o.RateLimiter.FailbackAt(moved.from)
+	}
+	all := []models.Target{op.target.Target, s.control.only, moved.to.Target}
+	for tier, targets := range op.rules.tiers {
+		s.order[tier] = r.o.Breakers.Order(targets)
+		all = append(all, targets...)
+	}
+	for _, t := range all {
+		if _, known := s.targets[t]; !known && t != (models.Target{}) {
+			s.targets[t] = targetState{model: r.o.Model(t), local: r.o.Local(t), condition: r.o.RateLimiter.Condition(t)}
+		}
+	}
+	for t := range known.refused {
+		state := s.targets[t]
+		state.refused = true
+		s.targets[t] = state
+	}
+	return s
+}
+
+// measure finds out how long the request is for the preferred target.
+func (op *operation) measure(s *situation) {
+	op.history.size = -1 // not known
+	req, err := op.build(s.targets[s.preferred().Target].model)
+	if err == nil && req.Tokens > 0 {
+		op.history.size = req.Tokens
+	}
+}
+
+// carryOut does what was decided, unless that is a switch.
+func (op *operation) carryOut(ctx context.Context, d decision) error {
+	switch {
+	case d.retryLimit:
+		return fmt.Errorf("%w: %w", ErrRetries, d.fault)
+	case d.next == models.NextPark:
+		return &Parked{Fault: d.fault, Until: d.until, UserInitiated: d.userInitiated}
+	case d.next == models.NextStop:
+		return d.fault
+	}
+	op.target = d.to
+	return op.wait(ctx, d)
+}
+
+// addNearest adds to a fault about an unknown model the names that were meant.
+// The endpoint is asked for its list only then, and may refuse it.
+func (op *operation) addNearest(ctx context.Context, f *models.Fault) {
+	if f.Kind != models.KindModel || len(f.Nearest) > 0 || op.r.o.Names == nil {
+		return
+	}
+	names, err := op.r.o.Names(ctx, f.Target.Provider)
+	if err != nil {
+		return
+	}
+	if f.Nearest = models.Nearest(f.Target.Model, names); len(f.Nearest) > 0 {
+		f.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter", strings.Join(f.Nearest, ", "))
+	}
+}

@@ -1,0 +1,110 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"belay/models"
+)
+
+// enter makes a candidate the target at the beginning of a request, and
+// announces it if the session was served by another one, or would rather be.
+func (op *operation) enter(ctx context.Context, c candidate) error {
+	r := op.r
+	at := op.need.Control.state()
+	preferred := op.rules.preferred(at)
+	from := at.lastTarget
+	if from == (candidate{}) {
+		from = preferred
+	}
+	op.target = c
+	op.admitted = true
+	if from.Target == c.Target {
+		return nil
+	}
+	chunk := models.Switched{From: from.Target, To: c.Target, FromTier: from.tier, ToTier: c.tier, Failback: c.Target == preferred.Target}
+	if chunk.Failback {
+		op.need.Control.setFailover(failover{})
+		return op.announce(chunk)
+	}
+	condition := r.o.RateLimiter.Condition(from.Target)
+	if condition.Fault == nil {
+		condition = r.o.RateLimiter.Condition(preferred.Target)
+	}
+	chunk.Fault = condition.Fault
+	if from == preferred && condition.State != models.Disabled {
+		chunk.FailbackDelay = r.o.RateLimiter.StartFailback(ctx, from.Target).Sub(r.o.Now())
+	}
+	op.need.Control.setFailover(failover{to: c, from: preferred.Target})
+	return op.announce(chunk)
+}
+
+// switchTo moves the request to another target by itself, and says so.
+func (op *operation) switchTo(ctx context.Context, d decision) error {
+	from := op.target
+	failbackDelay := op.failOver(ctx, d.to)
+	op.history.left[from.Target] = true
+	op.target = d.to
+	op.admitted = true
+	return op.announce(models.Switched{From: from.Target, To: d.to.Target, FromTier: from.tier, ToTier: d.to.tier,
+		Fault: d.fault, FailbackDelay: failbackDelay})
+}
+
+// failOver records that the session is moved to another target, and gives how
+// long the old one is left alone.
+func (op *operation) failOver(ctx context.Context, to candidate) time.Duration {
+	op.record(ctx, to.String())
+	preferred := op.rules.preferred(op.need.Control.state())
+	op.need.Control.setFailover(failover{to: to, from: preferred.Target})
+	return op.r.o.RateLimiter.StartFailback(ctx, op.target.Target).Sub(op.r.o.Now())
+}
+
+// announce tells of a switch. The lease of a caller that leaves is given back
+// at the end of run.
+func (op *operation) announce(s models.Switched) error {
+	if !op.yield(s, nil) {
+		return errLeft
+	}
+	return nil
+}
+
+// giveBack returns what the breakers have let through and nobody used.
+func (op *operation) giveBack(ctx context.Context) {
+	if op.admitted {
+		op.admitted = false
+		op.r.o.Breakers.Release(context.WithoutCancel(ctx), op.target.Target)
+	}
+}
+
+// wait announces a wait and sits it out, or until the user does something. What
+// counts is taken from the time that the request has.
+func (op *operation) wait(ctx context.Context, d decision) error {
+	op.record(ctx, "")
+	if d.delay <= 0 {
+		return nil
+	}
+	r, t := op.r, op.target.Target
+	began := r.o.Now()
+	until := began.Add(d.delay)
+	r.wait(t, models.Condition{State: models.Trying, Until: until, Fault: d.fault})
+	defer r.waited(t)
+	if !op.yield(models.Waiting{Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: d.fault}, nil) {
+		return errLeft
+	}
+	early, err := op.need.Control.wait(ctx, r.o.Now, until)
+	took := min(r.o.Now().Sub(began), d.delay)
+	op.delay += took
+	if !d.uncounted {
+		op.history.waited += took
+	}
+	if err != nil {
+		return op.cancelled(ctx)
+	}
+	op.force = early // somebody ended the wait: they want it now
+	if op.need.Control.state().parking {
+		s := situation{rules: &op.rules, history: &op.history}
+		return &Parked{Fault: s.report(cmp.Or(op.history.first, d.fault)), UserInitiated: true}
+	}
+	return nil
+}

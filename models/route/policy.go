@@ -1,0 +1,249 @@
+package route
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"belay/models"
+)
+
+// The fixed numbers of the policy.
+const (
+	maxBackoff    = 8 * time.Second  // growing delays stop growing here
+	fixedDelay    = time.Second      // network and gateway: it is not the model's fault
+	offlineDelay  = 10 * time.Second // the same once a connection has been gone for longer than offlineAfter
+	offlineAfter  = 30 * time.Second
+	switchSoon    = 2 // failures of a server or stream before another target is tried
+	localFailures = 3 // failures in a row before a local target takes over
+)
+
+// decision is what happens next.
+type decision struct {
+	next  models.Next
+	to    candidate     // who is asked next
+	delay time.Duration // before a retry
+	until time.Time     // when a parked request may be tried again; zero: at any time, or nobody knows
+	fault *models.Fault // why; when the request ends, the fault to report
+
+	measure       bool // nothing yet: it must be known first how long the request is
+	userInitiated bool // by a person's hand: parked, or moved to where the control points
+	force         bool // a resting target may be asked
+	shorter       bool // the request is to be shortened
+	uncounted     bool // the wait is not taken from the time that the request has
+	takesRetry    bool // it takes one of the task's retries
+	takesBudget   bool // it takes one out of the shared retry budget
+	retryLimit    bool // it ends because the task's retries are used up
+	pending       bool // it is the wait that an earlier request of the session left
+	choices       int  // how many targets could serve, at the beginning
+
+	blame *models.Fault // the fault to report at the end, unless there is one already
+}
+
+// decide is what follows a failed attempt. The history includes the failure.
+func decide(s *situation, f *models.Fault) decision {
+	switch {
+	case s.cancelled != nil:
+		return decision{next: models.NextStop, userInitiated: true, fault: s.cancelledFault(f)}
+	case s.control.parking:
+		return decision{next: models.NextPark, userInitiated: true, fault: s.report(cmp.Or(s.history.first, f))}
+	case errors.Is(f.Err, errTier), s.mismatched():
+		return decision{next: models.NextSwitch, userInitiated: true, fault: f}
+	}
+	policy := policyFor(f, s.history.slept)
+	delay := s.retryDelay(f, policy)
+	shorter := f.Kind.Policy().Retry == models.RetryShorter && !s.history.shortened && s.history.attempts > 0
+	again := shorter || retries(policy)
+	if shorter {
+		delay = 0
+	} else if s.shouldSwitch(f, policy, delay) {
+		to, _, found := s.pick(s.replacements(f, delay), false)
+		switch {
+		case found == unmeasured:
+			return decision{measure: true}
+		case found == available && s.taskSpent && !policy.Uncounted:
+			return decision{next: models.NextStop, retryLimit: true, fault: s.final(f)}
+		case found == available:
+			return decision{next: models.NextSwitch, to: to, fault: f, takesRetry: !policy.Uncounted}
+		}
+	}
+	if again && !s.exhausted(policy, delay, shorter) {
+		if s.taskSpent && !policy.Uncounted {
+			return decision{next: models.NextStop, retryLimit: true, fault: s.final(f)}
+		}
+		budgeted := !policy.Uncounted && !shorter && !f.Delayed
+		if !budgeted || !s.budgetSpent {
+			return decision{next: models.NextRetry, to: s.target, delay: delay, fault: f,
+				shorter: shorter, uncounted: policy.Uncounted, takesRetry: !policy.Uncounted, takesBudget: budgeted}
+		}
+	}
+	if s.parks(f, policy) {
+		return decision{next: models.NextPark, fault: s.report(cmp.Or(s.history.first, f)), until: s.parkedUntil(f)}
+	}
+	return decision{next: models.NextStop, fault: s.final(f)}
+}
+
+// policyFor is what may follow a failure: what its kind allows, unless the
+// server's own word overrides it, or the computer slept through the attempt.
+func policyFor(f *models.Fault, slept bool) models.KindPolicy {
+	policy := f.Kind.Policy()
+	switch {
+	case slept: // nobody could have answered
+		policy.Retry = models.RetryFixed
+		policy.Uncounted = true
+		policy.Switch = models.SwitchNever
+		policy.Park = models.ParkBackoff
+	case f.Retry != nil && !*f.Retry:
+		policy.Retry = models.RetryNever
+		policy.Switch = models.SwitchNever
+	case f.Retry != nil && !retries(policy):
+		policy.Retry = models.RetryBackoff
+	}
+	return policy
+}
+
+// retries reports whether the same target may be asked again as it is.
+func retries(p models.KindPolicy) bool {
+	return p.Retry == models.RetryBackoff || p.Retry == models.RetryFixed
+}
+
+// retryDelay is how long to wait before the same target is asked again: as long
+// as the server stated, or else our own delay; and at least as long as it rests.
+func (s *situation) retryDelay(f *models.Fault, policy models.KindPolicy) time.Duration {
+	delay := time.Duration(s.random * float64(time.Second)) // jitter
+	offline := policy.Uncounted && s.now.Sub(s.history.began) > offlineAfter
+	switch {
+	case s.history.slept:
+		delay += fixedDelay
+	case f.Delayed && f.RetryAfter > 0:
+		delay = f.RetryAfter
+	case f.Delayed:
+	case policy.Retry == models.RetryFixed && offline:
+		delay += offlineDelay
+	case policy.Retry == models.RetryFixed:
+		delay += fixedDelay
+	default:
+		delay += backoff(s.history.failures[s.target.Target])
+	}
+	if c := s.condition(s.target.Target); c.State == models.Resting {
+		delay = max(delay, c.Until.Sub(s.now))
+	}
+	return delay
+}
+
+// backoff is 1, 2, 4, 8, 8, … seconds after as many failures in a row.
+func backoff(failures int) time.Duration {
+	if failures < 1 || failures > 3 {
+		return maxBackoff
+	}
+	return time.Second << (failures - 1)
+}
+
+// remaining are the attempts and the waiting that the request still has. What
+// was kept of a failed attempt makes the next one a new request.
+func (s *situation) remaining() (attempts int, wait time.Duration) {
+	if s.history.kept {
+		return s.rules.attempts, s.rules.maxWait
+	}
+	return s.rules.attempts - s.history.attempts, s.rules.maxWait - s.history.waited
+}
+
+// exhausted reports whether the request's attempts or its time are used up.
+func (s *situation) exhausted(policy models.KindPolicy, delay time.Duration, shorter bool) bool {
+	if policy.Uncounted {
+		limit := s.request.networkWait
+		return limit > 0 && s.now.Add(delay).Sub(s.history.began) > limit
+	}
+	if s.request.parkRetry && !s.history.kept {
+		return !shorter // it tries each target once
+	}
+	attempts, wait := s.remaining()
+	return attempts <= 0 || delay > wait
+}
+
+// shouldSwitch reports whether it is time to ask another target.
+func (s *situation) shouldSwitch(f *models.Fault, policy models.KindPolicy, delay time.Duration) bool {
+	attempts, wait := s.remaining()
+	if policy.Switch == models.SwitchNever || !s.request.parkRetry && attempts <= 0 {
+		return false
+	}
+	failures := s.history.failures[s.target.Target]
+	switch {
+	case policy.Switch == models.SwitchAlways:
+		return true
+	case !s.mayFailOver():
+		return false
+	case s.request.parkRetry, policy.Switch == models.SwitchAtOnce:
+		return true
+	case s.circuitOpen():
+		return true // by the failures of others: nobody waits for a circuit where another target has capacity
+	case policy.Switch == models.SwitchSoon:
+		return failures >= min(switchSoon, s.rules.switchAfter)
+	}
+	return failures >= s.rules.switchAfter || delay > wait
+}
+
+// circuitOpen reports whether the target's circuit is open.
+func (s *situation) circuitOpen() bool {
+	c := s.condition(s.target.Target)
+	return c.State == models.Resting && !stated(c)
+}
+
+// replacements are the targets that may take over after a failure.
+func (s *situation) replacements(f *models.Fault, delay time.Duration) []candidate {
+	list := s.below(f.Kind)
+	if f.Kind.Policy().Other == models.OtherLarger {
+		window := s.targets[s.target.Target].model.Window
+		list = slices.DeleteFunc(list, func(c candidate) bool { return s.targets[c.Target].model.Window <= window })
+	}
+	if !s.localAllowed(f, delay) {
+		list = slices.DeleteFunc(list, func(c candidate) bool { return s.targets[c.Target].local })
+	}
+	return list
+}
+
+// localAllowed reports whether a local target may take over: after several
+// failures in a row, or when waiting for the others would take too long.
+func (s *situation) localAllowed(f *models.Fault, delay time.Duration) bool {
+	failures := 0
+	for _, n := range s.history.failures {
+		failures += n
+	}
+	_, wait := s.remaining()
+	return s.targets[s.target.Target].local || s.request.parkRetry || s.circuitOpen() ||
+		failures >= localFailures || delay > wait || !retries(f.Kind.Policy())
+}
+
+// parks reports whether a request whose attempts are used up is kept for later:
+// when the trouble passes by itself, or is only about a target that stood in for
+// one whose trouble does.
+func (s *situation) parks(f *models.Fault, policy models.KindPolicy) bool {
+	if f.Retry != nil && !*f.Retry {
+		return false
+	}
+	first := s.history.first
+	standIn := policy.Breaker == models.BreakerRefused && first != nil && first.Target != f.Target
+	return policy.Park != models.ParkNever || standIn && first.Kind.Policy().Park != models.ParkNever
+}
+
+// parkedUntil is when the first of the candidates may be asked again; zero if
+// one may be asked at any time, or if nobody knows.
+func (s *situation) parkedUntil(f *models.Fault) time.Time {
+	var soonest time.Time
+	for _, c := range s.candidates(nil) {
+		condition := s.condition(c.Target)
+		switch {
+		case condition.State == models.Disabled, needsPerson(condition):
+		case condition.State == models.Unusable || condition.State == models.Resting:
+			if soonest.IsZero() || condition.Until.Before(soonest) {
+				soonest = condition.Until
+			}
+		case c.Target == f.Target && f.Delayed:
+			soonest = s.now.Add(f.RetryAfter)
+		default:
+			return time.Time{}
+		}
+	}
+	return soonest
+}
