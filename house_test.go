@@ -82,7 +82,9 @@ func house(t *testing.T) []pkg {
 
 // floors is the order within session: each may use what stands on the left of
 // it.
-var floors = [][]string{{"store", "permit", "sandbox", "snapshot"}, {"tools"}, {"agent"}, {"steps"}, {"engine"}, {"batch"}}
+var floors = [][]string{
+	{"store", "permit", "snapshot"}, {"tools", "rewind"}, {"request"}, {"agent"}, {"steps"}, {"engine"},
+}
 
 func floor(name string) int {
 	return slices.IndexFunc(floors, func(names []string) bool { return slices.Contains(names, name) })
@@ -220,6 +222,12 @@ func TestAllowedHoldsTheArrows(t *testing.T) {
 		{"session/tools", "session/agent", false},
 		{"session/tools", "session/store", true},
 		{"session/store", "session/permit", false},
+		{"session/rewind", "session/store", true},
+		{"session/rewind", "session/tools", false},
+		{"session/request", "session/tools", true},
+		{"session/request", "session/agent", false},
+		{"session/steps", "session/agent", true},
+		{"session/steps", "session/engine", false},
 		{"session/engine", "ui/theme", false},
 		{"ui/transcript", "ui/status", false},
 		{"ui/transcript", "ui/theme", true},

@@ -174,6 +174,17 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      []byte // JSON Schema of the arguments, an object
+	Traits      ToolTraits
+}
+
+// ToolTraits say what matters of a tool to what does not run it. They are not
+// told to the model.
+type ToolTraits struct {
+	ReadsFile bool // its output is the content of the file that the argument "path" names
+	EditsFile bool // it changes the file that the argument "path" names
+	// KeepsOutput says that its outputs stay in the conversation, also where older
+	// outputs are pruned.
+	KeepsOutput bool
 }
 
 // Client makes exactly one attempt at a request: it never retries, waits or

@@ -98,7 +98,7 @@ func (c *Conversation) Apply(r Record) {
 		c.itemsValid = false
 	case Restored:
 		if len(e.Calls) == 0 {
-			clear(c.masked)
+			c.masked = nil
 			c.excerpts = nil
 			c.reasoningThrough, c.through, c.summary, c.task = 0, 0, "", ""
 		}
@@ -125,16 +125,25 @@ func (c *Conversation) add(e entry) {
 }
 
 func (c *Conversation) mask(calls []string, on bool) {
-	if c.masked == nil {
-		c.masked = map[string]bool{}
+	masked := maps.Clone(c.masked) // copies of the conversation may still be read
+	if masked == nil {
+		masked = map[string]bool{}
 	}
 	for _, id := range calls {
 		if on {
-			c.masked[id] = true
+			masked[id] = true
 		} else {
-			delete(c.masked, id)
+			delete(masked, id)
 		}
 	}
+	c.masked = masked
+}
+
+// Snapshot is a copy of the conversation as it is now: what is applied later
+// does not change it. The copy itself must not be changed.
+func (c *Conversation) Snapshot() Conversation {
+	c.Items() // made once, for this and later copies
+	return *c
 }
 
 // Stub stands in for an output that was taken out.

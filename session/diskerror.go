@@ -45,6 +45,14 @@ func ErrorHint(err error) string {
 	return ""
 }
 
+// WithHint is the text of an error, with its hint for people in brackets.
+func WithHint(err error) string {
+	if hint := ErrorHint(err); hint != "" {
+		return err.Error() + " (" + hint + ")"
+	}
+	return err.Error()
+}
+
 // Unwrap gives kind and cause.
 func (e *DiskError) Unwrap() []error {
 	var list []error

@@ -109,7 +109,7 @@ func (t *turn) admit(ctx context.Context, call models.Item, before func() *sessi
 		return nil, t.refuse(ctx, call, call.Name, fmt.Sprintf("You have made exactly this call %d times in this turn, with the same result. It will not change: do something else, or tell the user what you need.", n-1), false)
 	}
 	// A write must see what came before it, so its job is made only then.
-	if name := call.Name; name == "edit" || name == "write" || name == "shell" {
+	if t.Tools.Changes(call.Name) {
 		if end := before(); end != nil {
 			return nil, end
 		}
@@ -136,9 +136,7 @@ func (t *turn) admit(ctx context.Context, call models.Item, before func() *sessi
 	return t.approve(ctx, p, d, session.Approval{Reason: d.Reason, Always: d.Always()})
 }
 
-func (t *turn) describe(p *prepared) permit.Call {
-	return permit.Call{Tool: p.call.Name, Class: p.job.Class, Command: p.job.Command, Shell: p.job.Shell, Path: p.job.Path, Outside: p.job.Outside, Root: t.Root}
-}
+func (t *turn) describe(p *prepared) permit.Call { return p.job.Describe(p.call.Name, t.Root) }
 
 // unknown settles a command that was running when belay ended: it may have
 // been carried out, so it never runs again by itself.
@@ -275,8 +273,8 @@ func (t *turn) perform(ctx context.Context, p prepared) *session.TurnEnded {
 	t.learned(p, result)
 	ended := session.ToolEnded{CallID: p.call.CallID, Tool: p.call.Name, Title: p.job.Title, Output: p.note + result.Output, Images: result.Images,
 		Summary: result.Summary, Diff: result.Diff, Error: result.Error, Duration: t.Now().Sub(began), File: result.File}
-	if p.job.Tasks != nil && !result.Error {
-		return t.end(ctx, ended, session.TodosChanged{Todos: p.job.Tasks})
+	if p.job.Todos != nil && !result.Error {
+		return t.end(ctx, ended, session.TodosChanged{Todos: p.job.Todos})
 	}
 	return t.end(ctx, ended)
 }

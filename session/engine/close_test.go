@@ -54,9 +54,9 @@ func TestAClosedSessionBeginsNothing(t *testing.T) {
 		r.send(id, "first")
 		r.send(id, "second")
 		a.close()
-		turn := a.session().Turn
+		turn := a.State().Turn
 		a.mu.Lock()
-		err := a.begin(t.Context(), session.TurnResumed{})
+		err := a.beginLocked(t.Context(), byPrompt, session.TurnResumed{})
 		a.mu.Unlock()
 		if !errors.Is(err, agent.ErrClosing) {
 			t.Errorf("begin = %v, want ErrClosing", err)
@@ -64,7 +64,7 @@ func TestAClosedSessionBeginsNothing(t *testing.T) {
 		if err := a.idle(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if s := a.session(); s.Turn != turn {
+		if s := a.State(); s.Turn != turn {
 			t.Errorf("turn %d was begun", s.Turn)
 		}
 	})

@@ -23,6 +23,7 @@ import (
 	"belay/models/rehearsal"
 	"belay/models/route"
 	"belay/session"
+	"belay/session/request"
 	"belay/session/store"
 	"belay/session/tools"
 )
@@ -105,13 +106,21 @@ func (r *rig) start() {
 	if err := counter.Load(); err != nil {
 		r.t.Fatal(err)
 	}
-	o := Options{Store: st, Router: route.New(routing), Model: model, Counter: func(models.Model) Counter { return counter }, Calibration: counter, Trigger: r.trigger, Window: func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
-		Tools: func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root, NewID: newID}) },
-		SystemPrompt: func(context.Context, string) systemprompt.Prompt {
-			return systemprompt.Prompt{Instructions: "be good"}
+	o := Options{
+		Options: request.Options{
+			Store: st, Router: route.New(routing), Model: model, Calibration: counter, Trigger: r.trigger, NewID: newID,
+			Counter: func(models.Model) request.Counter { return counter },
+			Window:  func(models.Target) window.Limits { return window.Limits{Reserve: min(16000, r.window/4)} },
+			Tools: func(root string) (*tools.Set, error) {
+				return tools.New(tools.Options{Root: root, NewID: newID})
+			},
+			SystemPrompt: func(context.Context, string) systemprompt.Prompt {
+				return systemprompt.Prompt{Instructions: "be good"}
+			},
 		},
 		Tier: models.Heavy, Mode: r.mode, Program: "test", NonInteractive: r.alone,
-		ParkSchedule: []time.Duration{30 * time.Second, 2 * time.Minute}, Breakers: board, Now: time.Now, NewID: newID}
+		ParkSchedule: []time.Duration{30 * time.Second, 2 * time.Minute}, Breakers: board, Now: time.Now,
+	}
 	if r.engine != nil {
 		r.engine(&o)
 	}

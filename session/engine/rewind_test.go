@@ -14,6 +14,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/rewind"
 	"belay/session/snapshot"
 )
 
@@ -201,7 +202,7 @@ func TestAQuickEndLeavesTheCheckpoint(t *testing.T) {
 			engine(o)
 			shots := o.Snapshots
 			o.Snapshots = func(root string) Snapshots {
-				return sluggish{shots(root), patience + time.Second, make(chan struct{}, 2)}
+				return sluggish{shots(root), rewind.SnapshotWait + time.Second, make(chan struct{}, 2)}
 			}
 		}
 	}, func(t *testing.T, r *rig, id session.ID) {
@@ -268,7 +269,7 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		if err := r.Do(t.Context(), id, session.Rewind{To: at, Files: true, ExpectTree: p.Now}); !errors.Is(err, snapshot.ErrChanged) {
 			t.Errorf("files changed meanwhile: %v", err)
 		}
-		if err := r.Do(t.Context(), id, session.Rewind{To: 4711, Conversation: true}); !errors.Is(err, ErrNoCheckpoint) {
+		if err := r.Do(t.Context(), id, session.Rewind{To: 4711, Conversation: true}); !errors.Is(err, rewind.ErrNoCheckpoint) {
 			t.Errorf("no such place: %v", err)
 		}
 		if got := r.files(); got != before || r.log(id) != log {
@@ -283,8 +284,8 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		if got := r.files(); got != before {
 			t.Errorf("files are %s, want %s", got, before)
 		}
-		if err := r.Do(t.Context(), id, session.UndoRewind{}); !errors.Is(err, ErrNoRewind) {
-			t.Errorf("nothing was taken back: %v, want %v", err, ErrNoRewind)
+		if err := r.Do(t.Context(), id, session.UndoRewind{}); !errors.Is(err, rewind.ErrNoRewind) {
+			t.Errorf("nothing was taken back: %v, want %v", err, rewind.ErrNoRewind)
 		}
 		r.do(id, session.Rewind{To: at, Conversation: true})
 		r.send(id, "anew")

@@ -24,9 +24,9 @@ var templates []byte
 
 // The bounds of a plan.
 const (
-	mostSteps = 30
-	mostTitle = 80     // letters
-	mostText  = 20_000 // bytes of one field
+	maxSteps = 30
+	maxTitle = 80     // letters
+	maxText  = 20_000 // bytes of one field
 )
 
 // written is a step as people and models write it.
@@ -116,8 +116,8 @@ func steps(list []written) ([]session.Step, error) {
 	if len(list) == 0 {
 		return nil, &PlanError{errors.New("it has no steps")}
 	}
-	if len(list) > mostSteps {
-		return nil, &PlanError{fmt.Errorf("it has %d steps, more than %d", len(list), mostSteps)}
+	if len(list) > maxSteps {
+		return nil, &PlanError{fmt.Errorf("it has %d steps, more than %d", len(list), maxSteps)}
 	}
 	out := make([]session.Step, len(list))
 	for i, w := range list {
@@ -128,8 +128,8 @@ func steps(list []written) ([]session.Step, error) {
 		switch {
 		case s.Title == "" && s.Instructions == "":
 			return nil, fault("it has neither a title nor anything to do")
-		case len(w.Title)+len(w.Do)+len(w.Proof)+len(w.Check) > mostText:
-			return nil, fault("it is longer than %d bytes", mostText)
+		case len(w.Title)+len(w.Do)+len(w.Proof)+len(w.Check) > maxText:
+			return nil, fault("it is longer than %d bytes", maxText)
 		case w.MostRequests < 0 || w.MostCost < 0:
 			return nil, fault("a limit cannot be less than nothing")
 		case strings.ContainsAny(strings.TrimSpace(w.Check), "\n\r"):
@@ -141,8 +141,8 @@ func steps(list []written) ([]session.Step, error) {
 		if s.Instructions == "" {
 			s.Instructions = s.Title
 		}
-		if r := []rune(s.Title); len(r) > mostTitle {
-			s.Title = string(r[:mostTitle-1]) + "…"
+		if r := []rune(s.Title); len(r) > maxTitle {
+			s.Title = string(r[:maxTitle-1]) + "…"
 		}
 		if w.Tier != "" {
 			tier, err := models.ParseTier(w.Tier)
@@ -223,19 +223,6 @@ func Shape(task string) string {
 		return ""
 	}
 	return t.Name
-}
-
-// propose is what a model is asked for a plan.
-func propose(task string, like []session.Step) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n# The task\n\n%s\n", strings.TrimSpace(prose), task)
-	if len(like) > 0 {
-		b.WriteString("\n# Begin with this shape, and fit it to the task\n\n")
-		for i, s := range like {
-			fmt.Fprintf(&b, "%d. %s (%s): %s Proof: %s\n", i+1, s.Title, s.Tier, s.Instructions, s.Proof)
-		}
-	}
-	return b.String()
 }
 
 // Parse reads the plan out of a model's answer: JSON, alone, in a fence, or

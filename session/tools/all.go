@@ -1,11 +1,25 @@
 package tools
 
-import _ "embed" // for the prose
+import (
+	_ "embed" // for the prose
 
-// entry is a tool as it is told to the model.
+	"belay/models"
+	"belay/session"
+)
+
+// The names of the tools that belay itself makes calls of.
+const (
+	ReadFile   = "read"
+	RunCommand = "shell"
+)
+
+// entry is a tool as it is told to the model, and what matters of it elsewhere.
 type entry struct {
 	name, schema, prose string
 	tool                tool
+	traits              models.ToolTraits
+	class               session.Class // how much a call changes
+	explores            bool          // it looks at the workspace and changes nothing
 }
 
 //go:embed read.md
@@ -32,33 +46,33 @@ var planProse string
 // all is in the order in which the model reads it. The order is part of the
 // request, so a change of it costs every session its cache once.
 var all = []entry{
-	{"read", `{"type":"object","additionalProperties":false,"required":["path"],"properties":{
+	{ReadFile, `{"type":"object","additionalProperties":false,"required":["path"],"properties":{
 "path":{"type":"string","minLength":1,"description":"relative to the workspace, or absolute"},
 "from":{"type":"integer","minimum":1,"description":"first line, counted from 1"},
-"lines":{"type":"integer","minimum":1,"description":"how many lines; all by default"}}}`, readProse, readTool{}},
+"lines":{"type":"integer","minimum":1,"description":"how many lines; all by default"}}}`, readProse, readTool{}, models.ToolTraits{ReadsFile: true}, session.Read, true},
 	{"glob", `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
 "pattern":{"type":"string","minLength":1,"description":"such as **/*.go or cmd/*/main.go"},
-"path":{"type":"string","description":"folder to look in; the workspace by default"}}}`, globProse, globTool{}},
+"path":{"type":"string","description":"folder to look in; the workspace by default"}}}`, globProse, globTool{}, models.ToolTraits{}, session.Read, true},
 	{"grep", `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
 "pattern":{"type":"string","minLength":1,"description":"regular expression"},
 "path":{"type":"string","description":"file or folder to look in; the workspace by default"},
 "glob":{"type":"string","description":"only files whose path matches, such as *.go"},
-"ignore_case":{"type":"boolean"}}}`, grepProse, grepTool{}},
+"ignore_case":{"type":"boolean"}}}`, grepProse, grepTool{}, models.ToolTraits{}, session.Read, true},
 	{"edit", `{"type":"object","additionalProperties":false,"required":["path","edits"],"properties":{
 "path":{"type":"string","minLength":1},
 "edits":{"type":"array","minItems":1,"items":{"type":"object","additionalProperties":false,"required":["old","new"],"properties":{
 "old":{"type":"string","minLength":1,"description":"the exact text to replace, with its white space"},
 "new":{"type":"string"},
-"all":{"type":"boolean","description":"replace every occurrence"}}}}}}`, editProse, editTool{}},
+"all":{"type":"boolean","description":"replace every occurrence"}}}}}}`, editProse, editTool{}, models.ToolTraits{EditsFile: true}, session.Write, false},
 	{"write", `{"type":"object","additionalProperties":false,"required":["path","content"],"properties":{
 "path":{"type":"string","minLength":1},
-"content":{"type":"string","description":"the whole new content of the file"}}}`, writeProse, writeTool{}},
-	{"shell", `{"type":"object","additionalProperties":false,"required":["command"],"properties":{
+"content":{"type":"string","description":"the whole new content of the file"}}}`, writeProse, writeTool{}, models.ToolTraits{EditsFile: true}, session.Write, false},
+	{RunCommand, `{"type":"object","additionalProperties":false,"required":["command"],"properties":{
 "command":{"type":"string","minLength":1},
 "dir":{"type":"string","description":"working folder; the workspace by default"},
-"timeout":{"type":"integer","minimum":1,"maximum":3600,"description":"seconds; 120 by default"}}}`, shellProse, shellTool{}},
+"timeout":{"type":"integer","minimum":1,"maximum":3600,"description":"seconds; 120 by default"}}}`, shellProse, shellTool{}, models.ToolTraits{}, session.Run, false},
 	{"plan", `{"type":"object","additionalProperties":false,"required":["tasks"],"properties":{
 "tasks":{"type":"array","maxItems":30,"items":{"type":"object","additionalProperties":false,"required":["text","status"],"properties":{
 "text":{"type":"string","minLength":1,"maxLength":200},
-"status":{"enum":["pending","active","done"]}}}}}}`, planProse, planTool{}},
+"status":{"enum":["pending","active","done"]}}}}}}`, planProse, planTool{}, models.ToolTraits{KeepsOutput: true}, session.Read, false},
 }

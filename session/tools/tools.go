@@ -25,23 +25,31 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/permit"
 )
 
 // Call is a prepared call: what would happen, and the way to make it happen.
 type Call struct {
 	Class   session.Class
-	Title   string // what is done, in a few words: a path, a command
-	Detail  string // the diff or the whole command
-	Path    string // of the file that is read or changed, absolute
-	Outside bool   // touches a path outside the workspace
-	Before  string // hash of the file before, for a Write
-	After   string // and after
-	Command string // the shell line, for a Run
-	Shell   string // the name of the program that line is for
-	Tasks   []session.Todo
-	Group   func() int // the process group of the command that runs; 0: none. nil: it is no command
+	Title   string         // what is done, in a few words: a path, a command
+	Detail  string         // the diff or the whole command
+	Path    string         // of the file that is read or changed, absolute
+	Outside bool           // touches a path outside the workspace
+	Before  string         // hash of the file before, for a Write
+	After   string         // and after
+	Command string         // the shell line, for a Run
+	Shell   string         // the name of the program that line is for
+	Todos   []session.Todo // that take the place of the ones before; nil: they stay
+	Group   func() int     // the process group of the command that runs; 0: none. nil: it is no command
 
 	Run func(ctx context.Context, out func(string)) Result
+}
+
+// Describe gives a call of a tool in the form that rules judge.
+func (c Call) Describe(tool, root string) permit.Call {
+	return permit.Call{
+		Tool: tool, Class: c.Class, Command: c.Command, Shell: c.Shell, Path: c.Path, Outside: c.Outside, Root: root,
+	}
 }
 
 // Result is what came of a job.
@@ -78,7 +86,7 @@ type Options struct {
 // version of a file the model has seen.
 type Set struct {
 	o       Options
-	tools   map[string]tool
+	entries map[string]entry
 	schemas map[string]*jsonschema.Schema
 	specs   []models.ToolSpec
 	seen    seen
@@ -90,15 +98,18 @@ type Set struct {
 
 // New returns the tools for a workspace.
 func New(o Options) (*Set, error) {
-	s := &Set{o: o, tools: map[string]tool{}, schemas: map[string]*jsonschema.Schema{}, seen: seen{hash: map[string]string{}, at: map[string]time.Time{}}}
+	s := &Set{o: o, entries: map[string]entry{}, schemas: map[string]*jsonschema.Schema{}, seen: seen{hash: map[string]string{}, at: map[string]time.Time{}}}
 	s.reaper = &reaper{command: o.Reaper, grace: shellGrace}
 	for _, e := range all {
 		schema, err := compile(e.name, e.schema)
 		if err != nil {
 			return nil, err
 		}
-		s.tools[e.name], s.schemas[e.name] = e.tool, schema
-		s.specs = append(s.specs, models.ToolSpec{Name: e.name, Description: strings.TrimSpace(e.prose), Schema: []byte(e.schema)})
+		s.entries[e.name] = e
+		s.schemas[e.name] = schema
+		s.specs = append(s.specs, models.ToolSpec{
+			Name: e.name, Description: strings.TrimSpace(e.prose), Schema: []byte(e.schema), Traits: e.traits,
+		})
 	}
 	return s, nil
 }
@@ -109,10 +120,18 @@ func (s *Set) Close() error { return s.reaper.close() }
 // Specs describes the tools to a model.
 func (s *Set) Specs() []models.ToolSpec { return s.specs }
 
-// Restrict leaves only the tools of these names.
-func (s *Set) Restrict(names ...string) {
-	s.specs = slices.DeleteFunc(s.specs, func(spec models.ToolSpec) bool { return !slices.Contains(names, spec.Name) })
-	maps.DeleteFunc(s.schemas, func(name string, _ *jsonschema.Schema) bool { return !slices.Contains(names, name) })
+// RestrictToReading leaves only the tools that look at the workspace and change
+// nothing.
+func (s *Set) RestrictToReading() {
+	maps.DeleteFunc(s.entries, func(_ string, e entry) bool { return !e.explores })
+	s.specs = slices.DeleteFunc(s.specs, func(spec models.ToolSpec) bool { return !s.entries[spec.Name].explores })
+}
+
+// Changes reports whether calls of a tool change anything. A call of a tool that
+// does not exist changes nothing.
+func (s *Set) Changes(name string) bool {
+	e, ok := s.entries[name]
+	return ok && e.class != session.Read
 }
 
 // ErrArguments is the chain of every fault in a call's arguments.
@@ -122,15 +141,14 @@ var ErrArguments = errors.New("the call was not run")
 // JSON, and arguments that fit its schema. Only such a call may be kept from
 // a failed reply.
 func (s *Set) Check(name, args string) error {
-	schema, ok := s.schemas[name]
-	if !ok {
+	if _, ok := s.entries[name]; !ok {
 		return fmt.Errorf("%w: there is no tool %q; there are %s", ErrArguments, name, strings.Join(s.names(), ", "))
 	}
 	v, err := strict(args)
 	if err != nil {
 		return fmt.Errorf("%w: its arguments are not one JSON object: %w", ErrArguments, err)
 	}
-	if err := schema.Validate(v); err != nil {
+	if err := s.schemas[name].Validate(v); err != nil {
 		return fmt.Errorf("%w: %s", ErrArguments, explain(err))
 	}
 	return nil
@@ -142,7 +160,7 @@ func (s *Set) Prepare(name, args string) (Call, error) {
 	if err := s.Check(name, args); err != nil {
 		return Call{}, err
 	}
-	job, err := s.tools[name].prepare(s, []byte(args))
+	job, err := s.entries[name].tool.prepare(s, []byte(args))
 	if err != nil {
 		return Call{}, err
 	}

@@ -321,7 +321,7 @@ func TestLongOutputKeepsBothEndsAndTheWholeOnDisk(t *testing.T) {
 func TestPlan(t *testing.T) {
 	s := workspace(t, nil)
 	job, r := call(t, s, "plan", `{"tasks":[{"text":"a","status":"done"},{"text":"b","status":"active"}]}`)
-	if r.Error || job.Class != session.Read || len(job.Tasks) != 2 || job.Title != "1 of 2 done" {
+	if r.Error || job.Class != session.Read || len(job.Todos) != 2 || job.Title != "1 of 2 done" {
 		t.Errorf("plan = %+v, %+v", job, r)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"belay/session"
 )
 
 // place is a path that a call names, resolved.
@@ -204,9 +206,27 @@ func (s *seen) get(path string) (string, bool) {
 	return "", false
 }
 
-// SeedKnown tells that a call on a file, with these arguments, was done at a time
+// Remember takes over from a log which files the model has seen, so that a change
+// it was about to make can still be made.
+func (s *Set) Remember(records []session.Record) {
+	args := map[string]string{} // by call id
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case session.ItemAdded:
+			if traits := s.entries[e.Item.Name].traits; traits.ReadsFile || traits.EditsFile {
+				args[e.Item.CallID] = e.Item.Arguments
+			}
+		case session.ToolEnded:
+			if !e.Error && !e.Denied && !e.Unknown {
+				s.seedKnown(args[e.CallID], r.Time)
+			}
+		}
+	}
+}
+
+// seedKnown notes that a call on a file, with these arguments, was done at a time
 // in an earlier run of belay: what is not younger the model has seen.
-func (s *Set) SeedKnown(args string, at time.Time) {
+func (s *Set) seedKnown(args string, at time.Time) {
 	var named struct{ Path string }
 	if json.Unmarshal([]byte(args), &named) != nil || named.Path == "" {
 		return

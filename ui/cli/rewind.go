@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"belay/session"
-	"belay/session/engine"
+	"belay/session/rewind"
 	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
@@ -67,7 +67,7 @@ func (cli CLI) listCheckpoints(ctx context.Context, prefix string) (s session.Se
 		if s, err = st.Find(ctx, prefix); err != nil {
 			return err
 		}
-		list, err = engine.Checkpoints(ctx, st, s.ID)
+		list, err = rewind.List(ctx, st, s.ID)
 		return err
 	})
 	return s, list, err

@@ -26,6 +26,7 @@ import (
 	"belay/session"
 	"belay/session/agent"
 	"belay/session/engine"
+	"belay/session/request"
 	"belay/session/snapshot"
 	"belay/session/store"
 	"belay/session/tools"
@@ -245,7 +246,7 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 func (b *builder) newEngine(router *route.Router, breakers *capacity.Breakers, budget func(context.Context) (float64, string)) *engine.Engine {
 	counter := tokens.New()
 	user, _ := config.Dir(os.Getenv)
-	return engine.New(engine.Options{
+	requests := request.Options{
 		Store:            b.store,
 		Router:           router,
 		Model:            b.catalog.Model,
@@ -253,7 +254,7 @@ func (b *builder) newEngine(router *route.Router, breakers *capacity.Breakers, b
 		FailureThreshold: failureThreshold(b.store, b.env.Now),
 		// A vocabulary is read when something is counted with it first. Counts are
 		// estimates until it is there, and stay so if it fails.
-		Counter: func(m models.Model) engine.Counter {
+		Counter: func(m models.Model) request.Counter {
 			c := counter.For(m.Encoding)
 			c.Warm()
 			return c
@@ -261,16 +262,21 @@ func (b *builder) newEngine(router *route.Router, breakers *capacity.Breakers, b
 		Trigger:     b.settings.Context.Trigger,
 		Window:      requestLimits(b.settings),
 		Reply:       replies(b.settings),
-		PrunePolicy: engine.PrunePolicy(b.settings.Request.Slim),
+		PrunePolicy: request.PrunePolicy(b.settings.Request.Slim),
 		Tools:       b.newTools,
+		SystemPrompt: func(ctx context.Context, root string) systemprompt.Prompt {
+			return systemprompt.Build(ctx, systemprompt.Options{Root: root, User: user, Trusted: b.trusted, Now: b.env.Now()})
+		},
+		NetworkWait: networkWait(b.options, b.settings.Park.Ladder),
+		NewID:       b.env.NewID,
+	}
+	return engine.New(engine.Options{
+		Options: requests,
 		Snapshots: func(root string) engine.Snapshots {
 			if s := b.snapshots(root); s != nil {
 				return s
 			}
 			return nil
-		},
-		SystemPrompt: func(ctx context.Context, root string) systemprompt.Prompt {
-			return systemprompt.Build(ctx, systemprompt.Options{Root: root, User: user, Trusted: b.trusted, Now: b.env.Now()})
 		},
 		Tier:           models.Tier(b.settings.Tiers.Default),
 		Mode:           approvalMode(b.options, b.settings),
@@ -288,9 +294,7 @@ func (b *builder) newEngine(router *route.Router, breakers *capacity.Breakers, b
 			Wait:     b.settings.Limits.Wait,
 			Budget:   budget,
 		},
-		NetworkWait: networkWait(b.options, b.settings.Park.Ladder),
-		Now:         b.env.Now,
-		NewID:       b.env.NewID,
+		Now: b.env.Now,
 	})
 }
 

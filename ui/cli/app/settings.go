@@ -16,7 +16,7 @@ import (
 	"belay/models/catalog"
 	"belay/models/openai"
 	"belay/models/route"
-	"belay/session/engine"
+	"belay/session/request"
 	"belay/session/store"
 	"belay/ui/cli/exit"
 )
@@ -238,15 +238,15 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 
 // replies are what is asked of each target's replies: the effort of its tier,
 // and of the highest one where it stands in several.
-func replies(s config.Settings) func(models.Target) engine.Reply {
+func replies(s config.Settings) func(models.Target) request.Reply {
 	lists := TierTargets(s)
 	efforts := map[models.Tier]string{
 		models.Heavy:  s.Request.Effort.Heavy,
 		models.Medium: s.Request.Effort.Medium,
 		models.Light:  s.Request.Effort.Light,
 	}
-	return func(t models.Target) engine.Reply {
-		return engine.Reply{MaxOutput: s.Request.MaxOutput, Effort: efforts[highestTier(lists, t)]}
+	return func(t models.Target) request.Reply {
+		return request.Reply{MaxOutput: s.Request.MaxOutput, Effort: efforts[highestTier(lists, t)]}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/request"
 )
 
 const summary = `## Goal
@@ -207,6 +208,13 @@ func TestWhenNoModelHasRoomForASummaryTheTurnGoesOn(t *testing.T) {
 	})
 }
 
+// budget is how many tokens of ours a request to a target may take.
+func (r *rig) budget(t models.Target) int64 {
+	limits := r.o.Window(t)
+	limits.Factor = r.o.Calibration.Factor(t)
+	return limits.For(r.o.Model(t))
+}
+
 func TestATargetThatCountsMoreGetsLess(t *testing.T) {
 	// The server says of each request that it took twice what we count.
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\nusage = { input = 24000, output = 10 }\n", func(r *rig) { r.window = 32_000 }, func(t *testing.T, r *rig, id session.ID) {
@@ -264,20 +272,20 @@ func fat(t *testing.T, r *rig, id session.ID) {
 func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 	full := strings.TrimPrefix(story(5), story(0)) + "[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	for _, tt := range []struct {
-		slim         PrunePolicy
+		slim         request.PrunePolicy
 		smaller      bool
 		effort, most string
 		said         string
 	}{
-		{PruneOff, false, `"effort":"high"`, "", ""},
-		{PruneOutputs, true, `"effort":"high"`, "", "no room twice: this one request goes out slim, without 3 older outputs"},
-		{PruneAndLower, true, `"effort":"medium"`, `"max_output_tokens":10000`, "effort medium instead of high and a reply of 10000 tokens at most"},
+		{request.PruneOff, false, `"effort":"high"`, "", ""},
+		{request.PruneOutputs, true, `"effort":"high"`, "", "no room twice: this one request goes out slim, without 3 older outputs"},
+		{request.PruneAndLower, true, `"effort":"medium"`, `"max_output_tokens":10000`, "effort medium instead of high and a reply of 10000 tokens at most"},
 	} {
 		t.Run(string(tt.slim), func(t *testing.T) {
 			in(t, full, func(r *rig) {
 				r.window = 400_000
 				r.engine = func(o *Options) {
-					o.PrunePolicy, o.Reply = tt.slim, func(models.Target) Reply { return Reply{Effort: "high", MaxOutput: 20_000} }
+					o.PrunePolicy, o.Reply = tt.slim, func(models.Target) request.Reply { return request.Reply{Effort: "high", MaxOutput: 20_000} }
 				}
 			}, func(t *testing.T, r *rig, id session.ID) {
 				fat(t, r, id)
@@ -322,7 +330,7 @@ func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 func TestTheEffortOfASessionGoesBeforeTheSettings(t *testing.T) {
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
 		r.engine = func(o *Options) {
-			o.Reply = func(models.Target) Reply { return Reply{Effort: "low"} }
+			o.Reply = func(models.Target) request.Reply { return request.Reply{Effort: "low"} }
 			model := o.Model
 			o.Model = func(target models.Target) models.Model {
 				m := model(target)

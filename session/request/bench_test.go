@@ -1,4 +1,4 @@
-package engine
+package request
 
 import (
 	"fmt"
@@ -42,9 +42,10 @@ func BenchmarkBuild(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := New(Options{Model: func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} }, Calibration: counter,
+	target := models.Target{Provider: "p", Model: "sol"}
+	f := NewFactory(Options{Model: func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} }, Calibration: counter,
 		Counter: func(models.Model) Counter { return counter }, Window: func(models.Target) window.Limits { return window.Limits{} }})
-	brief := systemprompt.Prompt{Instructions: strings.Repeat("be good ", 500)}
+	system := systemprompt.Prompt{Instructions: strings.Repeat("be good ", 500)}
 	for _, thousands := range []int{20, 200} {
 		for _, changed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%dk/changed=%v", thousands, changed), func(b *testing.B) {
@@ -56,7 +57,7 @@ func BenchmarkBuild(b *testing.B) {
 					if n++; changed {
 						c.Apply(session.Record{Seq: 1e6, Turn: thousands, Event: session.ItemAdded{Item: models.NewMessage(models.Assistant, fmt.Sprint("more ", n))}})
 					}
-					req, _, err := e.request(e.o.Model(sol), order{id: "s", brief: brief, set: set, talk: fitted(&c)})
+					req, _, err := f.fit(f.o.Model(target), content{id: "s", system: system, specs: set.Specs(), conversation: fitted(&c)})
 					if err != nil || req.Tokens < int64(thousands)*800 || req.Tokens > int64(thousands)*1400 {
 						b.Fatalf("%d tokens, %v", req.Tokens, err)
 					}

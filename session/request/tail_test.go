@@ -1,16 +1,13 @@
-package engine
+package request
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"belay/models"
 	"belay/session"
 	"belay/session/store"
-	"belay/session/tools"
 )
 
 // long makes a session whose log is far longer than what a request can hold:
@@ -48,55 +45,73 @@ func TestTheTailOfALongLogBeginsWithAPrompt(t *testing.T) {
 		{"of one long turn the prompt and the end", 1, 600, "prompt 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, "", nil, func(t *testing.T, r *rig, _ session.ID) {
-				id := long(t, r.store, r.project, tt.turns, tt.calls)
-				if _, err := r.Open(t.Context(), id, false); err != nil {
-					t.Fatal(err)
+			st := openStore(t)
+			id := long(t, st, t.TempDir(), tt.turns, tt.calls)
+			state, err := st.Load(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tail, err := ReadTail(t.Context(), st, state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conversation := tail.Conversation(state)
+			items := conversation.Items()
+			if tt.turns*tt.calls > 100 {
+				if items[0].Role != models.Developer {
+					t.Errorf("begins with %v, want a note that something was left out", items[0])
 				}
-				items := r.openSession(id).Items()
-				if tt.turns*tt.calls > 100 {
-					if items[0].Role != models.Developer {
-						t.Errorf("begins with %v, want a note that something was left out", items[0])
-					}
-					items = items[1:]
+				items = items[1:]
+			}
+			if it := items[0]; it.Role != models.User || tt.first != "" && it.Text != tt.first {
+				t.Errorf("begins with %+v, want a prompt %s", it, tt.first)
+			}
+			size, calls := 0, map[string]bool{}
+			for _, it := range items {
+				size += len(it.Text)
+				if it.Kind == models.Call {
+					calls[it.CallID] = true
+				} else if it.Kind == models.Output && !calls[it.CallID] && tt.turns > 1 {
+					t.Errorf("the output of %s has no call", it.CallID)
 				}
-				if it := items[0]; it.Role != models.User || tt.first != "" && it.Text != tt.first {
-					t.Errorf("begins with %+v, want a prompt %s", it, tt.first)
-				}
-				size, calls := 0, map[string]bool{}
-				for _, it := range items {
-					size += len(it.Text)
-					if it.Kind == models.Call {
-						calls[it.CallID] = true
-					} else if it.Kind == models.Output && !calls[it.CallID] && tt.turns > 1 {
-						t.Errorf("the output of %s has no call", it.CallID)
-					}
-				}
-				if size > 2*tailBytes {
-					t.Errorf("%d bytes were read, the bound is %d", size, tailBytes)
-				}
-			})
+			}
+			if size > 2*tailBytes {
+				t.Errorf("%d bytes were read, the bound is %d", size, tailBytes)
+			}
 		})
 	}
 }
 
-func BenchmarkOpenALongSession(b *testing.B) {
-	dir := b.TempDir()
-	s, err := store.Open(b.Context(), dir, store.Options{})
+func openStore(t testing.TB) *store.Store {
+	t.Helper()
+	st, err := store.Open(t.Context(), t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+func BenchmarkReadTail(b *testing.B) {
+	st := openStore(b)
+	id := long(b, st, b.TempDir(), 500, 20) // 110 MB
+	state, err := st.Load(b.Context(), id)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
-	r := &rig{data: dir, project: b.TempDir()}
-	id := long(b, s, r.project, 500, 20) // 110 MB
 	b.ReportAllocs()
 	for b.Loop() {
-		e := New(Options{Store: s, Tools: func(root string) (*tools.Set, error) { return tools.New(tools.Options{Root: root}) }, Program: "bench", Now: time.Now})
-		if _, err := e.Open(context.Background(), id, false); err != nil {
+		tail, err := ReadTail(b.Context(), st, state)
+		if err != nil {
 			b.Fatal(err)
 		}
-		if err := e.Close(); err != nil {
-			b.Fatal(err)
+		conversation := tail.Conversation(state)
+		if len(conversation.Items()) == 0 {
+			b.Fatal("the tail is empty")
 		}
 	}
 }

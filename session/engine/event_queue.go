@@ -8,41 +8,41 @@ import (
 	"belay/session"
 )
 
-// feed hands records from the running turns to whoever shows them. It never
+// eventQueue hands records from the running turns to what shows them. It never
 // blocks a turn: what is not fetched is kept, pieces of text joined.
-type feed struct {
+type eventQueue struct {
 	mu      sync.Mutex
 	records []session.Record
-	some    chan struct{}
+	arrived chan struct{}
 	closed  bool
 }
 
-func newFeed() *feed { return &feed{some: make(chan struct{}, 1)} }
+func newEventQueue() *eventQueue { return &eventQueue{arrived: make(chan struct{}, 1)} }
 
-// errFeedClosed ends Next when the engine is closed.
-var errFeedClosed = errors.New("the engine is closed")
+// errClosed ends Next when the engine is closed.
+var errClosed = errors.New("the engine is closed")
 
-// mostOutput bounds a running command's output between two fetches: a person
+// maxOutput bounds a running command's output between two fetches: a person
 // sees its end, and all of it once the command is done.
-const mostOutput = 64 << 10
+const maxOutput = 64 << 10
 
-// mostJoined bounds the pieces that are joined, so that joining stays linear
+// maxJoined bounds the pieces that are joined, so that joining stays linear
 // when nobody fetches for a while.
-const mostJoined = 8 << 10
+const maxJoined = 8 << 10
 
-func (f *feed) put(records ...session.Record) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
+func (q *eventQueue) put(records ...session.Record) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
 		return
 	}
 	for _, r := range records {
-		if n := len(f.records); n == 0 || !join(&f.records[n-1], r) {
-			f.records = append(f.records, r)
+		if n := len(q.records); n == 0 || !join(&q.records[n-1], r) {
+			q.records = append(q.records, r)
 		}
 	}
 	select {
-	case f.some <- struct{}{}:
+	case q.arrived <- struct{}{}:
 	default:
 	}
 }
@@ -54,12 +54,12 @@ func join(last *session.Record, r session.Record) bool {
 	}
 	switch e := r.Event.(type) {
 	case session.TextDelta:
-		if l, ok := last.Event.(session.TextDelta); ok && len(l.Text) < mostJoined {
+		if l, ok := last.Event.(session.TextDelta); ok && len(l.Text) < maxJoined {
 			last.Event = session.TextDelta{Text: l.Text + e.Text}
 			return true
 		}
 	case session.ReasoningDelta:
-		if l, ok := last.Event.(session.ReasoningDelta); ok && len(l.Text) < mostJoined {
+		if l, ok := last.Event.(session.ReasoningDelta); ok && len(l.Text) < maxJoined {
 			last.Event = session.ReasoningDelta{Text: l.Text + e.Text}
 			return true
 		}
@@ -75,8 +75,8 @@ func join(last *session.Record, r session.Record) bool {
 	case session.ToolOutput:
 		if l, ok := last.Event.(session.ToolOutput); ok && l.CallID == e.CallID {
 			text := l.Text + e.Text
-			if len(text) > mostOutput {
-				text = text[len(text)-mostOutput:]
+			if len(text) > maxOutput {
+				text = text[len(text)-maxOutput:]
 			}
 			last.Event = session.ToolOutput{CallID: e.CallID, Text: text}
 			return true
@@ -85,32 +85,32 @@ func join(last *session.Record, r session.Record) bool {
 	return false
 }
 
-func (f *feed) next(ctx context.Context) ([]session.Record, error) {
+func (q *eventQueue) next(ctx context.Context) ([]session.Record, error) {
 	for {
-		f.mu.Lock()
-		records, closed := f.records, f.closed
-		f.records = nil
-		f.mu.Unlock()
+		q.mu.Lock()
+		records, closed := q.records, q.closed
+		q.records = nil
+		q.mu.Unlock()
 		if len(records) > 0 {
 			return records, nil
 		}
 		if closed {
-			return nil, errFeedClosed
+			return nil, errClosed
 		}
 		select {
-		case <-f.some:
+		case <-q.arrived:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-func (f *feed) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
+func (q *eventQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
 	select {
-	case f.some <- struct{}{}:
+	case q.arrived <- struct{}{}:
 	default:
 	}
 }

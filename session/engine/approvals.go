@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"belay/session"
+	"belay/session/agent"
+	"belay/session/permit"
+)
+
+// approvals are the rules that the project remembers, and the questions that
+// wait for an answer.
+type approvals struct {
+	mu      sync.Mutex
+	grants  []string
+	waiting map[string]chan session.Answer // by call id
+}
+
+func newApprovals(grants []string) *approvals {
+	return &approvals{grants: grants, waiting: map[string]chan session.Answer{}}
+}
+
+// expect makes the place where an answer is put, so that one may come as soon
+// as the question is shown.
+func (p *approvals) expect(approval session.Approval) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting[approval.CallID] == nil {
+		p.waiting[approval.CallID] = make(chan session.Answer, 1)
+	}
+}
+
+func (p *approvals) wait(ctx context.Context, callID string) (session.Answer, error) {
+	p.mu.Lock()
+	answer := p.waiting[callID]
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, callID)
+	}()
+	select {
+	case got := <-answer:
+		return got, nil
+	case <-ctx.Done():
+		return session.Answer{}, context.Cause(ctx)
+	}
+}
+
+func (p *approvals) answer(answer session.Answer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting := p.waiting[answer.CallID]
+	if waiting == nil {
+		return errors.New("this call no longer waits for an answer")
+	}
+	select {
+	case waiting <- answer:
+	default: // answered already
+	}
+	return nil
+}
+
+// forget drops the questions of a turn that has ended.
+func (p *approvals) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.waiting)
+}
+
+func (p *approvals) allowed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.grants
+}
+
+func (p *approvals) allow(rules []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.grants = append(slices.Clone(p.grants), rules...)
+}
+
+// Judge decides about a call by the session's mode and the project's rules.
+func (a *openSession) Judge(c permit.Call) permit.Decision {
+	return permit.Judge(a.State().Mode, c, a.approvals.allowed())
+}
+
+// Grant remembers rules for the project.
+func (a *openSession) Grant(ctx context.Context, rules []string) error {
+	project := a.State().Project
+	for _, rule := range rules {
+		if err := a.e.o.Store.GrantPermission(ctx, project, rule); err != nil {
+			return fmt.Errorf("remember what is allowed: %w", err)
+		}
+	}
+	a.approvals.allow(rules)
+	return nil
+}
+
+// Ask waits for a person's answer.
+func (a *openSession) Ask(ctx context.Context, approval session.Approval) (session.Answer, error) {
+	if a.e.o.NonInteractive {
+		return session.Answer{}, agent.ErrNonInteractive
+	}
+	return a.approvals.wait(ctx, approval.CallID)
+}
+
+// answerLocked passes a person's answer on to the turn that waits for it. A turn
+// that ended because nobody was there goes on with it.
+func (a *openSession) answerLocked(ctx context.Context, answer session.Answer) error {
+	asked := func(p session.Approval) bool { return p.CallID == answer.CallID }
+	switch {
+	case a.running != nil || !slices.ContainsFunc(a.state.PendingApprovals, asked):
+	case a.state.Status == session.Asking:
+		a.launchLocked(byPrompt) // after a restart: it asks again, and is answered
+	default:
+		if err := a.resumeLocked(ctx, byPrompt, "answered by the user"); err != nil {
+			return err
+		}
+	}
+	return a.approvals.answer(answer)
+}

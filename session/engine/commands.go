@@ -1,0 +1,294 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"belay/models"
+	"belay/session"
+	"belay/session/agent"
+	"belay/session/request"
+)
+
+// Errors of Do that the caller may want to tell apart.
+var (
+	ErrNotOpen = errors.New("the session is not open")
+	ErrBusy    = errors.New("a turn is running")
+	ErrNothing = errors.New("there is nothing to go on with")
+)
+
+// Do executes a command. What follows from it comes as events.
+func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error {
+	if c, ok := c.(session.DisableTarget); ok {
+		e.o.Breakers.SetDisabled(ctx, c.Target, c.Disabled)
+		e.events.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
+		return nil
+	}
+	a := e.openSession(id)
+	if a == nil {
+		if err := e.fileClosed(ctx, id, c); err != nil {
+			return fmt.Errorf("session %s: %w", id, err)
+		}
+		return nil
+	}
+	if err := a.do(ctx, c); err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	switch c.(type) {
+	case session.ChooseMode, session.ChooseTier, session.Park, session.TryNow:
+		if step := a.runningStep(); step != nil { // what is said to a plan is meant for the step that runs
+			if err := step.do(ctx, c); err != nil {
+				return fmt.Errorf("session %s: %w", step.id, err)
+			}
+		}
+	}
+	return nil
+}
+
+// fileClosed executes what needs no writer: titles and archiving of sessions
+// that are not open here.
+func (e *Engine) fileClosed(ctx context.Context, id session.ID, c session.Command) error {
+	var event session.Event
+	switch c := c.(type) {
+	case session.Rename:
+		event = session.Renamed(c)
+	case session.SetArchived:
+		event = session.ArchiveChanged(c)
+	default:
+		return ErrNotOpen
+	}
+	s, err := e.o.Store.Load(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := mayFile(s, c); err != nil {
+		return err
+	}
+	records, _, err := e.o.Store.Append(ctx, id, s.Turn, event)
+	if err != nil {
+		return err
+	}
+	e.events.put(records...)
+	return nil
+}
+
+// mayFile refuses to archive the session of a step without the plan that needs
+// it.
+func mayFile(s session.Session, c session.Command) error {
+	if _, archiving := c.(session.SetArchived); archiving && s.PartOf != "" {
+		return fmt.Errorf("this session carries out a step: archive or delete session %s, whose step it is", s.PartOf)
+	}
+	return nil
+}
+
+// do executes a command on an open session.
+func (a *openSession) do(ctx context.Context, c session.Command) error {
+	switch c := c.(type) { // what takes a while does not hold the lock
+	case session.PruneOutputs:
+		return a.requests.PruneOutputs(ctx)
+	case session.Rewind:
+		return a.exclusively(ctx, func(ctx context.Context) error { return a.rewinder().Rewind(ctx, c) })
+	case session.UndoRewind:
+		return a.exclusively(ctx, a.rewinder().Undo)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed() {
+		return ErrNotOpen
+	}
+	if event, ok := asEvent(c); ok {
+		return a.appendLocked(ctx, event)
+	}
+	return a.doLocked(ctx, c)
+}
+
+// asEvent is the event that a command becomes as it stands, if it does.
+func asEvent(c session.Command) (session.Event, bool) {
+	switch c := c.(type) {
+	case session.Unqueue:
+		return session.PromptUnqueued(c), true
+	case session.Restore:
+		return session.Restored(c), true
+	case session.ChooseMode:
+		return session.ModeChosen(c), true
+	case session.Rename:
+		return session.Renamed(c), true
+	case session.PinNote:
+		return session.NotePinned{Text: c.Text, Unpinned: c.Unpin}, true
+	}
+	return nil, false
+}
+
+// doLocked executes a command that is more than an event.
+func (a *openSession) doLocked(ctx context.Context, c session.Command) error {
+	switch c := c.(type) {
+	case session.Send:
+		return a.sendLocked(ctx, c.Prompt)
+	case session.Stop:
+		return a.stopLocked(ctx)
+	case session.Resume:
+		return a.retryLocked(ctx)
+	case session.Drop:
+		return a.dropLocked(ctx)
+	case session.TryNow:
+		if a.running == nil && a.state.Status == session.Parked {
+			return a.retryLocked(ctx)
+		}
+		a.control.Now()
+	case session.Park:
+		a.control.Park()
+	case session.ChooseTier:
+		return a.chooseTierLocked(ctx, c)
+	case session.PinTarget:
+		if err := a.appendLocked(ctx, session.TargetPinned(c)); err != nil {
+			return err
+		}
+		a.control.Pin(c.Target)
+	case session.ChooseEffort:
+		return a.chooseEffortLocked(ctx, c)
+	case session.PruneRequest:
+		a.requests.PruneNext()
+	case session.Compact:
+		a.compactLocked(c.Keep)
+	case session.PlanTask:
+		return a.planTaskLocked(ctx, c)
+	case session.EditPlan:
+		return a.editPlanLocked(ctx, c.Steps)
+	case session.RunPlan:
+		return a.runPlanLocked(ctx, c)
+	case session.Focus:
+		if err := a.tools.Focus(c.Paths); err != nil {
+			return err
+		}
+		return a.appendLocked(ctx, session.Focused(c))
+	case session.AnswerApproval:
+		return a.answerLocked(ctx, c.Answer)
+	case session.SetArchived:
+		if err := mayFile(a.state, c); err != nil {
+			return err
+		}
+		return a.appendLocked(ctx, session.ArchiveChanged(c))
+	default:
+		return fmt.Errorf("unknown command %T", c)
+	}
+	return nil
+}
+
+func (a *openSession) chooseTierLocked(ctx context.Context, c session.ChooseTier) error {
+	if c.Tier != a.state.Tier || a.state.PinnedTarget != (models.Target{}) {
+		if err := a.appendLocked(ctx, session.TierChosen(c)); err != nil {
+			return err
+		}
+	}
+	a.control.Choose(c.Tier)
+	return nil
+}
+
+func (a *openSession) chooseEffortLocked(ctx context.Context, c session.ChooseEffort) error {
+	m := a.e.o.Model(a.e.requests.Preferred(a.state))
+	if c.Effort != "" && !request.KnowsEffort(m, c.Effort) {
+		return fmt.Errorf("%s does not know the effort %q: it knows %s",
+			m.Target.Model, c.Effort, strings.Join(m.Efforts, ", "))
+	}
+	return a.appendLocked(ctx, session.EffortChosen(c))
+}
+
+// compactLocked makes a summary now if nothing runs, else before the next
+// request of the running turn.
+func (a *openSession) compactLocked(keep string) {
+	if a.running != nil {
+		a.requests.SummariseNext(keep)
+		return
+	}
+	ctx, release := a.occupyLocked(context.Background())
+	a.e.work.Go(func() {
+		defer release()
+		if err := a.requests.Summarise(ctx, keep); err != nil {
+			a.Publish(session.Noted{Text: "no summary was made: " + err.Error()})
+		}
+	})
+}
+
+// sendLocked starts a turn, or queues the prompt behind one that runs or is
+// parked. The same prompt sent twice counts once.
+func (a *openSession) sendLocked(ctx context.Context, p session.Prompt) error {
+	if p.ID == "" {
+		p.ID = a.e.o.NewID()
+	}
+	if a.sentLocked(p.ID) {
+		return nil
+	}
+	if a.running != nil || a.state.Status == session.Parked {
+		return a.appendLocked(ctx, session.PromptQueued{Prompt: p})
+	}
+	return a.startLocked(ctx, p)
+}
+
+func (a *openSession) sentLocked(id string) bool {
+	queued := func(q session.Queued) bool { return q.ID == id }
+	return a.state.PromptID == id || slices.ContainsFunc(a.state.Queue, queued)
+}
+
+func (a *openSession) stop(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stopLocked(ctx)
+}
+
+func (a *openSession) stopLocked(ctx context.Context) error {
+	if a.running != nil {
+		a.running.cancel(agent.ErrStopped)
+		return nil
+	}
+	if a.state.Status == session.Parked {
+		return a.stopParkedLocked(ctx)
+	}
+	return nil
+}
+
+// stopParkedLocked ends a parked turn: it no longer goes on by itself.
+func (a *openSession) stopParkedLocked(ctx context.Context) error {
+	end := session.TurnEnded{
+		Outcome: session.OutcomeStopped, Fault: a.state.Fault, Reason: agent.ErrStopped.Error(),
+	}
+	if err := a.appendLocked(ctx, end); err != nil {
+		return err
+	}
+	a.timer.stop()
+	return nil
+}
+
+// retryLocked is resume by the user. Before the turn's own time it is their
+// word, which a resting target hears as well; at that time it is a retry of the
+// parked turn.
+func (a *openSession) retryLocked(ctx context.Context) error {
+	if a.dueLocked() {
+		return a.resumeLocked(ctx, byTimer, reasonDue)
+	}
+	plan := a.state.Plan
+	paused := a.running == nil && a.state.RunsPlan && a.state.Status == session.NeedsPerson
+	if paused && plan != nil && plan.Started && plan.Reviewed {
+		// A person's word goes on from a pause as well.
+		if err := a.appendLocked(ctx, session.PlanStarted{Through: plan.Through}); err != nil {
+			return err
+		}
+	}
+	return a.resumeLocked(ctx, byUser, "by the user")
+}
+
+// dropLocked gives a parked or failed turn up and moves the queue on.
+func (a *openSession) dropLocked(ctx context.Context) error {
+	if a.running != nil {
+		return ErrBusy
+	}
+	if a.state.Status == session.Parked {
+		if err := a.stopParkedLocked(ctx); err != nil {
+			return err
+		}
+	}
+	a.startQueuedLocked(ctx)
+	return nil
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"belay/models/route"
+	"belay/session"
+	"belay/session/request"
+	"belay/session/rewind"
+	"belay/session/store"
+)
+
+// load reads what the engine needs of a session, and brings in order what an
+// earlier program left behind.
+func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*openSession, error) {
+	state, err := e.o.Store.Load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	root, err := filepath.EvalSymlinks(state.Project)
+	if err != nil {
+		return nil, fmt.Errorf("find the workspace: %w", err)
+	}
+	set, err := e.o.Tools(state.Project)
+	if err != nil {
+		return nil, err
+	}
+	a := &openSession{
+		e: e, id: id, root: root, lease: lease, tools: set, control: route.NewControl(state.Tier), state: state,
+		task: task{limits: e.o.Limits},
+	}
+	a.life, a.end = context.WithCancel(context.Background())
+	a.control.Pin(state.PinnedTarget)
+	if e.o.Snapshots != nil && state.PartOf == "" {
+		a.snapshots = e.o.Snapshots(root)
+	}
+	a.checkpoints = rewind.NewCheckpointer(rewind.CheckpointOptions{
+		Snapshots: a.snapshots, Root: root, Log: a, Life: a.life, Changed: a.changed, Lost: a.lost, Go: e.work.Go,
+	})
+	if err := a.prepare(ctx); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	return a, nil
+}
+
+// prepare takes over what the log and the project say.
+func (a *openSession) prepare(ctx context.Context) error {
+	if a.state.PartOf != "" && a.state.Step == 0 {
+		a.tools.RestrictToReading() // planning changes nothing
+	}
+	if err := a.tools.Focus(a.state.Focus); err != nil {
+		return err
+	}
+	grants, err := a.e.o.Store.PermissionGrants(ctx, a.state.Project)
+	if err != nil {
+		return err
+	}
+	a.approvals = newApprovals(grants)
+	tail, err := request.ReadTail(ctx, a.e.o.Store, a.state)
+	if err != nil {
+		return err
+	}
+	a.conversation = tail.Conversation(a.state)
+	a.tools.Remember(tail.Records)
+	for _, r := range tail.Records {
+		a.task.apply(r.Event)
+	}
+	if a.requests, err = a.e.requests.Builder(ctx, a.state, a.tools, a); err != nil {
+		return err
+	}
+	return a.recover(ctx)
+}
