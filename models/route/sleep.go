@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// ParkPoll is how often the wait for the next try of a parked turn looks at the
+// wall clock.
+const ParkPoll = 30 * time.Second
+
 // SleepUntil waits until a time, or until the context ends: then the error is
 // its cause. It looks at the wall clock at least every poll, for in a suspended
 // computer timers stand still, and what was waited for may have come.

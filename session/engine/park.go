@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"belay/models"
+	"belay/models/route"
 	"belay/session"
 )
 
@@ -111,10 +112,6 @@ func (a *openSession) scheduleLocked() {
 	a.resumeAfterLocked(max(a.state.RetryAt.Sub(a.e.o.Now()), time.Second))
 }
 
-// clockPoll is how often a parked turn compares the wall clock: in a suspended
-// computer the timer stands still, and its time may have come.
-const clockPoll = 30 * time.Second
-
 // parkTimer lets a parked turn go on. The lock of its session guards it.
 type parkTimer struct{ timer *time.Timer }
 
@@ -132,7 +129,7 @@ func (t *parkTimer) stop() {
 func (a *openSession) resumeAfterLocked(wait time.Duration) {
 	until := a.e.o.Now().Add(wait)
 	var timer *time.Timer
-	timer = time.AfterFunc(min(wait, clockPoll), func() {
+	timer = time.AfterFunc(min(wait, route.ParkPoll), func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.timer.timer != timer || a.state.Status != session.Parked {
@@ -142,9 +139,8 @@ func (a *openSession) resumeAfterLocked(wait time.Duration) {
 			timer.Reset(time.Second)
 			return
 		}
-		now := a.e.o.Now()
-		if left := min(until.Sub(now), until.Round(0).Sub(now.Round(0))); left > 0 {
-			timer.Reset(min(left, clockPoll))
+		if left := route.Left(a.e.o.Now(), until); left > 0 {
+			timer.Reset(min(left, route.ParkPoll))
 			return
 		}
 		a.timer.timer = nil

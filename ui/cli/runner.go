@@ -9,6 +9,7 @@ import (
 
 	"belay/context/tokens"
 	"belay/models"
+	"belay/models/route"
 	"belay/session"
 	"belay/session/engine"
 	"belay/ui/cli/app"
@@ -255,20 +256,16 @@ func (r *sessionRunner) afterTurn(ctx context.Context, end session.TurnEnded) (c
 		return exit.OfFault(s.Fault), false, nil
 	}
 	try := fmt.Sprintf("next try (%d of %d)", s.ParkCount, len(r.app.Settings.Park.Ladder))
-	if s.ParkCount == 0 { // not one of the ladder
+	if s.ParkCount == 0 { // not one of the schedule
 		try = "the allowance returns, and the next try is,"
 	}
 	r.say("  %s at %s, in %s", try, s.RetryAt.Local().Format("15:04:05"), rest.Round(time.Second))
-	timer := time.NewTimer(rest)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		r.parked += rest
-		return 0, true, r.app.Engine.Do(ctx, r.id, session.Resume{})
-	case <-ctx.Done():
+	if route.SleepUntil(ctx, r.cli.Now, s.RetryAt, route.ParkPoll) != nil {
 		r.say("to go on: belay resume %s", r.id)
 		return exit.Interrupted, false, nil
 	}
+	r.parked += rest
+	return 0, true, r.app.Engine.Do(ctx, r.id, session.Resume{})
 }
 
 // exceedsMaxWait reports whether waiting for the next try would break the limit.
@@ -276,7 +273,7 @@ func (r *sessionRunner) exceedsMaxWait(s session.Session, rest time.Duration) bo
 	if r.flags.maxWait > 0 {
 		return r.parked+rest > r.flags.maxWait
 	}
-	return s.Fault != nil && s.Fault.Kind == models.KindUsage && rest > maxUsageWait
+	return s.Fault != nil && s.Fault.Kind.Policy().Park == models.ParkReset && rest > maxUsageWait
 }
 
 func (r *sessionRunner) hint(s session.Session, code int) {
