@@ -2,9 +2,6 @@ package session
 
 import (
 	"slices"
-	"time"
-
-	"belay/models"
 )
 
 // RewoundSpan is a part of the log that was taken back: what came after From, up to
@@ -23,36 +20,17 @@ type LastRewind struct {
 	Rewinding
 }
 
-// State is what a rewind of the conversation brings back beside the records.
+// State is what a rewind keeps of a session: its progress, and how the last turn
+// ended, which is brought back when the rewind is undone.
 type State struct {
-	Summary        string        `json:"summary,omitempty"`
-	SummaryThrough int64         `json:"through,omitempty"`
-	TaskPrompt     string        `json:"task,omitempty"`
-	Omitted        []Omission    `json:"left,omitempty"`
-	Todos          []Todo        `json:"plan,omitempty"`
-	Plan           *Plan         `json:"steps,omitempty"`
-	Focus          []string      `json:"focus,omitempty"`
-	PinnedNotes    []string      `json:"kept,omitempty"`
-	FirstPrompt    string        `json:"first,omitempty"`
-	ChangedFiles   []string      `json:"files,omitempty"`
-	OpenEffects    []Effect      `json:"effects,omitempty"` // of unknown outcome, also at that time
-	RewoundSpans   []RewoundSpan `json:"gone,omitempty"`
-
-	// How the last turn ended. It is brought back with a rewind that is undone.
-	Status           Status        `json:"status,omitempty"`
-	RunsPlan         bool          `json:"stepping,omitempty"`
-	PromptID         string        `json:"prompt,omitempty"`
-	Fault            *models.Fault `json:"fault,omitempty"`
-	RetryAt          time.Time     `json:"retry,omitzero"`
-	ParkCount        int           `json:"rung,omitempty"`
-	PendingApprovals []Approval    `json:"asked,omitempty"`
-	LastLine         string        `json:"last_line,omitempty"`
+	Status Status `json:"status,omitempty"`
+	LastTurn
+	Progress
 }
 
 // State is what a rewind to now would bring back.
 func (s *Session) State() State {
-	return State{Summary: s.Summary, SummaryThrough: s.SummaryThrough, TaskPrompt: s.TaskPrompt, Omitted: s.Omitted, Todos: s.Todos, Plan: s.Plan, Focus: s.Focus, PinnedNotes: s.PinnedNotes, FirstPrompt: s.FirstPrompt, ChangedFiles: s.ChangedFiles,
-		OpenEffects: s.OpenEffects, RewoundSpans: s.RewoundSpans, Status: s.Status, RunsPlan: s.RunsPlan, PromptID: s.PromptID, Fault: s.Fault, RetryAt: s.RetryAt, ParkCount: s.ParkCount, PendingApprovals: s.PendingApprovals, LastLine: s.LastLine}
+	return State{Status: s.Status, LastTurn: s.LastTurn, Progress: s.Progress}
 }
 
 // Active leaves out the records that were taken back.
@@ -78,20 +56,23 @@ func (s *Session) applyRewound(seq int64, e Rewound) {
 	if !e.Conversation {
 		return
 	}
-	x := e.State
-	if x == nil { // the records alone
+	then := e.State
+	if then == nil { // the records alone
 		now := s.State()
-		now.RewoundSpans = without(now.RewoundSpans, func(g RewoundSpan) bool { return g.Until == e.Undo })
-		x = &now
+		undone := func(span RewoundSpan) bool { return span.Until == e.Undo }
+		now.RewoundSpans = without(now.RewoundSpans, undone)
+		then = &now
 	}
-	s.Summary, s.SummaryThrough, s.TaskPrompt, s.Omitted, s.Todos, s.Plan = x.Summary, x.SummaryThrough, x.TaskPrompt, x.Omitted, x.Todos, x.Plan
-	s.Focus, s.PinnedNotes, s.FirstPrompt, s.ChangedFiles, s.OpenEffects = x.Focus, x.PinnedNotes, x.FirstPrompt, x.ChangedFiles, x.OpenEffects
+	spans := s.RewoundSpans
 	s.ContextTokens = 0
+	s.Progress = then.Progress
 	if e.Undo > 0 {
-		s.RewoundSpans = append(slices.Clone(x.RewoundSpans), RewoundSpan{From: e.Undo, Until: seq})
-		s.Status, s.RunsPlan, s.PromptID, s.Fault, s.RetryAt, s.ParkCount, s.PendingApprovals, s.LastLine = x.Status, x.RunsPlan, x.PromptID, x.Fault, x.RetryAt, x.ParkCount, x.PendingApprovals, x.LastLine
+		s.Status = then.Status
+		s.LastTurn = then.LastTurn
+		s.RewoundSpans = append(slices.Clone(then.RewoundSpans), RewoundSpan{From: e.Undo, Until: seq})
 		return
 	}
-	s.RewoundSpans = append(slices.Clone(s.RewoundSpans), RewoundSpan{From: e.To, Until: seq})
-	s.Status, s.RunsPlan, s.PromptID, s.Fault, s.RetryAt, s.ParkCount, s.PendingApprovals, s.LastLine = Idle, false, "", nil, time.Time{}, 0, nil, ""
+	s.Status = Idle
+	s.LastTurn = LastTurn{}
+	s.RewoundSpans = append(slices.Clone(spans), RewoundSpan{From: e.To, Until: seq})
 }

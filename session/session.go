@@ -67,40 +67,54 @@ type Session struct {
 	Target       models.Target `json:"target,omitzero"`  // who served last
 	Served       string        `json:"served,omitempty"`
 
-	Status           Status        `json:"status"`
-	Turn             int           `json:"turn"`              // the number of the last turn; the first is 1
-	TurnStartedAt    time.Time     `json:"began,omitzero"`    // when that turn began
-	PromptID         string        `json:"prompt,omitempty"`  // the id of the prompt that began that turn
-	Fault            *models.Fault `json:"fault,omitempty"`   // why it failed or is parked
-	RetryAt          time.Time     `json:"retry,omitzero"`    // parked: when it goes on by itself; zero: only when asked
-	ParkCount        int           `json:"rung,omitempty"`    // parked: how many times in a row
-	Queue            []Queued      `json:"queue,omitempty"`   // messages that leave after the running turn
-	PendingApprovals []Approval    `json:"asked,omitempty"`   // unanswered
-	OpenEffects      []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
-	Todos            []Todo        `json:"plan,omitempty"`
+	Status        Status    `json:"status"`
+	Turn          int       `json:"turn"`            // the number of the last turn; the first is 1
+	TurnStartedAt time.Time `json:"began,omitzero"`  // when that turn began
+	Queue         []Queued  `json:"queue,omitempty"` // messages that leave after the running turn
 
-	Plan           *Plan         `json:"steps,omitempty"`     // the plan of a large task
-	RunsPlan       bool          `json:"stepping,omitempty"`  // the last turn carries it out
-	CheckpointTree string        `json:"tree,omitempty"`      // of the last checkpoint
-	CheckpointTurn int           `json:"marked,omitempty"`    // the turn of that checkpoint
-	RewoundSpans   []RewoundSpan `json:"gone,omitempty"`      // what was taken back of the conversation
-	PendingRewind  *Rewinding    `json:"rewinding,omitempty"` // begun and not ended
-	LastRewind     *LastRewind   `json:"back,omitempty"`      // the last rewind, which can be taken back
+	LastTurn
+	Progress
 
-	FirstPrompt    string       `json:"first,omitempty"`   // the words of the first prompt, bounded
-	Summary        string       `json:"summary,omitempty"` // stands for the log up to Through
-	SummaryThrough int64        `json:"through,omitempty"` // a record's number
-	TaskPrompt     string       `json:"task,omitempty"`    // the user's words of a turn that the summary swallowed while it ran
-	Focus          []string     `json:"focus,omitempty"`   // folders or patterns that searches keep to
-	PinnedNotes    []string     `json:"kept,omitempty"`    // notes that stay in every request
-	ChangedFiles   []string     `json:"files,omitempty"`   // changed in this session, the last ones
-	Omitted        []Omission   `json:"left,omitempty"`    // what was taken out of its requests
-	ContextTokens  int64        `json:"context,omitempty"` // tokens of the last request and its reply, as the provider counted them; 0: unknown
-	Window         int64        `json:"window,omitempty"`  // of the target that served last
-	Usage          models.Usage `json:"usage"`
-	Cost           float64      `json:"cost"` // US dollars, as far as prices are known
-	LastLine       string       `json:"last_line,omitempty"`
-	LastSeq        int64        `json:"events"` // the sequence number of the last event
+	CheckpointTree string      `json:"tree,omitempty"`      // of the last checkpoint
+	CheckpointTurn int         `json:"marked,omitempty"`    // the turn of that checkpoint
+	PendingRewind  *Rewinding  `json:"rewinding,omitempty"` // begun and not ended
+	LastRewind     *LastRewind `json:"back,omitempty"`      // the last rewind, which can be taken back
+
+	// ContextTokens are those of the last request and its reply, as the provider
+	// counted them; 0: unknown.
+	ContextTokens int64        `json:"context,omitempty"`
+	Window        int64        `json:"window,omitempty"` // of the target that served last
+	Usage         models.Usage `json:"usage"`
+	Cost          float64      `json:"cost"`   // US dollars, as far as prices are known
+	LastSeq       int64        `json:"events"` // the sequence number of the last event
+}
+
+// LastTurn is how the last turn stands.
+type LastTurn struct {
+	RunsPlan         bool          `json:"stepping,omitempty"` // it carries out the plan
+	PromptID         string        `json:"prompt,omitempty"`   // of the prompt that began it
+	Fault            *models.Fault `json:"fault,omitempty"`    // why it failed or is parked
+	RetryAt          time.Time     `json:"retry,omitzero"`     // parked: when it goes on by itself; zero: only when asked
+	ParkCount        int           `json:"rung,omitempty"`     // parked: how many times in a row
+	PendingApprovals []Approval    `json:"asked,omitempty"`    // unanswered
+	LastLine         string        `json:"last_line,omitempty"`
+}
+
+// Progress is how far the work of a session has come: what a rewind of the
+// conversation brings back beside the records.
+type Progress struct {
+	Summary        string        `json:"summary,omitempty"` // stands for the log up to SummaryThrough
+	SummaryThrough int64         `json:"through,omitempty"` // a record's number
+	TaskPrompt     string        `json:"task,omitempty"`    // the user's words of a turn that the summary swallowed while it ran
+	Omitted        []Omission    `json:"left,omitempty"`    // what was taken out of its requests
+	Todos          []Todo        `json:"plan,omitempty"`
+	Plan           *Plan         `json:"steps,omitempty"`   // of a large task
+	Focus          []string      `json:"focus,omitempty"`   // folders or patterns that searches keep to
+	PinnedNotes    []string      `json:"kept,omitempty"`    // notes that stay in every request
+	FirstPrompt    string        `json:"first,omitempty"`   // the words of the first prompt, bounded
+	ChangedFiles   []string      `json:"files,omitempty"`   // changed in this session, the last ones
+	OpenEffects    []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
+	RewoundSpans   []RewoundSpan `json:"gone,omitempty"`    // what was taken back of the conversation
 }
 
 // Prompt is what a person sends.

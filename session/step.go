@@ -23,6 +23,11 @@ type Step struct {
 	MaxRequests int     `json:"most_requests,omitempty"` // that each of its turns may make; 0: as the settings say
 	MaxCost     float64 `json:"most_cost,omitempty"`     // US dollars, of each of its turns
 
+	StepProgress
+}
+
+// StepProgress is how far a step has come.
+type StepProgress struct {
 	State        StepState     `json:"state"`
 	Session      ID            `json:"session,omitempty"` // where it is carried out
 	Note         string        `json:"note,omitempty"`    // of what came of it, for the steps after it
@@ -41,8 +46,10 @@ type Step struct {
 
 // Reset is the step before it began. What it took until then stays counted.
 func (s Step) Reset() Step {
-	return Step{Title: s.Title, Instructions: s.Instructions, Proof: s.Proof, Tier: s.Tier, Pinned: s.Pinned, Check: s.Check, Needs: s.Needs, Pause: s.Pause, MaxRequests: s.MaxRequests, MaxCost: s.MaxCost,
-		State: StepPending, Usage: s.Usage, Cost: s.Cost, EarlierUsage: s.Usage, EarlierCost: s.Cost}
+	s.StepProgress = StepProgress{
+		State: StepPending, Usage: s.Usage, Cost: s.Cost, EarlierUsage: s.Usage, EarlierCost: s.Cost,
+	}
+	return s
 }
 
 // StepState is how far a step is.

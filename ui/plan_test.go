@@ -17,13 +17,12 @@ import (
 // plannedSteps is a plan in the middle of its work: one step of each kind.
 func plannedSteps() session.Plan {
 	return session.Plan{Task: "refactor the orders module and cover it with tests", Reviewed: true, Through: true, By: sol, Planning: "pl", Steps: []session.Step{
-		{Title: "map the module and its problems", Instructions: "Read orders/ and list what is wrong with it.", Tier: models.Light, State: session.StepDone, Session: "st1",
-			Note: "pricing and storage are mixed; 端数 is rounded twice", ToolCalls: 3, Cost: 0.02, StartedAt: noon.Add(-time.Hour), EndedAt: noon.Add(-50 * time.Minute)},
-		{Title: "three options, choose one", Instructions: "Write three ways down.", Tier: models.Heavy, Pinned: true, State: session.StepDone, Session: "st2", Note: "rules move into PriceOf", ToolCalls: 1, Cost: 0.11},
-		{Title: "core logic", Instructions: "Move the rules of prices into orders/pricing.go, with one function PriceOf. Nothing else changes.", Proof: "the old tests pass", Check: "go test ./orders/...", Tier: models.Heavy, State: session.StepRunning, Session: "st3"},
-		{Title: "tests", Instructions: "Cover PriceOf.", Check: "go test ./orders/...", Tier: models.Medium, State: session.StepPending, Needs: []int{2, 3}, Pause: true},
-		{Title: "文書と移行の手順を書く", State: session.StepPending},
-		{Title: "tell the team", State: session.StepSkipped},
+		{Title: "map the module and its problems", Instructions: "Read orders/ and list what is wrong with it.", Tier: models.Light, StepProgress: session.StepProgress{State: session.StepDone, Session: "st1", Note: "pricing and storage are mixed; 端数 is rounded twice", ToolCalls: 3, Cost: 0.02, StartedAt: noon.Add(-time.Hour), EndedAt: noon.Add(-50 * time.Minute)}},
+		{Title: "three options, choose one", Instructions: "Write three ways down.", Tier: models.Heavy, Pinned: true, StepProgress: session.StepProgress{State: session.StepDone, Session: "st2", Note: "rules move into PriceOf", ToolCalls: 1, Cost: 0.11}},
+		{Title: "core logic", Instructions: "Move the rules of prices into orders/pricing.go, with one function PriceOf. Nothing else changes.", Proof: "the old tests pass", Check: "go test ./orders/...", Tier: models.Heavy, StepProgress: session.StepProgress{State: session.StepRunning, Session: "st3"}},
+		{Title: "tests", Instructions: "Cover PriceOf.", Check: "go test ./orders/...", Tier: models.Medium, StepProgress: session.StepProgress{State: session.StepPending}, Needs: []int{2, 3}, Pause: true},
+		{Title: "文書と移行の手順を書く", StepProgress: session.StepProgress{State: session.StepPending}},
+		{Title: "tell the team", StepProgress: session.StepProgress{State: session.StepSkipped}},
 	}}
 }
 

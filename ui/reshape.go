@@ -114,7 +114,7 @@ func (m *Model) wroteStep(text string) tea.Cmd {
 		m.release()
 		return nil
 	}
-	s, list, at, why := session.Step{State: session.StepPending}, p.Steps, m.plan.at, ""
+	s, list, at, why := session.Step{StepProgress: session.StepProgress{State: session.StepPending}}, p.Steps, m.plan.at, ""
 	if m.focus == shaping {
 		if at < 1 || at > len(list) {
 			m.release()

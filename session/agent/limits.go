@@ -27,42 +27,56 @@ type Limits struct {
 
 // The shares of a limit at which something happens.
 const (
-	limitTold = 0.80
+	limitWarn = 0.80
 	limitStop = 0.95
 )
 
-// Spent is what a task has taken, over all the tries of a parked turn.
+// Spent is what a task has taken, over all the retries of a parked turn.
 type Spent struct {
 	Requests, Retries int
 	Tokens            int64
 	Cost              float64
 
-	told map[string]bool
+	warned map[string]bool // by the name of the limit
 }
 
-// limited is one of the limits and what is spent of it.
-type limited struct {
-	name        string
-	used, limit float64
-	words       string
-	early       bool // stop before it is reached: a request takes an unknown part of it
+// limit is one of the limits and what is spent of it.
+type limit struct {
+	name      string
+	used, max float64
+	text      string // both, with their unit
+	stopEarly bool   // before it is reached: a request takes an unknown part of it
+	retries   bool   // it stops retries, not requests
 }
 
-func (t *turn) limits() []limited {
-	return []limited{
-		{"requests", float64(t.Spent.Requests), float64(t.Limits.Requests), fmt.Sprintf("%d of %d requests", t.Spent.Requests, t.Limits.Requests), false},
-		t.retries(),
-		{"cost", t.Spent.Cost, t.Limits.Cost, fmt.Sprintf("$%.2f of $%.2f", t.Spent.Cost, t.Limits.Cost), true},
-		{"tokens", float64(t.Spent.Tokens), float64(t.Limits.Tokens), fmt.Sprintf("%d of %d tokens", t.Spent.Tokens, t.Limits.Tokens), true},
+func (t *turn) limits() []limit {
+	spent, most := t.Spent, t.Limits
+	return []limit{
+		{
+			name: "requests", used: float64(spent.Requests), max: float64(most.Requests),
+			text: fmt.Sprintf("%d of %d requests", spent.Requests, most.Requests),
+		},
+		t.retryLimit(),
+		{
+			name: "cost", used: spent.Cost, max: most.Cost, stopEarly: true,
+			text: fmt.Sprintf("$%.2f of $%.2f", spent.Cost, most.Cost),
+		},
+		{
+			name: "tokens", used: float64(spent.Tokens), max: float64(most.Tokens), stopEarly: true,
+			text: fmt.Sprintf("%d of %d tokens", spent.Tokens, most.Tokens),
+		},
 	}
 }
 
-func (t *turn) retries() limited {
-	return limited{"retries", float64(t.Spent.Retries), float64(t.Limits.Retries), fmt.Sprintf("%d of %d retries", t.Spent.Retries, t.Limits.Retries), false}
+func (t *turn) retryLimit() limit {
+	return limit{
+		name: "retries", used: float64(t.Spent.Retries), max: float64(t.Limits.Retries), retries: true,
+		text: fmt.Sprintf("%d of %d retries", t.Spent.Retries, t.Limits.Retries),
+	}
 }
 
-// retry takes an automatic retry out of the limit.
-func (t *turn) retry() bool {
+// takeRetry takes an automatic retry out of the limit.
+func (t *turn) takeRetry() bool {
 	if t.Limits.Retries > 0 && t.Spent.Retries >= t.Limits.Retries {
 		return false
 	}
@@ -70,40 +84,53 @@ func (t *turn) retry() bool {
 	return true
 }
 
-// retried ends a turn that may not try again.
-func (t *turn) retried(err error) session.TurnEnded {
-	end := reached(t.retries())
+// outOfRetries ends a turn that may not try again.
+func (t *turn) outOfRetries(err error) session.TurnEnded {
+	end := t.retryLimit().reached()
 	errors.As(err, &end.Fault)
 	return end
 }
 
-func reached(l limited) session.TurnEnded {
+func (l limit) reached() session.TurnEnded {
 	return session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true,
-		Reason: fmt.Sprintf("the limit of %s is reached (%s). Take over: write what is next, or go on with it", l.name, l.words)}
+		Reason: fmt.Sprintf("the limit of %s is reached (%s). Take over: write what is next, or go on with it",
+			l.name, l.text)}
 }
 
-// limit looks at what is spent before another request goes out.
-func (t *turn) limit(ctx context.Context) *session.TurnEnded {
+// checkLimits looks at what is spent before another request goes out.
+func (t *turn) checkLimits(ctx context.Context) *session.TurnEnded {
 	if t.Limits.Budget != nil {
-		if share, words := t.Limits.Budget(ctx); share >= 1 || share >= limitStop && !t.Force {
-			return &session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true, Reason: words + ". Raise it in [budget] to go on"}
+		share, words := t.Limits.Budget(ctx)
+		if share >= 1 || share >= limitStop && !t.Force {
+			return &session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Limit: true,
+				Reason: words + ". Raise it in [budget] to go on"}
 		}
 	}
 	for _, l := range t.limits() {
-		switch share := l.used / l.limit; {
-		case l.limit <= 0:
-		case l.name != "retries" && (share >= 1 || l.early && share >= limitStop):
-			end := reached(l)
+		if l.max <= 0 {
+			continue
+		}
+		share := l.used / l.max
+		if !l.retries && (share >= 1 || l.stopEarly && share >= limitStop) {
+			end := l.reached()
 			return &end
-		case share >= limitTold && !t.Spent.told[l.name]:
-			if t.Spent.told == nil {
-				t.Spent.told = map[string]bool{}
-			}
-			t.Spent.told[l.name] = true
-			if err := t.Log.Append(ctx, session.Noted{Text: fmt.Sprintf("%.0f %% of this task's limit of %s are spent (%s)", share*100, l.name, l.words)}); err != nil {
-				return t.broken(ctx, err)
+		}
+		if share >= limitWarn && !t.Spent.warned[l.name] {
+			if err := t.warn(ctx, l, share); err != nil {
+				return t.unstorable(ctx, err)
 			}
 		}
 	}
 	return nil
+}
+
+// warn tells the user, once, how much of a limit is spent.
+func (t *turn) warn(ctx context.Context, l limit, share float64) error {
+	if t.Spent.warned == nil {
+		t.Spent.warned = map[string]bool{}
+	}
+	t.Spent.warned[l.name] = true
+	return t.Log.Append(ctx, session.Noted{
+		Text: fmt.Sprintf("%.0f %% of this task's limit of %s are spent (%s)", share*100, l.name, l.text),
+	})
 }

@@ -269,7 +269,7 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 }
 
 func TestAPlanIsReadAndWritten(t *testing.T) {
-	list := []session.Step{{Title: "a", Instructions: "do a\nin two lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", State: session.StepPending}, {Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, State: session.StepPending}}
+	list := []session.Step{{Title: "a", Instructions: "do a\nin two lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", StepProgress: session.StepProgress{State: session.StepPending}}, {Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, StepProgress: session.StepProgress{State: session.StepPending}}}
 	task, got, err := steps.Read(steps.Write("the task", list))
 	if err != nil || task != "the task" || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", list) {
 		t.Errorf("Read = %q, %+v, %v", task, got, err)

@@ -60,17 +60,15 @@ func Edit(plan *session.Plan, want []session.Step) (session.Plan, error) {
 // edited is a step as a person wants it: one that has begun keeps what it is.
 func edited(old, want session.Step) session.Step {
 	if !old.Started() {
-		s := session.Step{
-			Title: want.Title, Instructions: want.Instructions, Proof: want.Proof, Tier: want.Tier,
-			Pinned: want.Pinned, Check: want.Check, Needs: want.Needs, Pause: want.Pause,
-			MaxRequests: want.MaxRequests, MaxCost: want.MaxCost,
+		skipped := want.State == session.StepSkipped
+		want.StepProgress = session.StepProgress{
 			State: session.StepPending, Usage: old.Usage, Cost: old.Cost,
 			EarlierUsage: old.EarlierUsage, EarlierCost: old.EarlierCost,
 		}
-		if want.State == session.StepSkipped {
-			s.State = session.StepSkipped
+		if skipped {
+			want.State = session.StepSkipped
 		}
-		return s
+		return want
 	}
 	skipped := want.State == session.StepSkipped
 	if skipped && old.State != session.StepRunning && old.State != session.StepDone {

@@ -121,7 +121,7 @@ func steps(list []written) ([]session.Step, error) {
 	}
 	out := make([]session.Step, len(list))
 	for i, w := range list {
-		s := session.Step{Title: line(w.Title), Instructions: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pinned: w.Pin, Check: line(w.Check), Pause: w.Pause, MaxRequests: w.MostRequests, MaxCost: w.MostCost, State: session.StepPending}
+		s := session.Step{Title: line(w.Title), Instructions: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pinned: w.Pin, Check: line(w.Check), Pause: w.Pause, MaxRequests: w.MostRequests, MaxCost: w.MostCost, StepProgress: session.StepProgress{State: session.StepPending}}
 		fault := func(format string, args ...any) error {
 			return &PlanError{fmt.Errorf("step %d: %s", i+1, fmt.Sprintf(format, args...))}
 		}

@@ -44,9 +44,9 @@ func TestAPlanIsFoundInWhateverAModelWrites(t *testing.T) {
 
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	list := []session.Step{
-		{Title: "a \"quoted\"", Instructions: "do a\nin '''two''' lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", MaxRequests: 3, MaxCost: 0.5, State: session.StepPending},
-		{Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, State: session.StepPending},
-		{Title: "c", Instructions: "do c", Needs: []int{1}, State: session.StepPending},
+		{Title: "a \"quoted\"", Instructions: "do a\nin '''two''' lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", MaxRequests: 3, MaxCost: 0.5, StepProgress: session.StepProgress{State: session.StepPending}},
+		{Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, StepProgress: session.StepProgress{State: session.StepPending}},
+		{Title: "c", Instructions: "do c", Needs: []int{1}, StepProgress: session.StepProgress{State: session.StepPending}},
 	}
 	task, got, err := Read(Write("the\ntask", list))
 	if err != nil || task != "the\ntask" || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", list) {
@@ -68,7 +68,7 @@ func TestTheTemplatesArePlans(t *testing.T) {
 
 func TestWhichStepIsNext(t *testing.T) {
 	step := func(state session.StepState, needs []int) session.Step {
-		return session.Step{State: state, Needs: needs}
+		return session.Step{StepProgress: session.StepProgress{State: state}, Needs: needs}
 	}
 	const pending, done, skipped = session.StepPending, session.StepDone, session.StepSkipped
 	for name, tt := range map[string]struct {

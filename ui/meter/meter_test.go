@@ -16,7 +16,7 @@ var dark = theme.New("dark", true, colorprofile.TrueColor)
 
 func full() (session.ContextUsage, session.Session) {
 	v := session.ContextUsage{Failures: session.FailureThreshold{From: 96_000, Above: 0.2}, Target: models.Target{Model: "a/\x1b[31mname"}, Budget: 1000, Trigger: 800, Counted: 1_234_567, Output: 9, Effort: "high", ToolCalls: 1, LeftOut: 3, SummaryThrough: 1}
-	s := session.Session{PinnedNotes: []string{strings.Repeat("a long note 長い ", 30), "b\nc"}, Omitted: []session.Omission{{Label: session.OmittedSummary, Freed: 5}, {Label: "older outputs", Calls: 2, Freed: 90_000}, {Label: strings.Repeat("x", 200)}}}
+	s := session.Session{Progress: session.Progress{PinnedNotes: []string{strings.Repeat("a long note 長い ", 30), "b\nc"}, Omitted: []session.Omission{{Label: session.OmittedSummary, Freed: 5}, {Label: "older outputs", Calls: 2, Freed: 90_000}, {Label: strings.Repeat("x", 200)}}}}
 	for _, o := range session.Sources() {
 		v.Parts = append(v.Parts, session.Part{Source: o, Tokens: 123_456})
 	}

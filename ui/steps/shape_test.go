@@ -12,8 +12,8 @@ import (
 // plan is five steps of which one is done; the fourth builds on the second, the
 // fifth on the fourth.
 func plan() []session.Step {
-	return []session.Step{{Title: "a", State: session.StepDone}, {Title: "b", State: session.StepPending}, {Title: "c", State: session.StepPending},
-		{Title: "d", State: session.StepPending, Needs: []int{2}}, {Title: "e", State: session.StepSkipped, Needs: []int{4}}}
+	return []session.Step{{Title: "a", StepProgress: session.StepProgress{State: session.StepDone}}, {Title: "b", StepProgress: session.StepProgress{State: session.StepPending}}, {Title: "c", StepProgress: session.StepProgress{State: session.StepPending}},
+		{Title: "d", StepProgress: session.StepProgress{State: session.StepPending}, Needs: []int{2}}, {Title: "e", StepProgress: session.StepProgress{State: session.StepSkipped}, Needs: []int{4}}}
 }
 
 func brief(list []session.Step) string {

@@ -35,7 +35,7 @@ func every() *session.Plan {
 	for i, state := range states() {
 		s.Steps = append(s.Steps, session.Step{
 			Title: strings.Repeat("端数 title ", i*3+1), Instructions: strings.Repeat("長い do\n", 5), Proof: "p\x1b]0;x\x07", Check: strings.Repeat("go test ", 12), Tier: models.Heavy, Pinned: i%2 == 0,
-			State: state, Reason: "because\nof it", Note: "note", RetryAt: noon.Add(90 * time.Second), Needs: []int{1}, Pause: true, ToolCalls: i, Cost: 0.5, StartedAt: noon, EndedAt: noon.Add(time.Minute),
+			StepProgress: session.StepProgress{State: state, Reason: "because\nof it", Note: "note", RetryAt: noon.Add(90 * time.Second), ToolCalls: i, Cost: 0.5, StartedAt: noon, EndedAt: noon.Add(time.Minute)}, Needs: []int{1}, Pause: true,
 		})
 	}
 	return s
@@ -77,7 +77,7 @@ func TestTheChosenStepIsInView(t *testing.T) {
 	var p Pane
 	s := every()
 	for range 30 {
-		s.Steps = append(s.Steps, session.Step{Title: "more", State: session.StepPending})
+		s.Steps = append(s.Steps, session.Step{Title: "more", StepProgress: session.StepProgress{State: session.StepPending}})
 	}
 	for h := 5; h < 40; h++ {
 		for n := range s.Steps {
@@ -108,16 +108,16 @@ func TestTheWordsOfARow(t *testing.T) {
 		live Live
 		want string
 	}{
-		{"what is asked for", session.Step{State: session.StepPending, Check: "go test ./orders/…", Needs: []int{1, 2}, Pause: true}, Live{}, "pause before · after 1, 2 · check: go test ./orders/…"},
-		{"builds on nothing", session.Step{State: session.StepPending, Needs: []int{}}, Live{}, "after none"},
-		{"no capacity", session.Step{State: session.StepRunning}, Live{Words: "◐ no capacity, again in 12s", Waits: true}, "▶ 1 x  heavy ⊙  ◐ no capacity, again in 12s"},
-		{"asks", session.Step{State: session.StepRunning}, Live{Asks: true}, "? 1 x  heavy ⊙  asks you"},
-		{"parked", session.Step{State: session.StepParked, RetryAt: noon.Add(95 * time.Second)}, Live{}, "again in 1:35, at 12:01"},
-		{"parked for good", session.Step{State: session.StepParked}, Live{}, "parked, goes on when told to"},
-		{"failed", session.Step{State: session.StepFailed, Fault: &models.Fault{Kind: models.KindAuth}}, Live{}, "failed: key refused"},
-		{"needs a person", session.Step{State: session.StepPerson, Reason: "the check failed 3 times"}, Live{}, "needs you: the check failed 3 times"},
-		{"done", session.Step{State: session.StepDone, ToolCalls: 3, Cost: 0.02}, Live{}, "3 calls  $0.02"},
-		{"skipped", session.Step{State: session.StepSkipped}, Live{}, "– 1 x  heavy ⊙  skipped"},
+		{"what is asked for", session.Step{StepProgress: session.StepProgress{State: session.StepPending}, Check: "go test ./orders/…", Needs: []int{1, 2}, Pause: true}, Live{}, "pause before · after 1, 2 · check: go test ./orders/…"},
+		{"builds on nothing", session.Step{StepProgress: session.StepProgress{State: session.StepPending}, Needs: []int{}}, Live{}, "after none"},
+		{"no capacity", session.Step{StepProgress: session.StepProgress{State: session.StepRunning}}, Live{Words: "◐ no capacity, again in 12s", Waits: true}, "▶ 1 x  heavy ⊙  ◐ no capacity, again in 12s"},
+		{"asks", session.Step{StepProgress: session.StepProgress{State: session.StepRunning}}, Live{Asks: true}, "? 1 x  heavy ⊙  asks you"},
+		{"parked", session.Step{StepProgress: session.StepProgress{State: session.StepParked, RetryAt: noon.Add(95 * time.Second)}}, Live{}, "again in 1:35, at 12:01"},
+		{"parked for good", session.Step{StepProgress: session.StepProgress{State: session.StepParked}}, Live{}, "parked, goes on when told to"},
+		{"failed", session.Step{StepProgress: session.StepProgress{State: session.StepFailed, Fault: &models.Fault{Kind: models.KindAuth}}}, Live{}, "failed: key refused"},
+		{"needs a person", session.Step{StepProgress: session.StepProgress{State: session.StepPerson, Reason: "the check failed 3 times"}}, Live{}, "needs you: the check failed 3 times"},
+		{"done", session.Step{StepProgress: session.StepProgress{State: session.StepDone, ToolCalls: 3, Cost: 0.02}}, Live{}, "3 calls  $0.02"},
+		{"skipped", session.Step{StepProgress: session.StepProgress{State: session.StepSkipped}}, Live{}, "– 1 x  heavy ⊙  skipped"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.Title, tt.s.Tier, tt.s.Pinned = "x", models.Heavy, true
@@ -131,7 +131,7 @@ func TestTheWordsOfARow(t *testing.T) {
 }
 
 func TestTheChoiceFollowsTheWorkUntilThePanelHasTheKeys(t *testing.T) {
-	s := &session.Plan{Task: "t", Steps: []session.Step{{State: session.StepDone}, {State: session.StepRunning}, {State: session.StepPending}}}
+	s := &session.Plan{Task: "t", Steps: []session.Step{{StepProgress: session.StepProgress{State: session.StepDone}}, {StepProgress: session.StepProgress{State: session.StepRunning}}, {StepProgress: session.StepProgress{State: session.StepPending}}}}
 	var p Pane
 	p.Set(View{Steps: s, Keys: true})
 	if n, _, _ := p.Chosen(); n != 2 {

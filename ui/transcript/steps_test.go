@@ -22,7 +22,7 @@ func records(events ...session.Event) []session.Record {
 }
 
 func step(n int, state session.StepState, change func(*session.Step)) session.Event {
-	s := session.Step{Title: "core logic", Tier: models.Heavy, State: state}
+	s := session.Step{Title: "core logic", Tier: models.Heavy, StepProgress: session.StepProgress{State: state}}
 	if change != nil {
 		change(&s)
 	}

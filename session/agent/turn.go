@@ -1,0 +1,192 @@
+// Package agent decides how a turn goes on: it asks the model, keeps what the
+// model finished, runs the tools it called, and asks again until there is
+// nothing left to do or only a person can go on.
+package agent
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"belay/models"
+	"belay/models/route"
+	"belay/session"
+	"belay/session/permit"
+	"belay/session/tools"
+)
+
+// Router makes a request and keeps at it.
+type Router interface {
+	Stream(ctx context.Context, need route.Need, build route.Build) iter.Seq2[models.Chunk, error]
+}
+
+// Log is where a turn's events go.
+type Log interface {
+	// Append stores events, all or none, before it publishes them.
+	Append(ctx context.Context, events ...session.Event) error
+	// Publish shows an event that is not stored.
+	Publish(e session.Event)
+	// SaveDraft stores what the model has said so far.
+	SaveDraft(ctx context.Context, d session.Draft) error
+	// Items is the conversation as it stands in the log.
+	Items() []models.Item
+}
+
+// Gate decides which calls run, and asks the person.
+type Gate interface {
+	// Judge decides about a call by rules.
+	Judge(c permit.Call) permit.Decision
+	// Ask waits for a person's answer; ErrNonInteractive means that there is nobody.
+	Ask(ctx context.Context, a session.Approval) (session.Answer, error)
+	// Grant remembers rules for the project.
+	Grant(ctx context.Context, rules []string) error
+}
+
+// ErrNonInteractive says that a question cannot be answered because nobody is there.
+var ErrNonInteractive = errors.New("nobody is there to answer")
+
+// Causes with which a turn's context is ended.
+var (
+	ErrStopped = errors.New("stopped by the user")
+	ErrClosing = errors.New("belay is closing")
+)
+
+// Options are what a turn works with.
+type Options struct {
+	Router  Router
+	Log     Log
+	Gate    Gate
+	Tools   *tools.Set
+	Control *route.Control
+	// Build makes the request for a model out of the conversation, and says how
+	// many items it left out. Under pressure it makes a shorter one: large requests
+	// are the first to find no room.
+	Build func(m models.Model, underPressure bool) (models.Request, int, error)
+	// Prune makes the conversation shorter when it has grown too long; nil: nothing
+	// does.
+	Prune func(ctx context.Context) error
+	Model func(models.Target) models.Model
+	// Measured hears how many tokens a request took by our own count and by the
+	// provider's; nil: nobody does.
+	Measured func(t models.Target, ours, reported int64)
+	// Ready is called before a call changes something, and may take a moment; nil:
+	// nothing is to be waited for.
+	Ready          func(ctx context.Context)
+	Root           string // the workspace, links resolved
+	Turn           int
+	Purpose        models.Purpose // whose the requests are, for the record
+	ParkRetry      bool           // the first request is the automatic retry of a parked turn
+	Force          bool           // a person wants the first request to go out, whatever is known of the target
+	Limits         Limits
+	Wrote          bool                      // the turn has changed something before
+	Spent          *Spent                    // what the task has taken so far; nil: nothing
+	Unknown        map[string]session.Effect // by call id: begun before a crash, outcome not recorded
+	NonInteractive bool                      // nobody watches: the model is told of unknown outcomes
+	NetworkWait    time.Duration             // how long a lost connection is waited out; 0: as long as it takes
+	Now            func() time.Time
+	NewID          func() string
+}
+
+// turn is one run of the loop.
+type turn struct {
+	Options
+	wrote bool // this turn has changed something
+
+	mu      sync.Mutex // guards repeats while calls run in parallel
+	repeats map[string]*repeats
+}
+
+// Run carries a turn to its end. The conversation in the log says where it
+// stands: calls without an output are run first, so a turn that was parked or
+// cut short goes on from the last thing that was done.
+func Run(ctx context.Context, o Options) session.TurnEnded {
+	if o.Spent == nil {
+		o.Spent = &Spent{}
+	}
+	t := &turn{Options: o, wrote: o.Wrote, repeats: map[string]*repeats{}}
+	for {
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		calls, old := openCalls(o.Log.Items())
+		for _, call := range old {
+			if end := t.drop(ctx, call); end != nil {
+				return *end
+			}
+		}
+		if len(calls) > 0 {
+			if end := t.runCalls(ctx, calls); end != nil {
+				return *end
+			}
+			continue
+		}
+		if end := t.checkLimits(ctx); end != nil {
+			return *end
+		}
+		if t.Prune != nil {
+			if err := t.Prune(ctx); err != nil {
+				return t.failed(ctx, err)
+			}
+		}
+		done, err := t.ask(ctx)
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		if done {
+			return session.TurnEnded{Outcome: session.OutcomeDone}
+		}
+	}
+}
+
+// openCalls lists the calls of the conversation that have no output, and apart
+// from them the old ones: those from before the user's last message. That
+// message came after a stop, so they are no longer wanted.
+func openCalls(items []models.Item) (calls, old []models.Item) {
+	answered := map[string]bool{}
+	for _, it := range items {
+		if it.Kind == models.Output {
+			answered[it.CallID] = true
+		}
+	}
+	for _, it := range items {
+		if it.Kind == models.Message && it.Role == models.User {
+			old, calls = append(old, calls...), nil
+		}
+		if it.Kind == models.Call && it.CallID != "" && !answered[it.CallID] {
+			answered[it.CallID] = true
+			calls = append(calls, it)
+		}
+	}
+	return calls, old
+}
+
+// failed turns an error into the way the turn ends.
+func (t *turn) failed(ctx context.Context, err error) session.TurnEnded {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	if errors.Is(err, route.ErrRetries) {
+		return t.outOfRetries(err)
+	}
+	var parked *route.Parked
+	if errors.As(err, &parked) {
+		return session.TurnEnded{
+			Outcome: session.OutcomeParked, Fault: parked.Fault, RetryAt: parked.Until,
+			UserInitiated: parked.UserInitiated,
+		}
+	}
+	var fault *models.Fault
+	if errors.As(err, &fault) {
+		return session.TurnEnded{Outcome: session.OutcomeFailed, Fault: fault}
+	}
+	return session.TurnEnded{Outcome: session.OutcomeFailed, Reason: err.Error()}
+}
+
+func stopped(ctx context.Context) session.TurnEnded {
+	cause := context.Cause(ctx)
+	return session.TurnEnded{
+		Outcome: session.OutcomeStopped, Reason: cause.Error(), Interrupted: errors.Is(cause, ErrClosing),
+	}
+}
