@@ -14,6 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"belay/session"
+	"belay/session/recovery"
 )
 
 // The kinds of errors, for errors.Is. The texts are for people.
@@ -165,10 +166,10 @@ func inspect(f *os.File, path string) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if !strings.HasPrefix(string(head[:n]), magic) {
+	if !strings.HasPrefix(string(head[:n]), recovery.Magic) {
 		return &Error{Kind: ErrNotDatabase, Path: path, Advice: repairHint}
 	}
-	page, pages := geometry(head[:])
+	page, pages := recovery.Geometry(head[:])
 	wal, err := os.Stat(path + "-wal")
 	atRest := err != nil || wal.Size() == 0
 	if n == len(head) && atRest && foreign(head[:]) {

@@ -7,26 +7,6 @@ import (
 	"os"
 )
 
-// magic begins every SQLite 3 database: https://www.sqlite.org/fileformat2.html §1.3.
-const magic = "SQLite format 3\x00"
-
-// geometry reads page size and number of pages from a database's first 100
-// bytes; zero where they make no sense or are not kept.
-func geometry(head []byte) (page int, pages int64) {
-	page = int(binary.BigEndian.Uint16(head[16:]))
-	if page == 1 {
-		page = 1 << 16
-	}
-	if page < 512 || page&(page-1) != 0 {
-		return 0, 0
-	}
-	// The number is only valid when it was written with the last change.
-	if binary.BigEndian.Uint32(head[24:]) != binary.BigEndian.Uint32(head[92:]) {
-		return page, 0
-	}
-	return page, int64(binary.BigEndian.Uint32(head[28:]))
-}
-
 // foreign reports whether the beginning of a database says that it holds
 // something and that it is not ours: application id, user version (§1.3) and
 // the number of rows in the schema's page (§1.6).

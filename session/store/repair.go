@@ -1,21 +1,17 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"belay/session"
+	"belay/session/recovery"
 )
 
 // Report says what Repair did.
@@ -52,7 +48,7 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 		return report, &Error{Kind: ErrLocked, Path: path, Advice: "leave every running belay first"}
 	}
 	healthy, err := examine(ctx, dir)
-	if errors.Is(err, ErrForeign) && recognised(path) {
+	if errors.Is(err, ErrForeign) && recovery.Recognized(path) {
 		err = nil // only the mark is damaged
 	}
 	if err != nil {
@@ -99,21 +95,6 @@ func examine(ctx context.Context, dir string) (bool, error) {
 	return err == nil && verdict == "ok", s.Close()
 }
 
-// recognised reports whether there is anything of ours in a file.
-func recognised(path string) bool {
-	r, err := openRuin(path)
-	if err != nil {
-		return false
-	}
-	defer r.close() //nolint:errcheck // it was only read
-	for _, columns := range r.rows() {
-		if e, ok := asEvent(columns); ok && e.name == "created" {
-			return true
-		}
-	}
-	return false
-}
-
 func count(ctx context.Context, dir string, report *Report) error {
 	s, err := Open(ctx, dir, Options{ReadOnly: true})
 	if err != nil {
@@ -135,40 +116,24 @@ func replace(fresh, path string) error {
 	return os.Rename(fresh, path)
 }
 
-// relic is a row that is an event.
-type relic struct {
-	id    session.ID
-	seq   int64
-	place place
-}
-
-// salvage is what the pages of a ruin hold.
-type salvage struct {
-	ruin   *ruin
-	relics []relic
-	ends   map[session.ID]int64           // the highest sequence number seen, readable or not
-	heads  map[session.ID]session.Session // the latest state of each, as far as it can be read
-	drafts map[session.ID]session.Draft
-}
-
+// rebuild writes what can be read of the kept file into a fresh database.
 func rebuild(ctx context.Context, report *Report, scratch string) (err error) {
-	ruin, err := openRuin(report.Kept)
+	damaged, err := recovery.Open(report.Kept)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, ruin.close()) }()
-	found := dig(ruin)
+	defer func() { err = errors.Join(err, damaged.Close()) }()
 	s, err := Open(ctx, scratch, Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	for id, relics := range found.sessions() {
-		if err := found.restore(ctx, s, report, id, relics); err != nil {
+	for _, found := range damaged.Sessions() {
+		if err := restoreSession(ctx, s, report, found); err != nil {
 			return err
 		}
 	}
-	report.Settled = settle(ctx, s, report.Kept) == nil
+	report.Settled = restorePermissions(ctx, s, report.Kept) == nil
 	if err := s.catchUp(ctx, ""); err != nil {
 		return err
 	}
@@ -177,160 +142,102 @@ func rebuild(ctx context.Context, report *Report, scratch string) (err error) {
 	return err
 }
 
-// dig finds and sorts the rows; where a row exists several times, any copy
-// that can be read is as good as another, because events never change.
-func dig(r *ruin) *salvage {
-	found := &salvage{ruin: r, ends: map[session.ID]int64{}, heads: map[session.ID]session.Session{}, drafts: map[session.ID]session.Draft{}}
-	for p, columns := range r.rows() {
-		switch len(columns) {
-		case 7:
-			found.event(p, columns)
-		case 8:
-			if data, ok := columns[7].([]byte); ok {
-				var head session.Session
-				if json.Unmarshal(data, &head) == nil && head.ID != "" && columns[0] == string(head.ID) && head.LastSeq >= found.heads[head.ID].LastSeq {
-					found.heads[head.ID] = head
-				}
-			}
-		case 2:
-			id, isText := columns[0].(string)
-			data, isBlob := columns[1].([]byte)
-			var d session.Draft
-			if isText && isBlob && json.Unmarshal(data, &d) == nil && d.Turn >= found.drafts[session.ID(id)].Turn {
-				found.drafts[session.ID(id)] = d
-			}
-		}
-	}
-	slices.SortFunc(found.relics, func(a, b relic) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.seq, b.seq)) })
-	found.relics = slices.CompactFunc(found.relics, func(a, b relic) bool { return a.id == b.id && a.seq == b.seq })
-	return found
-}
-
-// sessions gives each session with its relics, possibly none, in order of id.
-func (found *salvage) sessions() iter.Seq2[session.ID, []relic] {
-	byID := make(map[session.ID][]relic)
-	for _, r := range found.relics {
-		byID[r.id] = append(byID[r.id], r)
-	}
-	for id := range found.heads {
-		byID[id] = append(byID[id], nil...)
-	}
-	return func(yield func(session.ID, []relic) bool) {
-		for _, id := range slices.Sorted(maps.Keys(byID)) {
-			if !yield(id, byID[id]) {
-				return
-			}
-		}
-	}
-}
-
-func (found *salvage) event(p place, columns []any) {
-	e, ok := asEvent(columns)
-	if !ok {
-		return
-	}
-	found.ends[e.id] = max(found.ends[e.id], e.seq)
-	if _, err := session.Decode(e.name, e.data); err == nil && json.Valid(e.data) {
-		found.relics = append(found.relics, relic{e.id, e.seq, p})
-	}
-}
-
-// raw is a row of events.
-type raw struct {
-	id        session.ID
-	seq, turn int64
-	time      int64
-	name      string
-	data      []byte
-}
-
-func asEvent(columns []any) (raw, bool) {
-	if len(columns) != 7 || columns[0] != nil {
-		return raw{}, false
-	}
-	id, ok1 := columns[1].(string)
-	seq, ok2 := columns[2].(int64)
-	turn, ok3 := columns[3].(int64)
-	at, ok4 := columns[4].(int64)
-	name, ok5 := columns[5].(string)
-	data, ok6 := columns[6].([]byte)
-	ok := ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && id != "" && len(id) <= 64 && name != "" && len(name) <= 64 && seq > 0 && turn >= 0
-	return raw{session.ID(id), seq, turn, at, name, data}, ok
-}
-
-// restore writes one session. Gaps are closed, each with a note, so that
-// sequence numbers have none.
-func (found *salvage) restore(ctx context.Context, s *Store, report *Report, id session.ID, relics []relic) error {
-	head := session.Session{ID: id}
-	old := found.heads[id]
+// restoreSession writes one session.
+func restoreSession(ctx context.Context, s *Store, report *Report, found *recovery.Session) error {
+	var state session.Session
 	err := s.write(ctx, "restore session", func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?, '', 0, 0, 0, 0, 0, '{}')", id); err != nil {
+		_, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?, '', 0, 0, 0, 0, 0, '{}')", found.ID)
+		if err != nil {
 			return err
 		}
-		add := func(turn int, at time.Time, e session.Event) error {
-			r := session.Record{Session: id, Seq: head.LastSeq + 1, Turn: turn, Time: at, Event: e}
-			_, err := insert(ctx, tx, r)
-			head.Apply(r)
+		log := restoredLog{tx: tx, state: session.Session{ID: found.ID}}
+		if err := log.restore(ctx, found); err != nil {
 			return err
 		}
-		lost := func(n int64, at time.Time) error {
-			report.Lost += int(n)
-			return add(head.Turn, at, session.Noted{Text: fmt.Sprintf("%d records of this session were lost here when the database was repaired", n)})
-		}
-		created := session.Created{Project: old.Project, Tier: old.Tier, Mode: old.Mode, Parent: old.Parent, PartOf: old.PartOf, Step: old.Step}
-		if len(relics) == 0 {
-			if err := add(0, old.Created, created); err != nil {
+		state = log.state
+		report.Lost += log.lost
+		if state.PartOf != "" {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO parts VALUES (?, ?, ?)", state.ID, state.PartOf, state.Step); err != nil {
 				return err
 			}
 		}
-		expected := int64(1)
-		for _, f := range relics {
-			e, ok := asEvent(found.ruin.row(found.ruin.at(f.place), f.place.offset))
-			if !ok {
-				continue // the disk gives other bytes than a moment ago
-			}
-			at := time.Unix(0, e.time).UTC()
-			if expected == 1 && e.seq > 1 {
-				if err := add(0, at, created); err != nil {
-					return err
-				}
-			}
-			if n := e.seq - expected; n > 0 {
-				if err := lost(n, at); err != nil {
-					return err
-				}
-			}
-			expected = e.seq + 1
-			event, err := session.Decode(e.name, e.data)
-			if err != nil {
-				continue
-			}
-			if err := add(int(e.turn), at, event); err != nil {
-				return err
-			}
-		}
-		if n := max(old.LastSeq, found.ends[id]) + 1 - expected; n > 0 {
-			if err := lost(n, head.Updated); err != nil {
-				return err
-			}
-		}
-		if head.PartOf != "" {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO parts VALUES (?, ?, ?)", id, head.PartOf, head.Step); err != nil {
-				return err
-			}
-		}
-		report.Sessions, report.Events = report.Sessions+1, report.Events+int(head.LastSeq)
-		return saveHead(ctx, tx, head, 0)
+		report.Sessions++
+		report.Events += int(state.LastSeq)
+		return saveHead(ctx, tx, state, 0)
 	})
-	if d, ok := found.drafts[id]; err == nil && ok && d.Turn == head.Turn && head.Live() {
-		err = s.SaveDraft(ctx, id, d)
+	if draft := found.Draft; err == nil && draft.Turn > 0 && draft.Turn == state.Turn && state.Live() {
+		err = s.SaveDraft(ctx, found.ID, draft)
 	}
 	return err
 }
 
-// settle takes permissions and trust over if SQLite can still read all of
+// restoredLog is the log of a session as it is written anew. Gaps are closed,
+// each with a note, so that its numbers have none.
+type restoredLog struct {
+	tx    *sql.Tx
+	state session.Session
+	lost  int // records that could not be read
+}
+
+func (l *restoredLog) restore(ctx context.Context, found *recovery.Session) error {
+	next := int64(1) // the number of the record that should follow
+	for e := range found.Events() {
+		event, err := session.Decode(e.Name, e.Data)
+		if err != nil {
+			continue // the disk gives other bytes than a moment ago
+		}
+		if next == 1 && e.Seq > 1 {
+			if err := l.add(ctx, 0, e.Time, createdFrom(found.State)); err != nil {
+				return err
+			}
+		}
+		if err := l.noteLost(ctx, e.Seq-next, e.Time); err != nil {
+			return err
+		}
+		next = e.Seq + 1
+		if err := l.add(ctx, e.Turn, e.Time, event); err != nil {
+			return err
+		}
+	}
+	if l.state.LastSeq == 0 { // no event can be read
+		if err := l.add(ctx, 0, found.State.Created, createdFrom(found.State)); err != nil {
+			return err
+		}
+	}
+	return l.noteLost(ctx, found.LastSeq+1-next, l.state.Updated)
+}
+
+// createdFrom stands in for the first event of a session when that is lost.
+func createdFrom(old session.Session) session.Created {
+	return session.Created{
+		Project: old.Project,
+		Tier:    old.Tier,
+		Mode:    old.Mode,
+		Parent:  old.Parent,
+		PartOf:  old.PartOf,
+		Step:    old.Step,
+	}
+}
+
+func (l *restoredLog) add(ctx context.Context, turn int, at time.Time, e session.Event) error {
+	r := session.Record{Session: l.state.ID, Seq: l.state.LastSeq + 1, Turn: turn, Time: at, Event: e}
+	_, err := insert(ctx, l.tx, r)
+	l.state.Apply(r)
+	return err
+}
+
+func (l *restoredLog) noteLost(ctx context.Context, records int64, at time.Time) error {
+	if records <= 0 {
+		return nil
+	}
+	l.lost += int(records)
+	text := fmt.Sprintf("%d records of this session were lost here when the database was repaired", records)
+	return l.add(ctx, l.state.Turn, at, session.Noted{Text: text})
+}
+
+// restorePermissions takes permissions and trust over if SQLite can still read all of
 // them, and what it can read of the record of attempts. They are never dug out: an old copy may be one that was taken back.
-func settle(ctx context.Context, s *Store, kept string) error {
+func restorePermissions(ctx context.Context, s *Store, kept string) error {
 	_, err := s.w.ExecContext(ctx, "ATTACH ? AS old", location(kept, "mode=ro"))
 	if err != nil {
 		return errors.Join(err, removeShared(kept))
