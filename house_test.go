@@ -83,7 +83,7 @@ func house(t *testing.T) []pkg {
 // floors is the order within session: each may use what stands on the left of
 // it.
 var floors = [][]string{
-	{"store", "permit", "snapshot"}, {"tools", "rewind"}, {"request"}, {"agent"}, {"steps"}, {"engine"},
+	{"recovery"}, {"store", "permit", "snapshot"}, {"tools", "rewind"}, {"request"}, {"agent"}, {"steps"}, {"engine"},
 }
 
 func floor(name string) int {

@@ -75,13 +75,24 @@ func BenchmarkOpenLarge(b *testing.B) {
 // many fills a store with sessions of one turn each.
 func many(b *testing.B, count int) *Store {
 	s := open(b, b.TempDir())
-	if _, err := s.w.Exec("PRAGMA synchronous = off"); err != nil {
+	if _, err := s.writer.Exec("PRAGMA synchronous = off"); err != nil {
 		b.Fatal(err)
 	}
 	for i := range count {
 		id := create(b, s, fmt.Sprintf("/project/%d", i%50)).ID
-		add(b, s, id, prompt(fmt.Sprintf("task %d: refactor the orders module", i)), says("All done, see the diff."),
-			session.ReplyEnded{Tier: models.Heavy, Usage: models.Usage{Input: 1000, Output: 50}, Cost: 0.1}, session.TurnEnded{Outcome: session.OutcomeDone})
+		add(
+			b,
+			s,
+			id,
+			prompt(fmt.Sprintf("task %d: refactor the orders module", i)),
+			says("All done, see the diff."),
+			session.ReplyEnded{
+				Tier:  models.Heavy,
+				Usage: models.Usage{Input: 1000, Output: 50},
+				Cost:  0.1,
+			},
+			session.TurnEnded{Outcome: session.OutcomeDone},
+		)
 	}
 	return s
 }

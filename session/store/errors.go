@@ -74,12 +74,14 @@ func (e *OwnedError) Unwrap() error {
 	return ErrOwned
 }
 
+const writableHint = "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work"
+
 const repairHint = "run `belay sessions repair`: it saves what can be read and keeps the old file"
 
-// fail names the step of an error and finds out what kind it is.
-func (s *Store) fail(step string, err error) error { return fail(step, s.path, err) }
+// wrap names the step of an error and finds out what kind it is.
+func (s *Store) wrap(step string, err error) error { return wrapError(step, s.path, err) }
 
-func fail(step, path string, err error) error {
+func wrapError(step, path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -101,11 +103,11 @@ func fail(step, path string, err error) error {
 }
 
 func classify(err error) (hint string, kind error) {
-	switch code(err) & 0xff {
+	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return "another program holds it: close that one, or wait a moment and try again", ErrLocked
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
-		return "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work", ErrReadOnly
+		return writableHint, ErrReadOnly
 	case sqlite3.SQLITE_FULL:
 		return "free some space and go on: what was saved before is kept", ErrFull
 	case sqlite3.SQLITE_CORRUPT:
@@ -121,15 +123,15 @@ func classify(err error) (hint string, kind error) {
 	case errors.Is(err, syscall.ENOSPC):
 		return "free some space and go on: what was saved before is kept", ErrFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return "make file and folder writable, or set BELAY_HOME to another folder; lists and exports still work", ErrReadOnly
+		return writableHint, ErrReadOnly
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a file is in the way of the data folder: set BELAY_HOME to another folder", ErrReadOnly
 	}
 	return "", nil
 }
 
-// code is SQLite's result code, or 0.
-func code(err error) int {
+// sqliteCode is SQLite's result code, or 0.
+func sqliteCode(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
 		return e.Code()
@@ -137,25 +139,26 @@ func code(err error) int {
 	return 0
 }
 
-func damaged(err error) bool {
-	c := code(err) & 0xff
+func isDamaged(err error) bool {
+	c := sqliteCode(err) & 0xff
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB || c == sqlite3.SQLITE_IOERR
 }
 
-func cannotOpen(err error) bool {
-	c := code(err) & 0xff
+func isCannotOpen(err error) bool {
+	c := sqliteCode(err) & 0xff
 	return c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY
 }
 
-// inspect looks at the first bytes of a database file, because SQLite takes
+// checkHeader looks at the first bytes of a database file, because SQLite takes
 // some ruins for an empty database and names others in riddles.
-func inspect(f *os.File, path string) error {
+func checkHeader(f *os.File, path string) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return &Error{Kind: ErrNotDatabase, Path: path, Advice: "a folder is in the way: move it, or set BELAY_HOME to another folder"}
+		const advice = "a folder is in the way: move it, or set BELAY_HOME to another folder"
+		return &Error{Kind: ErrNotDatabase, Path: path, Advice: advice}
 	}
 	size := info.Size()
 	if size == 0 {
@@ -172,8 +175,8 @@ func inspect(f *os.File, path string) error {
 	page, pages := recovery.Geometry(head[:])
 	wal, err := os.Stat(path + "-wal")
 	atRest := err != nil || wal.Size() == 0
-	if n == len(head) && atRest && foreign(head[:]) {
-		return errForeign() // before opening it for writing changes it
+	if n == len(head) && atRest && isForeign(head[:]) {
+		return newForeignError() // before opening it for writing changes it
 	}
 	if n < len(head) || page > 0 && size < int64(page)*pages && atRest {
 		return &Error{

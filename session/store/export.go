@@ -18,9 +18,9 @@ import (
 // with one event a line under its stored name.
 func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format string) error {
 	const step = "export session"
-	head, _, err := s.head(ctx, s.r, id)
+	state, _, err := s.state(ctx, s.reader, id)
 	if err != nil {
-		return s.fail(step, err)
+		return s.wrap(step, err)
 	}
 	out := bufio.NewWriter(w)
 	var each func(session.Record) error
@@ -28,12 +28,12 @@ func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format s
 	case "jsonl":
 		each = func(r session.Record) error { return writeLine(out, r) }
 	case "markdown":
-		writeTitle(out, head)
-		gone := false
+		writeTitle(out, state)
+		rewound := false
 		each = func(r session.Record) error {
-			if now := len(head.Active([]session.Record{r})) == 0; now != gone {
-				gone = now
-				writeGone(out, gone)
+			if now := len(state.Active([]session.Record{r})) == 0; now != rewound {
+				rewound = now
+				writeRewoundMark(out, rewound)
 			}
 			writeRecord(out, r)
 			return nil
@@ -41,14 +41,14 @@ func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format s
 	default:
 		return &Error{Step: step, Err: fmt.Errorf("unknown format %q", format), Advice: "use markdown or jsonl"}
 	}
-	if err := scan(ctx, s.r, id, 1, func(r session.Record, _ int64) error { return each(r) }); err != nil {
-		return s.fail(step, err)
+	if err := eachFrom(ctx, s.reader, id, 1, func(r session.Record, _ int64) error { return each(r) }); err != nil {
+		return s.wrap(step, err)
 	}
-	return s.fail(step, out.Flush())
+	return s.wrap(step, out.Flush())
 }
 
-// line is an event in the exported form.
-type line struct {
+// exportedEvent is an event in the exported form.
+type exportedEvent struct {
 	Version int             `json:"v"`
 	Session session.ID      `json:"session"`
 	Seq     int64           `json:"seq"`
@@ -66,7 +66,7 @@ func writeLine(w io.Writer, r session.Record) error {
 	if !json.Valid(data) { // an event of a newer belay whose text was hurt
 		name, data = "noted", []byte(`{"text":"this record cannot be read"}`)
 	}
-	return json.NewEncoder(w).Encode(line{1, r.Session, r.Seq, r.Turn, r.Time, name, data})
+	return json.NewEncoder(w).Encode(exportedEvent{1, r.Session, r.Seq, r.Turn, r.Time, name, data})
 }
 
 func writeTitle(w io.Writer, s session.Session) {
@@ -74,16 +74,17 @@ func writeTitle(w io.Writer, s session.Session) {
 	if title == "" {
 		title = "Session " + string(s.ID)
 	}
-	fmt.Fprintf(w, "# %s\n\n", plain(strings.Join(strings.Fields(title), " ")))
-	fmt.Fprintf(w, "Session %s in %s, begun %s, turns: %d.\n", s.ID, plain(s.Project), s.Created.Format("2006-01-02 15:04 MST"), s.Turn)
+	fmt.Fprintf(w, "# %s\n\n", printable(strings.Join(strings.Fields(title), " ")))
+	begun := s.Created.Format("2006-01-02 15:04 MST")
+	fmt.Fprintf(w, "Session %s in %s, begun %s, turns: %d.\n", s.ID, printable(s.Project), begun, s.Turn)
 	if s.Parent != "" {
 		fmt.Fprintf(w, "Forked from %s.\n", s.Parent)
 	}
 }
 
-// writeGone says where what a rewind took back begins, and where it ends.
-func writeGone(w io.Writer, gone bool) {
-	if gone {
+// writeRewoundMark says where what a rewind took back begins, and where it ends.
+func writeRewoundMark(w io.Writer, rewound bool) {
+	if rewound {
 		fmt.Fprint(w, "\n*From here on, this was taken back by a rewind:*\n")
 	} else {
 		fmt.Fprint(w, "\n*Up to here, it was taken back.*\n")
@@ -95,57 +96,57 @@ func writeGone(w io.Writer, gone bool) {
 func writeRecord(w io.Writer, r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
-		fmt.Fprintf(w, "\n## You, %s\n\n%s\n", r.Time.Format("2006-01-02 15:04 MST"), plain(e.Prompt.Text))
+		fmt.Fprintf(w, "\n## You, %s\n\n%s\n", r.Time.Format("2006-01-02 15:04 MST"), printable(e.Prompt.Text))
 		if n := len(e.Prompt.Images); n > 0 {
 			fmt.Fprintf(w, "\n*%d pictures*\n", n)
 		}
 		for _, a := range e.Prompt.Attachments {
-			fmt.Fprintf(w, "\n**attached** %s\n", plain(a.Name))
+			fmt.Fprintf(w, "\n**attached** %s\n", printable(a.Name))
 			fence(w, "", a.Text)
 		}
 	case session.ItemAdded:
 		switch {
 		case e.Item.Kind == models.Message && e.Item.Role == models.Assistant:
-			fmt.Fprintf(w, "\n## %s\n\n%s\n", plain(orElse(e.Item.Origin.Model, "Model")), plain(e.Item.Text))
+			fmt.Fprintf(w, "\n## %s\n\n%s\n", printable(firstNonEmpty(e.Item.Origin.Model, "Model")), printable(e.Item.Text))
 		case e.Item.Kind == models.Reasoning && e.Item.Text != "":
-			fmt.Fprintf(w, "\n> %s\n", strings.ReplaceAll(plain(e.Item.Text), "\n", "\n> "))
+			fmt.Fprintf(w, "\n> %s\n", strings.ReplaceAll(printable(e.Item.Text), "\n", "\n> "))
 		}
 	case session.CutOff:
 		if e.Text != "" {
-			fmt.Fprintf(w, "\n*Cut off:*\n\n%s\n", plain(e.Text))
+			fmt.Fprintf(w, "\n*Cut off:*\n\n%s\n", printable(e.Text))
 		}
 	case session.ToolEnded:
-		fmt.Fprintf(w, "\n**%s** %s%s\n", plain(e.Tool), plain(e.Title), outcome(e))
+		fmt.Fprintf(w, "\n**%s** %s%s\n", printable(e.Tool), printable(e.Title), outcomeText(e))
 		if e.Diff != "" {
 			fence(w, "diff", e.Diff)
 		} else if e.Output != "" {
 			fence(w, "", e.Output)
 		}
 	case session.StepMoved:
-		fmt.Fprintf(w, "\n*Step %d, %s: %s*\n", e.Number, plain(e.Step.Title), e.Step.State)
+		fmt.Fprintf(w, "\n*Step %d, %s: %s*\n", e.Number, printable(e.Step.Title), e.Step.State)
 		if e.Step.State == session.StepDone && e.Step.Note != "" {
-			fmt.Fprintf(w, "\n%s\n", plain(e.Step.Note))
+			fmt.Fprintf(w, "\n%s\n", printable(e.Step.Note))
 		}
 	case session.StepChecked:
-		fmt.Fprintf(w, "\n*Check of step %d: %s: %s*\n", e.Number, plain(e.Command), plain(e.Summary))
+		fmt.Fprintf(w, "\n*Check of step %d: %s: %s*\n", e.Number, printable(e.Command), printable(e.Summary))
 	case session.Rewound:
 		fmt.Fprintf(w, "\n*Rewound: %d files written, %d removed*\n", e.Written, e.Removed)
 	case session.Switched:
-		fmt.Fprintf(w, "\n*%s → %s*\n", plain(e.From.String()), plain(e.To.String()))
+		fmt.Fprintf(w, "\n*%s → %s*\n", printable(e.From.String()), printable(e.To.String()))
 	case session.TurnEnded:
 		if e.Outcome != session.OutcomeDone {
 			why := e.Reason
 			if e.Fault != nil {
 				why = e.Fault.Error()
 			}
-			fmt.Fprintf(w, "\n*Turn %d: %s. %s*\n", r.Turn, e.Outcome, plain(why))
+			fmt.Fprintf(w, "\n*Turn %d: %s. %s*\n", r.Turn, e.Outcome, printable(why))
 		}
 	case session.Noted:
-		fmt.Fprintf(w, "\n*%s*\n", plain(e.Text))
+		fmt.Fprintf(w, "\n*%s*\n", printable(e.Text))
 	}
 }
 
-func outcome(e session.ToolEnded) string {
+func outcomeText(e session.ToolEnded) string {
 	switch {
 	case e.Unknown:
 		return " (interrupted: not known whether it was done)"
@@ -169,12 +170,12 @@ func fence(w io.Writer, language, text string) {
 		longest = max(longest, run)
 	}
 	mark := strings.Repeat("`", longest+1)
-	fmt.Fprintf(w, "\n%s%s\n%s\n%s\n", mark, language, strings.TrimSuffix(plain(text), "\n"), mark)
+	fmt.Fprintf(w, "\n%s%s\n%s\n%s\n", mark, language, strings.TrimSuffix(printable(text), "\n"), mark)
 }
 
-// plain takes out what could steer a terminal or turn text around: exports are
+// printable takes out what could steer a terminal or turn text around: exports are
 // read with cat.
-func plain(text string) string {
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return r
@@ -186,7 +187,7 @@ func plain(text string) string {
 	}, text)
 }
 
-func orElse(s, other string) string {
+func firstNonEmpty(s, other string) string {
 	if s == "" {
 		return other
 	}

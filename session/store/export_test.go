@@ -25,8 +25,16 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 	s := open(t, t.TempDir())
 	id := create(t, s, "/p").ID
 	call := session.ToolEnded{Tool: "shell", Title: "cat x", Output: "```\n\x1b]52;c;evil\x07fence\n```"}
-	add(t, s, id, prompt("fix\nit"), says("done \u202e so"), call, session.Unknown{Type: "future", Data: []byte(`{"a":1}`)},
-		session.TurnEnded{Outcome: session.OutcomeFailed, Fault: &models.Fault{Kind: models.KindCapacity, Message: "full"}})
+	add(
+		t,
+		s,
+		id,
+		prompt("fix\nit"),
+		says("done \u202e so"),
+		call,
+		session.Unknown{Type: "future", Data: []byte(`{"a":1}`)},
+		session.TurnEnded{Outcome: session.OutcomeFailed, Fault: &models.Fault{Kind: models.KindCapacity, Message: "full"}},
+	)
 	for range 200 {
 		add(t, s, id, session.Noted{Text: "n"})
 	}
@@ -51,7 +59,7 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 		t.Fatalf("jsonl has %d lines, want 206", len(lines))
 	}
 	for i, text := range lines {
-		var l line
+		var l exportedEvent
 		if err := json.Unmarshal([]byte(text), &l); err != nil || l.Seq != int64(i+1) || l.Version != 1 || l.Session != id {
 			t.Fatalf("line %d = %s, %v", i+1, text, err)
 		}

@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// foreign reports whether the beginning of a database says that it holds
+// isForeign reports whether the beginning of a database says that it holds
 // something and that it is not ours: application id, user version (§1.3) and
 // the number of rows in the schema's page (§1.6).
-func foreign(head []byte) bool {
-	return binary.BigEndian.Uint32(head[68:]) != application &&
+func isForeign(head []byte) bool {
+	return binary.BigEndian.Uint32(head[68:]) != applicationID &&
 		(binary.BigEndian.Uint32(head[60:]) != 0 || binary.BigEndian.Uint16(head[103:]) != 0)
 }
 

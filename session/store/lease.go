@@ -16,13 +16,13 @@ import (
 // An owner on another machine cannot be asked whether it lives, so each tells
 // every beatEvery, and counts as dead after beatLimit of silence.
 const (
-	beatEvery = 20 * time.Second
-	beatLimit = time.Minute
+	heartbeatInterval = 20 * time.Second
+	heartbeatTimeout  = time.Minute
 )
 
 // Lease is the right to write to a session. One store holds it at a time.
 type Lease struct {
-	s     *Store
+	store *Store
 	id    session.ID
 	token string
 	owner session.Owner
@@ -39,17 +39,17 @@ func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
 // Release gives the session back. Releasing twice, or what is lost, does nothing.
 func (l *Lease) Release() error {
-	l.s.leases.Lock()
-	held := l.s.leases.held[l.id] == l
+	l.store.leases.Lock()
+	held := l.store.leases.held[l.id] == l
 	if held {
-		delete(l.s.leases.held, l.id)
+		delete(l.store.leases.held, l.id)
 	}
-	l.s.leases.Unlock()
+	l.store.leases.Unlock()
 	if !held {
 		return nil
 	}
 	ctx := context.Background()
-	return l.s.relaxed(ctx, "release session", func(tx *sql.Tx) error {
+	return l.store.writeRelaxed(ctx, "release session", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM owners WHERE session = ? AND token = ?", l.id, l.token)
 		return err
 	})
@@ -59,23 +59,23 @@ func (l *Lease) Release() error {
 // it ("screen", "run"). If a living program has it already, that is an
 // *OwnedError, unless takeover is set: then its next Append fails with
 // ErrTakenOver. A dead owner is replaced without a question.
-func (s *Store) Acquire(ctx context.Context, id session.ID, what string, takeover bool) (*Lease, error) {
+func (s *Store) Acquire(ctx context.Context, id session.ID, program string, takeover bool) (*Lease, error) {
 	const step = "take session"
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
 	}
-	now := stamp(s.now())
+	now := storedTime(s.now())
 	l := &Lease{
-		s: s, id: id, token: rand.Text(), lost: make(chan struct{}),
-		owner: session.Owner{PID: os.Getpid(), Host: host, Program: what, Since: now},
+		store: s, id: id, token: rand.Text(), lost: make(chan struct{}),
+		owner: session.Owner{PID: os.Getpid(), Host: host, Program: program, Since: now},
 	}
 	data, err := json.Marshal(l.owner)
 	if err != nil {
-		return nil, s.fail(step, err)
+		return nil, s.wrap(step, err)
 	}
 	err = s.write(ctx, step, func(tx *sql.Tx) error {
-		if _, _, err := s.head(ctx, tx, id); err != nil {
+		if _, _, err := s.state(ctx, tx, id); err != nil {
 			return err
 		}
 		o, found, err := ownerOf(ctx, tx, id)
@@ -85,21 +85,22 @@ func (s *Store) Acquire(ctx context.Context, id session.ID, what string, takeove
 		if found && !takeover && o.alive(host, now) {
 			return &OwnedError{ID: id, By: o.Owner}
 		}
-		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)", id, l.token, born(l.owner.PID), nanos(now), data)
+		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)",
+			id, l.token, processStart(l.owner.PID), nanos(now), data)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.hold(l)
+	s.addLease(l)
 	return l, nil
 }
 
 // Owner returns the living program that may write to a session, if there is one.
 func (s *Store) Owner(ctx context.Context, id session.ID) (session.Owner, bool, error) {
-	o, found, err := ownerOf(ctx, s.r, id)
+	o, found, err := ownerOf(ctx, s.reader, id)
 	if err != nil {
-		return session.Owner{}, false, s.fail("read owner", err)
+		return session.Owner{}, false, s.wrap("read owner", err)
 	}
 	host, _ := os.Hostname() //nolint:errcheck // an unknown host equals no other
 	if !found || !o.alive(host, s.now()) {
@@ -112,9 +113,9 @@ func (s *Store) Owner(ctx context.Context, id session.ID) (session.Owner, bool, 
 func (s *Store) Owners(ctx context.Context) (map[session.ID]session.Owner, error) {
 	const step = "read owners"
 	host, _ := os.Hostname() //nolint:errcheck // an unknown host equals no other
-	rows, err := s.r.QueryContext(ctx, "SELECT session, token, born, beat, owner FROM owners")
+	rows, err := s.reader.QueryContext(ctx, "SELECT session, token, born, beat, owner FROM owners")
 	if err != nil {
-		return nil, s.fail(step, err)
+		return nil, s.wrap(step, err)
 	}
 	defer rows.Close()
 	living := make(map[session.ID]session.Owner)
@@ -122,60 +123,60 @@ func (s *Store) Owners(ctx context.Context) (map[session.ID]session.Owner, error
 		var id session.ID
 		h, readable, err := scanOwner(rows, &id)
 		if err != nil {
-			return nil, s.fail(step, err)
+			return nil, s.wrap(step, err)
 		}
 		if readable && h.alive(host, s.now()) {
 			living[id] = h.Owner
 		}
 	}
-	return living, s.fail(step, rows.Err())
+	return living, s.wrap(step, rows.Err())
 }
 
-// holder is a row of owners.
-type holder struct {
+// owner is a row of owners.
+type owner struct {
 	session.Owner
-	token, born string
-	beat        time.Time
+	token, processStart string
+	heartbeat           time.Time
 }
 
-func ownerOf(ctx context.Context, q querier, id session.ID) (holder, bool, error) {
+func ownerOf(ctx context.Context, q querier, id session.ID) (owner, bool, error) {
 	row := q.QueryRowContext(ctx, "SELECT session, token, born, beat, owner FROM owners WHERE session = ?", id)
 	h, readable, err := scanOwner(row, &id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return holder{}, false, nil
+		return owner{}, false, nil
 	}
 	return h, readable, err
 }
 
 // scanOwner reads a row; one that cannot be understood owns nothing.
-func scanOwner(row interface{ Scan(...any) error }, id *session.ID) (holder, bool, error) {
-	var h holder
+func scanOwner(row interface{ Scan(...any) error }, id *session.ID) (owner, bool, error) {
+	var h owner
 	var beat int64
 	var data []byte
-	if err := row.Scan(id, &h.token, &h.born, &beat, &data); err != nil {
-		return holder{}, false, err
+	if err := row.Scan(id, &h.token, &h.processStart, &beat, &data); err != nil {
+		return owner{}, false, err
 	}
-	h.beat = time.Unix(0, beat)
+	h.heartbeat = time.Unix(0, beat)
 	return h, json.Unmarshal(data, &h.Owner) == nil, nil
 }
 
 // alive reports whether the holder still runs, as seen from a host at a time.
-func (h holder) alive(host string, now time.Time) bool {
+func (h owner) alive(host string, now time.Time) bool {
 	if h.Host != host {
-		return now.Sub(h.beat) <= beatLimit
+		return now.Sub(h.heartbeat) <= heartbeatTimeout
 	}
-	switch b := born(h.PID); b {
+	switch b := processStart(h.PID); b {
 	case "":
 		return false
 	case "?":
 		return true // somebody has that number: believe it
 	default:
-		return h.born == "?" || h.born == b
+		return h.processStart == "?" || h.processStart == b
 	}
 }
 
-// mayWrite checks inside a transaction that nobody else holds the session.
-func (s *Store) mayWrite(ctx context.Context, tx *sql.Tx, id session.ID) error {
+// checkOwner checks inside a transaction that nobody else holds the session.
+func (s *Store) checkOwner(ctx context.Context, tx *sql.Tx, id session.ID) error {
 	s.leases.Lock()
 	mine := s.leases.held[id]
 	s.leases.Unlock()
@@ -184,7 +185,7 @@ func (s *Store) mayWrite(ctx context.Context, tx *sql.Tx, id session.ID) error {
 	case err != nil:
 		return err
 	case mine != nil && (!found || o.token != mine.token):
-		mine.lose()
+		mine.markLost()
 		return &OwnedError{ID: id, By: o.Owner, Lost: true}
 	case mine == nil && found:
 		host, _ := os.Hostname() //nolint:errcheck // an unknown host equals no other
@@ -195,30 +196,30 @@ func (s *Store) mayWrite(ctx context.Context, tx *sql.Tx, id session.ID) error {
 	return nil
 }
 
-func (l *Lease) lose() { l.once.Do(func() { close(l.lost) }) }
+func (l *Lease) markLost() { l.once.Do(func() { close(l.lost) }) }
 
-// hold remembers a lease and sees to it that the heart beats.
-func (s *Store) hold(l *Lease) {
+// addLease remembers a lease and sees to it that the heart beats.
+func (s *Store) addLease(l *Lease) {
 	s.leases.Lock()
 	defer s.leases.Unlock()
 	if s.leases.held == nil {
 		s.leases.held = make(map[session.ID]*Lease)
 	}
 	if old := s.leases.held[l.id]; old != nil {
-		old.lose()
+		old.markLost()
 	}
 	s.leases.held[l.id] = l
-	if s.leases.stop == nil {
+	if s.leases.stopHeartbeat == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		s.leases.stop, s.leases.done = stop, make(chan struct{})
-		go s.beat(ctx, s.leases.done)
+		s.leases.stopHeartbeat, s.leases.heartbeatDone = stop, make(chan struct{})
+		go s.heartbeat(ctx, s.leases.heartbeatDone)
 	}
 }
 
-// beat tells other machines that this program lives, until Close.
-func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
+// heartbeat tells other machines that this program lives, until Close.
+func (s *Store) heartbeat(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
-	ticker := time.NewTicker(beatEvery)
+	ticker := time.NewTicker(heartbeatInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -226,16 +227,17 @@ func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
 			return
 		case <-ticker.C:
 		}
-		for _, l := range s.held() {
+		for _, l := range s.heldLeases() {
 			// A beat that fails is made up for by the next; a lease that is
 			// gone shows at the next Append in any case.
-			_ = s.relaxed(ctx, "keep session", func(tx *sql.Tx) error {
-				res, err := tx.ExecContext(ctx, "UPDATE owners SET beat = ? WHERE session = ? AND token = ?", nanos(s.now()), l.id, l.token)
+			_ = s.writeRelaxed(ctx, "keep session", func(tx *sql.Tx) error {
+				res, err := tx.ExecContext(ctx, "UPDATE owners SET beat = ? WHERE session = ? AND token = ?",
+					nanos(s.now()), l.id, l.token)
 				if err != nil {
 					return err
 				}
 				if n, err := res.RowsAffected(); err == nil && n == 0 {
-					l.lose()
+					l.markLost()
 				}
 				return nil
 			})
@@ -243,7 +245,7 @@ func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
 	}
 }
 
-func (s *Store) held() []*Lease {
+func (s *Store) heldLeases() []*Lease {
 	s.leases.Lock()
 	defer s.leases.Unlock()
 	list := make([]*Lease, 0, len(s.leases.held))
@@ -255,16 +257,24 @@ func (s *Store) held() []*Lease {
 
 func (s *Store) releaseAll() error {
 	s.leases.Lock()
-	stop, done := s.leases.stop, s.leases.done
-	s.leases.stop = nil
+	stop, done := s.leases.stopHeartbeat, s.leases.heartbeatDone
+	s.leases.stopHeartbeat = nil
 	s.leases.Unlock()
 	if stop != nil {
 		stop()
 		<-done
 	}
 	var err error
-	for _, l := range s.held() {
+	for _, l := range s.heldLeases() {
 		err = errors.Join(err, l.Release())
 	}
 	return err
+}
+
+// leases are the sessions that this store may write to.
+type leases struct {
+	sync.Mutex
+	held          map[session.ID]*Lease
+	stopHeartbeat context.CancelFunc // of the heartbeat
+	heartbeatDone chan struct{}      // closed when the heartbeat has ended
 }

@@ -86,7 +86,7 @@ func own(t *testing.T, s *Store, id session.ID, o session.Owner, born string, be
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.w.Exec("INSERT OR REPLACE INTO owners VALUES (?, 'theirs', ?, ?, ?)", id, born, nanos(beat), data); err != nil {
+	if _, err := s.writer.Exec("INSERT OR REPLACE INTO owners VALUES (?, 'theirs', ?, ?, ?)", id, born, nanos(beat), data); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -112,7 +112,7 @@ func TestADeadOwnerIsReplaced(t *testing.T) {
 	}{
 		{"a process that is gone is dead", session.Owner{PID: gone, Host: host}, "?", now, true},
 		{"a number used by a younger process is dead", session.Owner{PID: me, Host: host}, "earlier", now, true},
-		{"a running process lives", session.Owner{PID: me, Host: host}, born(me), now, false},
+		{"a running process lives", session.Owner{PID: me, Host: host}, processStart(me), now, false},
 		{"another machine with a fresh beat lives", session.Owner{PID: gone, Host: "else"}, "", now.Add(-30 * time.Second), false},
 		{"another machine long silent is dead", session.Owner{PID: me, Host: "else"}, "", now.Add(-5 * time.Minute), true},
 	} {

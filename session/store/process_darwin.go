@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// born tells when a process began, in a form that only compares as equal. It is
+// processStart tells when a process began, in a form that only compares as equal. It is
 // empty when there is no such process, and "?" when that cannot be told.
-func born(pid int) string {
+func processStart(pid int) string {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {

@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// born tells when a process began, in a form that only compares as equal: the
+// processStart tells when a process began, in a form that only compares as equal: the
 // boot and the clock ticks since then. It is empty when there is no such process,
 // and "?" when that cannot be told.
-func born(pid int) string {
+func processStart(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat("/proc/self/stat"); err == nil {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// born tells when a process began, in a form that only compares as equal. It is
+// processStart tells when a process began, in a form that only compares as equal. It is
 // empty when there is no such process, and "?" when that cannot be told.
-func born(pid int) string {
+func processStart(pid int) string {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		return ""

@@ -16,12 +16,29 @@ import (
 
 // Report says what Repair did.
 type Report struct {
-	Healthy  bool   // the database was in order and was not touched
-	Kept     string // the damaged file, as it was; its log lies beside it
-	Sessions int
-	Events   int  // in those sessions
-	Lost     int  // records that could not be read; a note stands in their place
-	Settled  bool // permissions and trust could be read; otherwise belay asks again
+	Healthy         bool   // the database was in order and was not touched
+	KeptFile        string // the damaged file, as it was; its log lies beside it
+	Sessions        int
+	Events          int  // in those sessions
+	Lost            int  // records that could not be read; a note stands in their place
+	PermissionsKept bool // permissions and trust could be read; otherwise belay asks again
+}
+
+// String says it to a person.
+func (r Report) String() string {
+	kept := fmt.Sprintf("%d sessions with %d events", r.Sessions, r.Events)
+	if r.Healthy {
+		return "the database is in order: " + kept
+	}
+	text := kept + " are saved"
+	if r.Lost > 0 {
+		text += fmt.Sprintf("; %d records could not be read, and a note stands in their place", r.Lost)
+	}
+	text += "\nthe damaged file is kept: " + r.KeptFile
+	if !r.PermissionsKept {
+		text += "\nwhat you allowed and which folders you trust could not be read: belay asks again"
+	}
+	return text
 }
 
 // Repair saves what can be read of a damaged database into a fresh one, with
@@ -32,7 +49,7 @@ func Repair(ctx context.Context, dir string) (Report, error) {
 	const step = "repair sessions"
 	path := filepath.Join(dir, File)
 	report, err := repair(ctx, dir, path, time.Now())
-	return report, fail(step, path, err)
+	return report, wrapError(step, path, err)
 }
 
 func repair(ctx context.Context, dir, path string, now time.Time) (Report, error) {
@@ -47,7 +64,7 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 	} else if used {
 		return report, &Error{Kind: ErrLocked, Path: path, Advice: "leave every running belay first"}
 	}
-	healthy, err := examine(ctx, dir)
+	healthy, err := checkIntegrity(ctx, dir)
 	if errors.Is(err, ErrForeign) && recovery.Recognized(path) {
 		err = nil // only the mark is damaged
 	}
@@ -56,12 +73,12 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 	}
 	if healthy {
 		report.Healthy = true
-		return report, count(ctx, dir, &report)
+		return report, countRows(ctx, dir, &report)
 	}
 
-	report.Kept = path + ".broken-" + now.UTC().Format("20060102-150405")
+	report.KeptFile = path + ".broken-" + now.UTC().Format("20060102-150405")
 	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(path+suffix, report.Kept+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyFile(path+suffix, report.KeptFile+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return report, fmt.Errorf("keep the old file: %w", err)
 		}
 	}
@@ -77,12 +94,12 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 	if err := rebuild(ctx, &report, scratch); err != nil {
 		return report, err
 	}
-	return report, replace(filepath.Join(scratch, File), path)
+	return report, replaceDatabase(filepath.Join(scratch, File), path)
 }
 
-// examine reports whether the database is in order. What is no case for a
+// checkIntegrity reports whether the database is in order. What is no case for a
 // repair is an error.
-func examine(ctx context.Context, dir string) (bool, error) {
+func checkIntegrity(ctx context.Context, dir string) (bool, error) {
 	s, err := Open(ctx, dir, Options{ReadOnly: true})
 	switch {
 	case errors.Is(err, ErrForeign), errors.Is(err, ErrNewer):
@@ -91,23 +108,24 @@ func examine(ctx context.Context, dir string) (bool, error) {
 		return false, nil
 	}
 	var verdict string
-	err = s.r.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict)
+	err = s.reader.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict)
 	return err == nil && verdict == "ok", s.Close()
 }
 
-func count(ctx context.Context, dir string, report *Report) error {
+func countRows(ctx context.Context, dir string, report *Report) error {
 	s, err := Open(ctx, dir, Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
-	err = s.r.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM events)").Scan(&report.Sessions, &report.Events)
-	report.Settled = true
+	const query = "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM events)"
+	err = s.reader.QueryRowContext(ctx, query).Scan(&report.Sessions, &report.Events)
+	report.PermissionsKept = true
 	return errors.Join(err, s.Close())
 }
 
-// replace puts the fresh database in place. The old log goes first: SQLite
+// replaceDatabase puts the fresh database in place. The old log goes first: SQLite
 // would play it into whatever file has the name.
-func replace(fresh, path string) error {
+func replaceDatabase(fresh, path string) error {
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -118,7 +136,7 @@ func replace(fresh, path string) error {
 
 // rebuild writes what can be read of the kept file into a fresh database.
 func rebuild(ctx context.Context, report *Report, scratch string) (err error) {
-	damaged, err := recovery.Open(report.Kept)
+	damaged, err := recovery.Open(report.KeptFile)
 	if err != nil {
 		return err
 	}
@@ -133,12 +151,12 @@ func rebuild(ctx context.Context, report *Report, scratch string) (err error) {
 			return err
 		}
 	}
-	report.Settled = restorePermissions(ctx, s, report.Kept) == nil
-	if err := s.catchUp(ctx, ""); err != nil {
+	report.PermissionsKept = restorePermissions(ctx, s, report.KeptFile) == nil
+	if err := s.updateIndex(ctx, ""); err != nil {
 		return err
 	}
 	// So that one file holds everything when it is moved.
-	_, err = s.w.ExecContext(ctx, "PRAGMA wal_checkpoint(truncate)")
+	_, err = s.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(truncate)")
 	return err
 }
 
@@ -157,13 +175,13 @@ func restoreSession(ctx context.Context, s *Store, report *Report, found *recove
 		state = log.state
 		report.Lost += log.lost
 		if state.PartOf != "" {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO parts VALUES (?, ?, ?)", state.ID, state.PartOf, state.Step); err != nil {
+			if err := insertPart(ctx, tx, state.ID, state.PartOf, state.Step); err != nil {
 				return err
 			}
 		}
 		report.Sessions++
 		report.Events += int(state.LastSeq)
-		return saveHead(ctx, tx, state, 0)
+		return saveState(ctx, tx, state, 0)
 	})
 	if draft := found.Draft; err == nil && draft.Turn > 0 && draft.Turn == state.Turn && state.Live() {
 		err = s.SaveDraft(ctx, found.ID, draft)
@@ -236,25 +254,27 @@ func (l *restoredLog) noteLost(ctx context.Context, records int64, at time.Time)
 }
 
 // restorePermissions takes permissions and trust over if SQLite can still read all of
-// them, and what it can read of the record of attempts. They are never dug out: an old copy may be one that was taken back.
+// them, and what it can read of the record of attempts. They are never read from
+// the pages: an old copy may be one that was taken back.
 func restorePermissions(ctx context.Context, s *Store, kept string) error {
-	_, err := s.w.ExecContext(ctx, "ATTACH ? AS old", location(kept, "mode=ro"))
+	_, err := s.writer.ExecContext(ctx, "ATTACH ? AS old", dataSource(kept, "mode=ro"))
 	if err != nil {
-		return errors.Join(err, removeShared(kept))
+		return errors.Join(err, removeSharedMemory(kept))
 	}
 	err = s.write(ctx, "restore permissions", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO grants SELECT * FROM old.grants; INSERT INTO trust SELECT * FROM old.trust")
+		_, err := tx.ExecContext(ctx, `INSERT INTO grants SELECT * FROM old.grants;
+			INSERT INTO trust SELECT * FROM old.trust`)
 		return err
 	})
 	// The record of attempts is worth keeping, but nothing depends on it; a
 	// database of version 1 has none.
-	_ = saveRecord(ctx, s)
-	_, detach := s.w.ExecContext(ctx, "DETACH old")
-	return errors.Join(err, detach, removeShared(kept))
+	_ = restoreAttempts(ctx, s)
+	_, detach := s.writer.ExecContext(ctx, "DETACH old")
+	return errors.Join(err, detach, removeSharedMemory(kept))
 }
 
-// removeShared removes the index of the log that reading has made.
-func removeShared(kept string) error {
+// removeSharedMemory removes the index of the log that reading has made.
+func removeSharedMemory(kept string) error {
 	if err := os.Remove(kept + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -37,7 +37,14 @@ func fill(t testing.TB, dir string) map[session.ID][]session.Record {
 		}
 		for j := range 30 {
 			big := strings.Repeat(fmt.Sprintf("output %d %d ", i, j), 1+j*j)
-			add(t, s, head.ID, prompt("do"), session.ToolEnded{Tool: "shell", Output: big}, session.TurnEnded{Outcome: session.OutcomeDone})
+			add(
+				t,
+				s,
+				head.ID,
+				prompt("do"),
+				session.ToolEnded{Tool: "shell", Output: big},
+				session.TurnEnded{Outcome: session.OutcomeDone},
+			)
 		}
 		if logs[head.ID], err = s.Records(ctx, head.ID, 0, 0, 0); err != nil {
 			t.Fatal(err)
@@ -81,7 +88,8 @@ func TestRuinsAreNamedAndRepaired(t *testing.T) {
 			if !errors.Is(err, tt.open) {
 				t.Errorf("Open() = %v, want %v", err, tt.open)
 			}
-			if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || !strings.Contains(e.Hint(), "repair") && tt.open != ErrForeign) {
+			if e := (*Error)(nil); err != nil &&
+				(!errors.As(err, &e) || !strings.Contains(e.Hint(), "repair") && tt.open != ErrForeign) {
 				t.Errorf("Open() = %v, want a hint to repair", err)
 			}
 			if err == nil {
@@ -96,7 +104,7 @@ func TestRuinsAreNamedAndRepaired(t *testing.T) {
 			if err != nil || report.Healthy {
 				t.Fatalf("Repair() = %+v, %v", report, err)
 			}
-			if kept := readFile(t, report.Kept); tt.open != nil && !bytes.Equal(kept, tt.data) {
+			if kept := readFile(t, report.KeptFile); tt.open != nil && !bytes.Equal(kept, tt.data) {
 				t.Error("the old file was not kept as it was")
 			}
 			compare(t, dir, logs, report, tt.all, tt.some)
@@ -224,7 +232,7 @@ func TestRepairLeavesAloneWhatIsNotBroken(t *testing.T) {
 		fill(t, dir)
 		before := readFile(t, dir, File)
 		report, err := Repair(ctx, dir)
-		if err != nil || !report.Healthy || report.Sessions != 3 || !report.Settled {
+		if err != nil || !report.Healthy || report.Sessions != 3 || !report.PermissionsKept {
 			t.Errorf("Repair() = %+v, %v", report, err)
 		}
 		if !bytes.Equal(before, readFile(t, dir, File)) {
@@ -270,7 +278,7 @@ func TestPermissionsAreSavedOnlyWhenTheyCanBeTrusted(t *testing.T) {
 			clear(data[tt.from : tt.from+4096])
 			write(t, filepath.Join(dir, File), data)
 			report, err := Repair(ctx, dir)
-			if err != nil || report.Settled != tt.settled {
+			if err != nil || report.PermissionsKept != tt.settled {
 				t.Fatalf("Repair() = %+v, %v; want settled %v", report, err, tt.settled)
 			}
 			s := open(t, dir)
@@ -327,14 +335,14 @@ func FuzzRows(f *testing.F) {
 		if data == nil {
 			data = []byte{}
 		}
-		if _, err := s.w.Exec("INSERT OR REPLACE INTO events (session, seq, turn, time, type, data) VALUES (?, 2, 1, 1, ?, ?)", id, name, data); err != nil {
+		if _, err := s.writer.Exec("INSERT OR REPLACE INTO events (session, seq, turn, time, type, data) VALUES (?, 2, 1, 1, ?, ?)", id, name, data); err != nil {
 			t.Skip(err)
 		}
 		log, err := s.Records(ctx, id, 0, 0, 0)
 		if err != nil || len(log) != 2 {
 			t.Fatalf("Records() = %v, %v", log, err)
 		}
-		if _, err := fold(ctx, s.r, id); err != nil {
+		if _, err := foldState(ctx, s.reader, id); err != nil {
 			t.Error(err)
 		}
 		for _, format := range []string{"markdown", "jsonl"} {

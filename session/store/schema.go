@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 )
 
-// application marks our files, so that another program's database is told from
+// applicationID marks our files, so that another program's database is told from
 // an old one of ours: "blay".
-const application = 0x626c6179
+const applicationID = 0x626c6179
 
-// steps bring the schema from each version to the next. They have run on
+// migrations bring the schema from each version to the next. They have run on
 // users' disks: never change one, only add.
 //
 // Rows of events are never changed. The columns of sessions beside head repeat
 // what is in it, for the indexes. Search keeps no text, only which event holds
 // which three letters (detail=none): a third of the size, at the price that a
 // hit must be checked against the event.
-var steps = []string{`
+var migrations = []string{`
 	CREATE TABLE sessions (
 		id       TEXT PRIMARY KEY,
 		project  TEXT NOT NULL,
@@ -120,48 +120,49 @@ var steps = []string{`
 	CREATE INDEX events_trees ON events (session) WHERE type IN ('checkpoint', 'rewinding');`,
 }
 
-// schema reads the version of a database of ours; 0 is an empty one.
-func schema(ctx context.Context, q querier) (int, error) {
+// schemaVersion reads the version of a database of ours; 0 is an empty one.
+func schemaVersion(ctx context.Context, q querier) (int, error) {
 	var version, owner, tables int
-	err := q.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)").
+	err := q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
+		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).
 		Scan(&version, &owner, &tables)
 	if err != nil {
 		return 0, fmt.Errorf("read schema: %w", err)
 	}
-	if owner != application && (version != 0 || tables != 0) {
-		return 0, errForeign()
+	if owner != applicationID && (version != 0 || tables != 0) {
+		return 0, newForeignError()
 	}
 	return version, nil
 }
 
-func errForeign() error {
+func newForeignError() error {
 	return &Error{Kind: ErrForeign, Advice: "move the file away, or set BELAY_HOME to another folder"}
 }
 
 // migrate takes the steps that are still missing, all in one transaction.
 func migrate(ctx context.Context, db *sql.DB, steps []string) error {
-	if version, err := schema(ctx, db); err != nil || version == len(steps) {
+	if version, err := schemaVersion(ctx, db); err != nil || version == len(steps) {
 		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer undo(tx) //nolint:errcheck // after a commit there is nothing to undo
+	defer rollback(tx) //nolint:errcheck // after a commit there is nothing to undo
 	// Another belay may have been faster.
-	version, err := schema(ctx, tx)
+	version, err := schemaVersion(ctx, tx)
 	if err != nil {
 		return err
 	}
 	if version > len(steps) {
-		return newer(version)
+		return newNewerError(version)
 	}
 	for n, step := range steps[version:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
 			return fmt.Errorf("bring schema to version %d: %w", version+n+1, err)
 		}
 	}
-	mark := fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", len(steps), application)
+	mark := fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", len(steps), applicationID)
 	if _, err := tx.ExecContext(ctx, mark); err != nil {
 		return err
 	}
@@ -173,43 +174,37 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 // first one after an update.
 func (s *Store) openOlder(ctx context.Context, older error) error {
 	path := s.path
-	if s.copied != "" {
-		path = filepath.Join(s.copied, File)
+	if s.tempDir != "" {
+		path = filepath.Join(s.tempDir, File)
 	}
-	if s.copied != "" || update(ctx, path) != nil {
-		if s.copied == "" {
+	if s.tempDir != "" || migrateFile(ctx, path) != nil {
+		if s.tempDir == "" {
 			var err error
-			if path, err = s.copy(); err != nil {
+			if path, err = s.copyAside(); err != nil {
 				return older
 			}
 		}
-		if err := update(ctx, path); err != nil {
+		if err := migrateFile(ctx, path); err != nil {
 			return errors.Join(older, err)
 		}
-		return s.tryReading(ctx, path, "mode=rw")
+		return s.openReader(ctx, path, "mode=rw")
 	}
-	return s.tryReading(ctx, path, "mode=ro")
+	return s.openReader(ctx, path, "mode=ro")
 }
 
-func update(ctx context.Context, path string) error {
+func migrateFile(ctx context.Context, path string) error {
 	db, err := connect(path, "mode=rw&_txlock=immediate", pragmas("busy_timeout(5000)"))
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	return errors.Join(migrate(ctx, db, steps), db.Close())
+	return errors.Join(migrate(ctx, db, migrations), db.Close())
 }
 
-func newer(version int) error {
+func newNewerError(version int) error {
 	return &Error{
 		Kind:   ErrNewer,
-		Err:    fmt.Errorf("version %d, this belay knows up to %d", version, len(steps)),
+		Err:    fmt.Errorf("version %d, this belay knows up to %d", version, len(migrations)),
 		Advice: "update belay, or set BELAY_HOME to another folder",
 	}
-}
-
-// querier is what reading needs of a database, a connection or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

@@ -15,20 +15,23 @@ func TestAnOlderSchemaIsBroughtUpToDate(t *testing.T) {
 	s := open(t, dir)
 	id := create(t, s, "/p").ID
 	add(t, s, id, prompt("kept"))
-	next := append(steps[:len(steps):len(steps)], "CREATE TABLE later (x); INSERT INTO later VALUES (1)")
+	next := append(migrations[:len(migrations):len(migrations)], "CREATE TABLE later (x); INSERT INTO later VALUES (1)")
 	for range 2 { // the second time there is nothing to do
-		if err := migrate(ctx, s.w, next); err != nil {
+		if err := migrate(ctx, s.writer, next); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var version, rows int
-	if err := s.w.QueryRow("SELECT user_version, (SELECT count(*) FROM later) FROM pragma_user_version").Scan(&version, &rows); err != nil || version != len(next) || rows != 1 {
+	if err := s.writer.QueryRow("SELECT user_version, (SELECT count(*) FROM later) FROM pragma_user_version").Scan(&version, &rows); err != nil ||
+		version != len(next) ||
+		rows != 1 {
 		t.Errorf("version = %d with %d rows, %v; want %d with 1", version, rows, err, len(next))
 	}
 	if head, err := s.Load(ctx, id); err != nil || head.LastSeq != 2 {
 		t.Errorf("Load() = %+v, %v", head, err)
 	}
-	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, ErrNewer) || !strings.Contains(err.(interface{ Hint() string }).Hint(), "update belay") {
+	if _, err := Open(ctx, dir, Options{}); !errors.Is(err, ErrNewer) ||
+		!strings.Contains(err.(interface{ Hint() string }).Hint(), "update belay") {
 		t.Errorf("Open() of a newer schema = %v, want ErrNewer with a hint", err)
 	}
 	if _, err := Open(ctx, dir, Options{ReadOnly: true}); !errors.Is(err, ErrNewer) {
@@ -38,14 +41,14 @@ func TestAnOlderSchemaIsBroughtUpToDate(t *testing.T) {
 
 func TestAFailedStepChangesNothing(t *testing.T) {
 	s := open(t, t.TempDir())
-	bad := append(steps[:len(steps):len(steps)], "CREATE TABLE later (x); SELECT nonsense")
-	if err := migrate(ctx, s.w, bad); err == nil {
+	bad := append(migrations[:len(migrations):len(migrations)], "CREATE TABLE later (x); SELECT nonsense")
+	if err := migrate(ctx, s.writer, bad); err == nil {
 		t.Fatal("migrate() succeeded")
 	}
-	if v, err := schema(ctx, s.w); err != nil || v != len(steps) {
-		t.Errorf("version = %d, %v; want %d", v, err, len(steps))
+	if v, err := schemaVersion(ctx, s.writer); err != nil || v != len(migrations) {
+		t.Errorf("version = %d, %v; want %d", v, err, len(migrations))
 	}
-	if err := migrate(ctx, s.w, append(steps[:len(steps):len(steps)], "CREATE TABLE later (x)")); err != nil {
+	if err := migrate(ctx, s.writer, append(migrations[:len(migrations):len(migrations)], "CREATE TABLE later (x)")); err != nil {
 		t.Errorf("the good step after the bad = %v", err)
 	}
 }
@@ -54,7 +57,7 @@ func TestAFullDiskLosesNothingThatWasSaved(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	id := create(t, s, "/p").ID
-	if _, err := s.w.Exec("PRAGMA max_page_count = 60"); err != nil {
+	if _, err := s.writer.Exec("PRAGMA max_page_count = 60"); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -69,7 +72,7 @@ func TestAFullDiskLosesNothingThatWasSaved(t *testing.T) {
 	if !errors.Is(err, ErrFull) || !errors.As(err, &e) || e.Hint() == "" {
 		t.Fatalf("Append() = %v, want ErrFull with a hint", err)
 	}
-	if _, err := s.w.Exec("PRAGMA max_page_count = 100000"); err != nil {
+	if _, err := s.writer.Exec("PRAGMA max_page_count = 100000"); err != nil {
 		t.Fatal(err)
 	}
 	if head := add(t, s, id, prompt("room again")); head.LastSeq != saved+1 {
@@ -81,12 +84,12 @@ func TestABusyDatabaseIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	a, b := open(t, dir), open(t, dir)
 	id := create(t, a, "/p").ID
-	tx, err := a.w.Begin()
+	tx, err := a.writer.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // only to free it
-	if _, err := b.w.Exec("PRAGMA busy_timeout = 1"); err != nil {
+	if _, err := b.writer.Exec("PRAGMA busy_timeout = 1"); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = b.Append(ctx, id, 1, prompt("x"))

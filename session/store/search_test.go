@@ -14,7 +14,16 @@ func TestSearchFindsPartsOfWordsAndAllScripts(t *testing.T) {
 	id := create(t, s, "/p").ID
 	add(t, s, id, prompt(`Refactor the orders module: "PriceOf(" and don't touch go.mod`))
 	add(t, s, id, says("価格の計算を別のモジュールに移しました。 测试全部通过"))
-	add(t, s, id, session.ToolEnded{Tool: "shell", Title: "go test ./...", Output: "\x1b[31mFAIL\x1b[0m orders/price_test.go:12\nwant 100% got 50%"})
+	add(
+		t,
+		s,
+		id,
+		session.ToolEnded{
+			Tool:   "shell",
+			Title:  "go test ./...",
+			Output: "\x1b[31mFAIL\x1b[0m orders/price_test.go:12\nwant 100% got 50%",
+		},
+	)
 	add(t, s, id, session.ItemAdded{Item: models.Item{Kind: models.Call, Arguments: "hidden"}})
 	other := create(t, s, "/q").ID
 	add(t, s, other, prompt("Ärger mit Straßen: refactoring"))
@@ -52,8 +61,9 @@ func TestSearchFindsPartsOfWordsAndAllScripts(t *testing.T) {
 
 func TestSnippetsShowTheSurroundings(t *testing.T) {
 	text := strings.Repeat("far ", 50) + "the needle is\nhere" + strings.Repeat(" away", 50)
-	got, ok := excerpt(text, []string{"needle", "here"})
-	if !ok || !strings.Contains(got, "the \x02needle\x03 is \x02here\x03") || !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "…") {
+	got, ok := snippet(text, []string{"needle", "here"})
+	if !ok || !strings.Contains(got, "the \x02needle\x03 is \x02here\x03") || !strings.HasPrefix(got, "…") ||
+		!strings.HasSuffix(got, "…") {
 		t.Errorf("excerpt() = %q, %v", got, ok)
 	}
 }
@@ -73,7 +83,11 @@ func FuzzSearch(f *testing.F) {
 }
 
 func TestAForkStopsAtABorderAndIsQuiet(t *testing.T) {
-	parked := session.TurnEnded{Outcome: session.OutcomeParked, RetryAt: time.Unix(1e10, 0), Fault: &models.Fault{Kind: models.KindCapacity}}
+	parked := session.TurnEnded{
+		Outcome: session.OutcomeParked,
+		RetryAt: time.Unix(1e10, 0),
+		Fault:   &models.Fault{Kind: models.KindCapacity},
+	}
 	s := open(t, t.TempDir())
 	id := create(t, s, "/p").ID
 	add(t, s, id, prompt("one"), says("1"), session.TurnEnded{Outcome: session.OutcomeDone})               // 2 3 4
@@ -96,10 +110,13 @@ func TestAForkStopsAtABorderAndIsQuiet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if fork.Parent != id || fork.ID == id || fork.Status != tt.status || len(fork.Queue) != 0 || !fork.RetryAt.IsZero() || fork.Project != "/p" {
+			if fork.Parent != id || fork.ID == id || fork.Status != tt.status || len(fork.Queue) != 0 ||
+				!fork.RetryAt.IsZero() ||
+				fork.Project != "/p" {
 				t.Errorf("Fork() = %+v", fork)
 			}
-			if loaded, err := s.Load(ctx, fork.ID); err != nil || loaded.LastSeq != fork.LastSeq || loaded.LastSeq < int64(tt.copied) {
+			if loaded, err := s.Load(ctx, fork.ID); err != nil || loaded.LastSeq != fork.LastSeq ||
+				loaded.LastSeq < int64(tt.copied) {
 				t.Errorf("Load(fork) = %+v, %v", loaded, err)
 			}
 			log, err := s.Records(ctx, fork.ID, 0, 0, 0)

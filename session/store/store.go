@@ -8,12 +8,9 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -43,13 +40,13 @@ type Store struct {
 	newID    func() session.ID
 	path     string
 	readOnly bool
-	copied   string // a folder to remove: a copy that was needed to read a read-only database
+	tempDir  string // a folder to remove: a copy that was needed to read a read-only database
 
-	w *sql.DB // one connection, so that writers queue here and not in SQLite
-	r *sql.DB // readers; the same as w when nothing can be written
+	writer *sql.DB // one connection, so that writers queue here and not in SQLite
+	reader *sql.DB // readers; the same as w when nothing can be written
 
-	version int64 // PRAGMA data_version as Changed saw it last
-	leases  leases
+	dataVersion int64 // PRAGMA data_version as Changed saw it last
+	leases      leases
 }
 
 // Open opens the database in dir, creating folder (0700) and file (0600) when
@@ -70,7 +67,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		err = s.openForWriting(ctx, dir)
 	}
 	if err != nil {
-		err = s.fail("open sessions", err)
+		err = s.wrap("open sessions", err)
 		if closing := s.Close(); closing != nil {
 			return nil, errors.Join(err, closing)
 		}
@@ -88,41 +85,42 @@ func (s *Store) openForWriting(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(inspect(f, s.path), f.Close()); err != nil {
+	if err := errors.Join(checkHeader(f, s.path), f.Close()); err != nil {
 		return err
 	}
-	s.w, err = connect(s.path, "_txlock=immediate", pragmas(
-		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "secure_delete(fast)"))
+	s.writer, err = connect(s.path, "_txlock=immediate", pragmas(
+		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
+		"foreign_keys(1)", "secure_delete(fast)"))
 	if err != nil {
 		return err
 	}
-	s.w.SetMaxOpenConns(1)
-	if err := migrate(ctx, s.w, steps); err != nil {
+	s.writer.SetMaxOpenConns(1)
+	if err := migrate(ctx, s.writer, migrations); err != nil {
 		return err
 	}
-	if err := s.w.QueryRowContext(ctx, "PRAGMA data_version").Scan(&s.version); err != nil {
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&s.dataVersion); err != nil {
 		return err
 	}
-	s.r, err = connect(s.path, "mode=ro", pragmas("busy_timeout(5000)", "query_only(1)"))
+	s.reader, err = connect(s.path, "mode=ro", pragmas("busy_timeout(5000)", "query_only(1)"))
 	if err != nil {
 		return err
 	}
-	s.r.SetMaxOpenConns(4)
+	s.reader.SetMaxOpenConns(4)
 	return nil
 }
 
 // openForReading opens what there is, brought up to date when it is older.
 func (s *Store) openForReading(ctx context.Context) error {
-	err := s.openAsItIs(ctx)
+	err := s.openCurrent(ctx)
 	if errors.Is(err, ErrOlder) {
 		return s.openOlder(ctx, err)
 	}
 	return err
 }
 
-// openAsItIs tries ever humbler ways: beside running writers; a file at rest in
+// openCurrent tries ever humbler ways: beside running writers; a file at rest in
 // a folder that cannot be written to; a copy of both.
-func (s *Store) openAsItIs(ctx context.Context) error {
+func (s *Store) openCurrent(ctx context.Context) error {
 	f, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.openEmpty(ctx)
@@ -131,57 +129,57 @@ func (s *Store) openAsItIs(ctx context.Context) error {
 		return err
 	}
 	info, err := f.Stat()
-	if err := errors.Join(err, inspect(f, s.path), f.Close()); err != nil {
+	if err := errors.Join(err, checkHeader(f, s.path), f.Close()); err != nil {
 		return err
 	}
 	wal, walErr := os.Stat(s.path + "-wal")
 	if info.Size() == 0 && walErr != nil {
 		return s.openEmpty(ctx)
 	}
-	first := s.tryReading(ctx, s.path, "mode=ro")
-	if first == nil || !cannotOpen(first) {
+	first := s.openReader(ctx, s.path, "mode=ro")
+	if first == nil || !isCannotOpen(first) {
 		return first
 	}
 	if walErr != nil || wal.Size() == 0 {
-		return s.tryReading(ctx, s.path, "mode=ro&immutable=1")
+		return s.openReader(ctx, s.path, "mode=ro&immutable=1")
 	}
-	to, err := s.copy()
+	to, err := s.copyAside()
 	if err != nil {
 		return first
 	}
-	return s.tryReading(ctx, to, "mode=rw")
+	return s.openReader(ctx, to, "mode=rw")
 }
 
-// copy makes a copy of the database and its log, for reading.
-func (s *Store) copy() (string, error) {
+// copyAside makes a copy of the database and its log, for reading.
+func (s *Store) copyAside() (string, error) {
 	var err error
-	if s.copied, err = os.MkdirTemp("", "belay-read-*"); err != nil {
+	if s.tempDir, err = os.MkdirTemp("", "belay-read-*"); err != nil {
 		return "", err
 	}
-	to := filepath.Join(s.copied, File)
+	to := filepath.Join(s.tempDir, File)
 	if err := copyFile(s.path+"-wal", to+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	return to, copyFile(s.path, to)
 }
 
-func (s *Store) tryReading(ctx context.Context, path, mode string) error {
+func (s *Store) openReader(ctx context.Context, path, mode string) error {
 	db, err := connect(path, mode, pragmas("busy_timeout(5000)", "query_only(1)"))
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(4)
-	version, err := schema(ctx, db)
+	version, err := schemaVersion(ctx, db)
 	switch {
-	case err == nil && version > len(steps):
-		err = newer(version)
-	case err == nil && version < len(steps):
+	case err == nil && version > len(migrations):
+		err = newNewerError(version)
+	case err == nil && version < len(migrations):
 		err = &Error{Kind: ErrOlder, Advice: "open it once with a belay that may write to the folder"}
 	}
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.w, s.r = db, db
+	s.writer, s.reader = db, db
 	return nil
 }
 
@@ -191,77 +189,37 @@ func (s *Store) openEmpty(ctx context.Context) error {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	s.w, s.r = db, db
-	return migrate(ctx, db, steps)
+	s.writer, s.reader = db, db
+	return migrate(ctx, db, migrations)
 }
 
 // Close gives the leases back and frees the database.
 func (s *Store) Close() error {
 	err := s.releaseAll()
-	if s.r != nil && s.r != s.w {
-		err = errors.Join(err, s.r.Close())
+	if s.reader != nil && s.reader != s.writer {
+		err = errors.Join(err, s.reader.Close())
 	}
-	if s.w != nil {
-		err = errors.Join(err, s.w.Close())
+	if s.writer != nil {
+		err = errors.Join(err, s.writer.Close())
 	}
-	if s.copied != "" {
-		err = errors.Join(err, os.RemoveAll(s.copied))
+	if s.tempDir != "" {
+		err = errors.Join(err, os.RemoveAll(s.tempDir))
 	}
-	return s.fail("close sessions", err)
+	return s.wrap("close sessions", err)
 }
 
 // Changed reports whether another store, most likely in another program, wrote
 // since the last call. It costs microseconds and reads no table.
 func (s *Store) Changed(ctx context.Context) (bool, error) {
 	var version int64
-	if err := s.w.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
-		return false, s.fail("watch sessions", err)
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+		return false, s.wrap("watch sessions", err)
 	}
 	s.leases.Lock()
 	defer s.leases.Unlock()
-	changed := version != s.version
-	s.version = version
+	changed := version != s.dataVersion
+	s.dataVersion = version
 	return changed, nil
-}
-
-// write runs do in one transaction of the writing connection.
-func (s *Store) write(ctx context.Context, step string, do func(*sql.Tx) error) error {
-	if s.readOnly {
-		return &Error{Step: step, Kind: ErrReadOnly, Advice: "this session list was opened for reading alone"}
-	}
-	tx, err := s.w.BeginTx(ctx, nil)
-	if err != nil {
-		return s.fail(step, err)
-	}
-	if err := do(tx); err != nil {
-		return s.fail(step, errors.Join(err, undo(tx)))
-	}
-	return s.fail(step, tx.Commit())
-}
-
-func undo(tx *sql.Tx) error {
-	if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
-		return fmt.Errorf("roll back: %w", err)
-	}
-	return nil
-}
-
-func connect(path, mode, pragma string) (*sql.DB, error) {
-	return sql.Open("sqlite", location(path, mode+pragma))
-}
-
-// location is a file's name as SQLite takes it, whatever signs are in it.
-func location(path, query string) string {
-	at := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query}
-	return at.String()
-}
-
-func pragmas(list ...string) string {
-	var query string
-	for _, p := range list {
-		query += "&_pragma=" + url.QueryEscape(p)
-	}
-	return query
 }
 
 // newID makes eight characters of Crockford's base 32 (no i, l, o, u), which
@@ -274,12 +232,4 @@ func newID() session.ID {
 		b[i] = alphabet[b[i]%32]
 	}
 	return session.ID(b[:])
-}
-
-// leases are the sessions that this store may write to.
-type leases struct {
-	sync.Mutex
-	held map[session.ID]*Lease
-	stop context.CancelFunc // of the heartbeat
-	done chan struct{}      // closed when the heartbeat has ended
 }

@@ -63,7 +63,14 @@ func TestWhatIsAppendedIsThereAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	id := create(t, s, "/p").ID
-	records, head, err := s.Append(ctx, id, 1, prompt("hello"), says("hi"), session.TurnEnded{Outcome: session.OutcomeDone})
+	records, head, err := s.Append(
+		ctx,
+		id,
+		1,
+		prompt("hello"),
+		says("hi"),
+		session.TurnEnded{Outcome: session.OutcomeDone},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +86,7 @@ func TestWhatIsAppendedIsThereAfterReopening(t *testing.T) {
 	if err != nil || len(log) != 4 || !reflect.DeepEqual(log[1:], records) {
 		t.Errorf("Records() = %+v, %v; want Created and %+v", log, err, records)
 	}
-	refolded, err := fold(ctx, s.r, id)
+	refolded, err := foldState(ctx, s.reader, id)
 	if err != nil || !reflect.DeepEqual(refolded, head) {
 		t.Errorf("fold() = %+v, %v; want %+v", refolded, err, head)
 	}
@@ -281,10 +288,10 @@ func TestABrokenRowIsToldInItsPlace(t *testing.T) {
 	s := open(t, t.TempDir())
 	id := create(t, s, "/p").ID
 	add(t, s, id, prompt("a"), says("b"), says("c"))
-	if _, err := s.w.Exec("UPDATE events SET data = '{' WHERE seq = 3"); err != nil {
+	if _, err := s.writer.Exec("UPDATE events SET data = '{' WHERE seq = 3"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.w.Exec("UPDATE sessions SET head = '{broken'"); err != nil {
+	if _, err := s.writer.Exec("UPDATE sessions SET head = '{broken'"); err != nil {
 		t.Fatal(err)
 	}
 	log, err := s.Records(ctx, id, 0, 0, 0)

@@ -74,7 +74,7 @@ func TestAnAttemptIsReadAsItWasWritten(t *testing.T) {
 
 func TestTheColumnsHaveTheNamesOfTheRecord(t *testing.T) {
 	s := open(t, t.TempDir())
-	rows, err := s.r.Query("SELECT name FROM pragma_table_info('attempts') WHERE name <> 'id'")
+	rows, err := s.reader.Query("SELECT name FROM pragma_table_info('attempts') WHERE name <> 'id'")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func first(t *testing.T) string {
 	dir := t.TempDir()
 	s := open(t, dir)
 	create(t, s, "/p")
-	if _, err := s.w.Exec("DROP TABLE capacity; DROP TABLE attempts; DROP TABLE parts; DROP INDEX events_trees; PRAGMA user_version = 1"); err != nil {
+	if _, err := s.writer.Exec("DROP TABLE capacity; DROP TABLE attempts; DROP TABLE parts; DROP INDEX events_trees; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -229,7 +229,7 @@ func TestADatabaseOfTheFirstVersionGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			if v, err := schema(ctx, db); err != nil || v != tt.left {
+			if v, err := schemaVersion(ctx, db); err != nil || v != tt.left {
 				t.Errorf("the file's version is %d, %v; want %d", v, err, tt.left)
 			}
 		})
@@ -241,11 +241,11 @@ func TestARepairKeepsTheRecord(t *testing.T) {
 	s := open(t, dir)
 	create(t, s, "/p")
 	record(t, s, whole(t))
-	if _, err := s.w.Exec("PRAGMA wal_checkpoint(truncate)"); err != nil {
+	if _, err := s.writer.Exec("PRAGMA wal_checkpoint(truncate)"); err != nil {
 		t.Fatal(err)
 	}
 	var root int64
-	if err := s.w.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'sessions_all'").Scan(&root); err != nil {
+	if err := s.writer.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'sessions_all'").Scan(&root); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -273,16 +273,32 @@ func TestARepairKeepsTheRecord(t *testing.T) {
 // manyAttempts fills a store with a month of record.
 func manyAttempts(b *testing.B, count int) *Store {
 	s := open(b, b.TempDir())
-	if _, err := s.w.Exec("PRAGMA synchronous = off"); err != nil {
+	if _, err := s.writer.Exec("PRAGMA synchronous = off"); err != nil {
 		b.Fatal(err)
 	}
-	tx, err := s.w.Begin()
+	tx, err := s.writer.Begin()
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := ledger.Attempt{RequestID: "req_0123456789", ProjectID: "/home/u/shop", Environment: "screen", Model: "gpt-5.6-sol", Endpoint: "https://api.openai.com/v1",
-		Stream: true, InputTokens: 41_000, OutputTokens: 800, Concurrency: 1, StatusCode: 200, LatencyMS: 9000, Session: "abcdefgh", Turn: 3, Provider: "openai",
-		Tier: models.Heavy, FirstTokenMS: 1900, Cost: 0.1}
+	a := ledger.Attempt{
+		RequestID:    "req_0123456789",
+		ProjectID:    "/home/u/shop",
+		Environment:  "screen",
+		Model:        "gpt-5.6-sol",
+		Endpoint:     "https://api.openai.com/v1",
+		Stream:       true,
+		InputTokens:  41_000,
+		OutputTokens: 800,
+		Concurrency:  1,
+		StatusCode:   200,
+		LatencyMS:    9000,
+		Session:      "abcdefgh",
+		Turn:         3,
+		Provider:     "openai",
+		Tier:         models.Heavy,
+		FirstTokenMS: 1900,
+		Cost:         0.1,
+	}
 	for n := range count {
 		a.CreatedAt = day.Add(time.Duration(n) * 30 * time.Second)
 		if err := writeAttempt(ctx, tx, a); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 )
 
 // UpdateShared changes one value of the state that all running belays share, while
@@ -12,7 +11,7 @@ import (
 // returns nil nothing is written. After a power failure the last changes may be
 // missing: they are worth less than the time the disk would take.
 func (s *Store) UpdateShared(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error {
-	return s.relaxed(ctx, "save capacity", func(tx *sql.Tx) error {
+	return s.writeRelaxed(ctx, "save capacity", func(tx *sql.Tx) error {
 		var old []byte
 		err := tx.QueryRowContext(ctx, "SELECT value FROM capacity WHERE key = ?", key).Scan(&old)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -22,7 +21,8 @@ func (s *Store) UpdateShared(ctx context.Context, key string, change func(old []
 		if err != nil || value == nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO capacity VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, updated = excluded.updated",
+		_, err = tx.ExecContext(ctx, `INSERT INTO capacity VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET value = excluded.value, updated = excluded.updated`,
 			key, value, nanos(s.now()))
 		return err
 	})
@@ -31,9 +31,9 @@ func (s *Store) UpdateShared(ctx context.Context, key string, change func(old []
 // SharedStates returns the state that all running belays share.
 func (s *Store) SharedStates(ctx context.Context) (map[string][]byte, error) {
 	const step = "read capacity"
-	rows, err := s.r.QueryContext(ctx, "SELECT key, value FROM capacity")
+	rows, err := s.reader.QueryContext(ctx, "SELECT key, value FROM capacity")
 	if err != nil {
-		return nil, s.fail(step, err)
+		return nil, s.wrap(step, err)
 	}
 	defer rows.Close() //nolint:errcheck // Err tells
 	all := make(map[string][]byte)
@@ -41,17 +41,9 @@ func (s *Store) SharedStates(ctx context.Context) (map[string][]byte, error) {
 		var key string
 		var value []byte
 		if err := rows.Scan(&key, &value); err != nil {
-			return nil, s.fail(step, err)
+			return nil, s.wrap(step, err)
 		}
 		all[key] = value
 	}
-	return all, s.fail(step, rows.Err())
-}
-
-// unixTime is a time as nanos wrote it.
-func unixTime(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, n).UTC()
+	return all, s.wrap(step, rows.Err())
 }

@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// PermissionGrants returns what "always" has allowed in a project, oldest first.
+func (s *Store) PermissionGrants(ctx context.Context, project string) ([]string, error) {
+	const step = "read permissions"
+	rows, err := s.reader.QueryContext(ctx, "SELECT rule FROM grants WHERE project = ? ORDER BY time, rule", project)
+	if err != nil {
+		return nil, s.wrap(step, err)
+	}
+	defer rows.Close()
+	var rules []string
+	for rows.Next() {
+		var rule string
+		if err := rows.Scan(&rule); err != nil {
+			return nil, s.wrap(step, err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, s.wrap(step, rows.Err())
+}
+
+// GrantPermission allows something in a project from now on.
+func (s *Store) GrantPermission(ctx context.Context, project, rule string) error {
+	return s.write(ctx, "save permission", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			project, rule, nanos(s.now()))
+		return err
+	})
+}
