@@ -150,14 +150,18 @@ type Checkpoint struct {
 	Rewound bool      `json:"gone,omitempty"`  // taken back
 }
 
-// Change is what a rewind would do to a file.
+// Change is what becomes of a file from one working tree to another. In a
+// preview that is from now to the checkpoint.
 type Change struct {
-	Path    string `json:"path"`
-	Kind    string `json:"kind"` // added, changed, removed or mode, seen from now to then
-	Added   int    `json:"added"`
-	Removed int    `json:"removed"`
-	Binary  bool   `json:"binary,omitempty"`
+	Path    string     `json:"path"` // relative to the workspace, with slashes
+	Kind    ChangeKind `json:"kind"`
+	Added   int        `json:"added"` // lines; 0 for a binary file
+	Removed int        `json:"removed"`
+	Binary  bool       `json:"binary,omitempty"`
 }
+
+// ChangeKind says what becomes of a file: added, changed, removed or mode.
+type ChangeKind string
 
 // Preview is what a rewind would do.
 type Preview struct {

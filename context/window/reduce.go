@@ -43,14 +43,19 @@ const (
 // Prune finds what to take out of a conversation so that about want tokens are
 // freed: first what is there twice, then reasoning of earlier turns, then all but
 // the telling parts of attachments to earlier turns, then the outputs of old calls, those of the last two turns only if nothing else helps.
-// It never touches words, calls, or the end of the conversation. The same
-// conversation gives the same reductions.
-func Prune(c Counter, pieces []Piece, budget, want int64) []PruneResult {
+// It never touches words, calls, or the end of the conversation. What matters of
+// the tools that were called is read from their specs. The same conversation
+// gives the same reductions.
+func Prune(c Counter, tools []models.ToolSpec, pieces []Piece, budget, want int64) []PruneResult {
 	if len(pieces) == 0 || want <= 0 {
 		return nil
 	}
 	r := reducer{c: c, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
 		stride: min(leastStride, budget/8), calls: map[string]models.Item{}, edited: map[string]bool{}}
+	r.traits = map[string]models.ToolTraits{}
+	for _, tool := range tools {
+		r.traits[tool.Name] = tool.Traits
+	}
 	r.tail = tailFrom(c, pieces, min(protectTail, budget/4))
 	r.findCalls()
 	for _, step := range []func(){r.duplicates, r.reasoning, r.excerpts, func() { r.outputs(r.turn - 2) }, func() { r.outputs(r.turn) }} {
@@ -69,7 +74,8 @@ type reducer struct {
 	tail   int // the first piece that is protected
 	stride int64
 	calls  map[string]models.Item // by their ids
-	edited map[string]bool        // paths of the files that are being edited
+	traits map[string]models.ToolTraits
+	edited map[string]bool // paths of the files that are being edited
 	gone   map[string]bool
 	freed  int64
 	out    []PruneResult
@@ -110,7 +116,7 @@ func (r *reducer) findCalls() {
 			continue
 		}
 		r.calls[p.Item.CallID] = p.Item
-		if p.Turn >= r.turn-1 && (p.Item.Name == "edit" || p.Item.Name == "write") {
+		if p.Turn >= r.turn-1 && r.traits[p.Item.Name].EditsFile {
 			r.edited[pathOf(p.Item.Arguments)] = true
 		}
 	}
@@ -181,7 +187,9 @@ func (r *reducer) outputs(through int) {
 	for _, p := range r.pieces[:r.tail] {
 		n, ok := r.open(p)
 		call := r.calls[p.Item.CallID]
-		if !ok || p.Turn > through || call.Name == "plan" || call.Name == "read" && r.edited[pathOf(call.Arguments)] {
+		traits := r.traits[call.Name]
+		needed := traits.KeepsOutput || traits.ReadsFile && r.edited[pathOf(call.Arguments)]
+		if !ok || p.Turn > through || needed {
 			continue
 		}
 		x.Calls = append(x.Calls, p.Item.CallID)

@@ -49,6 +49,12 @@ func reduced(list []PruneResult) string {
 	return strings.Join(words, "; ")
 }
 
+// testTools are a tool that reads a file and one that changes it.
+var testTools = []models.ToolSpec{
+	{Name: "read", Traits: models.ToolTraits{ReadsFile: true}},
+	{Name: "edit", Traits: models.ToolTraits{EditsFile: true}},
+}
+
 func TestReduce(t *testing.T) {
 	const budget = 40_000 // protects 10,000 and wants strides of 5,000
 	thought := func(n int) []Piece {
@@ -70,7 +76,7 @@ func TestReduce(t *testing.T) {
 		{"not a little", join(turnOf(1, 3000, "a"), turnOf(2, 20_000, "b"), turnOf(3, 100, "c")), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := reduced(Prune(letters{}, tt.pieces, budget, 12_000)); got != tt.want {
+			if got := reduced(Prune(letters{}, testTools, tt.pieces, budget, 12_000)); got != tt.want {
 				t.Errorf("Reduce = %q, want %q", got, tt.want)
 			}
 		})
@@ -99,6 +105,6 @@ func BenchmarkReduce(b *testing.B) {
 		pieces = append(pieces, turnOf(n+1, 2000, "a", "b", fmt.Sprint(n))...)
 	}
 	for b.Loop() {
-		Prune(letters{}, pieces, 200_000, 100_000)
+		Prune(letters{}, testTools, pieces, 200_000, 100_000)
 	}
 }

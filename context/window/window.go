@@ -95,9 +95,9 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 		a.Conversation += sizes[i]
 	}
 	if over := a.Total() - a.Budget; over > 0 {
-		lighten(c, items, sizes, &a, over)
+		lighten(c, tools, items, sizes, &a, over)
 	} else if l.UnderPressure {
-		lighten(c, items, sizes, &a, a.Total()/2)
+		lighten(c, tools, items, sizes, &a, a.Total()/2)
 	}
 	// Oldest turns first. A turn begins at a user's message. The note about what
 	// was left out needs room as well.
@@ -164,7 +164,7 @@ func trim(c Counter, items []models.Item, sizes []int64, a *Account, most int64)
 
 // lighten takes out what the reducers find, in this request alone: it has to
 // fit a window that is smaller than the conversation was kept for.
-func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int64) {
+func lighten(c Counter, tools []models.ToolSpec, items []models.Item, sizes []int64, a *Account, want int64) {
 	pieces := make([]Piece, len(items))
 	turn := 0
 	for i, it := range items {
@@ -175,7 +175,7 @@ func lighten(c Counter, items []models.Item, sizes []int64, a *Account, want int
 	}
 	gone, thought := map[string]bool{}, 0
 	texts := map[int][]string{}
-	for _, r := range Prune(c, pieces, a.Budget, want) {
+	for _, r := range Prune(c, tools, pieces, a.Budget, want) {
 		for _, id := range r.Calls {
 			gone[id] = true
 		}

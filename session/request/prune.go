@@ -61,7 +61,7 @@ func (b *Builder) pruneOutputs(ctx context.Context, size, budget, want int64) (f
 	b.pruning.Lock()
 	defer b.pruning.Unlock()
 	conversation := b.log.Conversation()
-	for _, r := range window.Prune(b.counter(), pieces(conversation.Pieces()), budget, want) {
+	for _, r := range window.Prune(b.counter(), b.tools.Specs(), pieces(conversation.Pieces()), budget, want) {
 		event := session.Pruned{
 			By: r.By, Calls: r.Calls, Reasoning: r.Reasoning, Excerpts: r.Excerpts,
 			Before: size - freed, After: size - freed - r.Freed,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"belay/session"
+	"belay/session/snapshot"
 )
 
 // The bounds of a preview.
@@ -76,10 +77,8 @@ func (r Rewinder) compareFiles(ctx context.Context, p *session.Preview, at entry
 		return err
 	}
 	p.Now = now.ID
+	p.Changes = slices.Clone(changes)
 	for _, c := range changes {
-		p.Changes = append(p.Changes, session.Change{
-			Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed, Binary: c.Binary,
-		})
 		if len(p.Patch) < maxPatch && !c.Binary {
 			patch, err := r.Snapshots.Patch(ctx, now.ID, at.Tree, c.Path)
 			if err != nil {
@@ -91,7 +90,7 @@ func (r Rewinder) compareFiles(ctx context.Context, p *session.Preview, at entry
 	for _, f := range at.preImages {
 		path := filepath.ToSlash(f.Path)
 		if !slices.ContainsFunc(p.Changes, func(c session.Change) bool { return c.Path == path }) {
-			p.Changes = append(p.Changes, session.Change{Path: path, Kind: "changed"})
+			p.Changes = append(p.Changes, session.Change{Path: path, Kind: snapshot.Changed})
 		}
 	}
 	return nil

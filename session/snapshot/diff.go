@@ -7,10 +7,12 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"belay/session"
 )
 
 // Kind says what became of a file from one tree to another.
-type Kind string
+type Kind = session.ChangeKind
 
 // The kinds of change. Mode is a file whose content is the same but whether it
 // may be run.
@@ -21,14 +23,9 @@ const (
 	Mode    Kind = "mode"
 )
 
-// Change is one file that differs between two trees.
-type Change struct {
-	Path    string // relative to the workspace, with slashes; as bytes, not always UTF-8
-	Kind    Kind
-	Added   int // lines; 0 for a binary file
-	Removed int
-	Binary  bool
-}
+// Change is one file that differs between two trees. Its path is given as bytes,
+// which are not always UTF-8.
+type Change = session.Change
 
 // Diff lists what changes on the way from one kept tree to another, by path.
 func (s *Store) Diff(ctx context.Context, from, to string) ([]Change, error) {

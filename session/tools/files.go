@@ -16,8 +16,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	ignore "github.com/sabhiram/go-gitignore"
-
-	"belay/session"
 )
 
 // The bounds of one search.
@@ -45,7 +43,7 @@ func (globTool) prepare(s *Set, raw []byte) (Call, error) {
 	if args.Path != "" {
 		title += " in " + p.rel
 	}
-	return Call{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
+	return Call{Title: title, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, _ func(string)) Result {
 			return s.glob(ctx, p, args.Pattern, s.focused(args.Path))
 		}}, nil

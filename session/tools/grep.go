@@ -16,8 +16,6 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"belay/session"
 )
 
 // The bounds of one grep.
@@ -60,7 +58,7 @@ func (grepTool) prepare(s *Set, raw []byte) (Call, error) {
 	if args.Path != "" {
 		title += " in " + p.rel
 	}
-	return Call{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
+	return Call{Title: title, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, _ func(string)) Result { return s.grep(ctx, p, args, re) }}, nil
 }
 

@@ -24,7 +24,7 @@ func (planTool) prepare(_ *Set, raw []byte) (Call, error) {
 		}
 	}
 	title := fmt.Sprintf("%d of %d done", done, len(args.Tasks))
-	return Call{Class: session.Read, Title: title, Todos: args.Tasks,
+	return Call{Title: title, Todos: args.Tasks,
 		Run: func(context.Context, func(string)) Result {
 			return Result{Output: "The plan is shown to the user.", Summary: plural(len(args.Tasks), "task", "tasks")}
 		}}, nil

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"belay/models"
-	"belay/session"
 )
 
 // The bounds of one read.
@@ -48,7 +47,7 @@ func (readTool) prepare(s *Set, raw []byte) (Call, error) {
 	} else if args.From > 0 {
 		title = fmt.Sprintf("%s:%d-", p.rel, args.From)
 	}
-	return Call{Class: session.Read, Title: title, Path: p.abs, Outside: p.outside,
+	return Call{Title: title, Path: p.abs, Outside: p.outside,
 		Run: func(context.Context, func(string)) Result { return s.read(p, args) }}, nil
 }
 

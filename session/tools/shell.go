@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"belay/session"
 )
 
 // The bounds of one command.
@@ -54,7 +52,7 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		limit = time.Duration(args.Timeout) * time.Second
 	}
 	var group atomic.Int64
-	return Call{Class: session.Run, Group: func() int { return int(group.Load()) }, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
+	return Call{Group: func() int { return int(group.Load()) }, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
 		Run: func(ctx context.Context, out func(string)) Result {
 			return s.shell(ctx, p.abs, args.Command, limit, out, &group)
 		}}, nil

@@ -160,11 +160,13 @@ func (s *Set) Prepare(name, args string) (Call, error) {
 	if err := s.Check(name, args); err != nil {
 		return Call{}, err
 	}
-	job, err := s.entries[name].tool.prepare(s, []byte(args))
+	e := s.entries[name]
+	call, err := e.tool.prepare(s, []byte(args))
 	if err != nil {
 		return Call{}, err
 	}
-	return job, nil
+	call.Class = e.class
+	return call, nil
 }
 
 func (s *Set) names() []string {

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-
-	"belay/session"
 )
 
 type writeTool struct{}
@@ -79,7 +77,7 @@ func (s *Set) change(p place, old, content []byte) (Call, error) {
 	}
 	diff := difference(from, "b/"+p.rel, string(old), string(content))
 	after := hash(content)
-	return Call{Class: session.Write, Title: p.rel, Detail: diff, Path: p.abs, Outside: p.outside, Before: before, After: after,
+	return Call{Title: p.rel, Detail: diff, Path: p.abs, Outside: p.outside, Before: before, After: after,
 		Run: func(context.Context, func(string)) Result {
 			// Between asking and running, a person may have taken minutes.
 			now, err := FileHash(p.abs)

@@ -299,7 +299,7 @@ func (p *Rewind) change(c session.Change, width int) string {
 	case c.Added+c.Removed > 0:
 		right = th.Good.Paint(fmt.Sprintf("+%d", c.Added)) + " " + th.Bad.Paint(fmt.Sprintf("−%d", c.Removed))
 	}
-	words := map[string]string{"added": "comes back", "changed": "changes", "removed": "goes", "mode": "may be run or not"}[c.Kind]
+	words := map[session.ChangeKind]string{"added": "comes back", "changed": "changes", "removed": "goes", "mode": "may be run or not"}[c.Kind]
 	name := theme.CutLeft(theme.Line(c.Path), max(width-theme.Width(right)-theme.Width(words)-10, 8))
 	return theme.Sides(st.Paint(symbol)+" "+name+th.Dim.Paint("  "+words), right, min(width, 100))
 }

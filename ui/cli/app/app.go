@@ -394,7 +394,7 @@ func (a *App) Shell(ctx context.Context, project, command string) (output string
 	if err != nil {
 		return "", err
 	}
-	call, err := set.Prepare("shell", string(args))
+	call, err := set.Prepare(tools.RunCommand, string(args))
 	if err != nil {
 		return "", err
 	}
