@@ -61,7 +61,7 @@ func returning(t *testing.T, w, h int) (*realm, *screen, chan session.Command, c
 		}
 		return session.Preview{}, errors.New("there is no such checkpoint")
 	}
-	s := show(t, w, h, o)
+	s := startScreen(t, w, h, o)
 	s.wait("needs you")
 	return world, s, got, answers
 }
@@ -190,7 +190,7 @@ func TestWhatWasTakenBackVanishesAndReturns(t *testing.T) {
 	t.Run("also when the log is read again", func(t *testing.T) {
 		o := world.options()
 		o.Open = "s1"
-		again := show(t, 100, 40, o)
+		again := startScreen(t, 100, 40, o)
 		text := again.wait("⟲ taken back: 3 turns", "answer one")
 		if strings.Contains(text, "answer two") {
 			t.Errorf("it is there:\n%s", text)

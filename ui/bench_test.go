@@ -23,11 +23,11 @@ func BenchmarkFirstFrame(b *testing.B) {
 
 const sample = "The rules live in `orders/service.go` and *twice* in **storage**.\n\n- one\n- two with 端数\n\n```go\nfunc PriceOf(o Order) int64 {\n\treturn o.Lines[0].Price\n}\n```\n\n"
 
-// long is a model whose session holds a transcript of about n bytes.
-func long(n int) *Model {
+// longSession is a model whose session holds a transcript of about n bytes.
+func longSession(n int) *Model {
 	w := newWorld()
 	m := New(w.options())
-	m.engine, m.books = w, w
+	m.backend.engine, m.backend.store = w, w
 	m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
 	w.add("s1", "long")
 	for size := 0; size < n; size += 40 * len(sample) {
@@ -35,8 +35,8 @@ func long(n int) *Model {
 	}
 	w.record("s1", turn("and now"))
 	s, _ := w.Load(context.Background(), "s1")
-	m.adopt(s, w.logs["s1"])
-	m.enter("s1")
+	m.opener.add(s, w.logs["s1"])
+	m.switchTo("s1")
 	_ = m.View()
 	return m
 }
@@ -53,7 +53,7 @@ func deltas(i int) feedMsg {
 // BenchmarkStreamingFrame is one frame while a reply streams into a transcript
 // of a megabyte.
 func BenchmarkStreamingFrame(b *testing.B) {
-	m := long(1 << 20)
+	m := longSession(1 << 20)
 	i := 0
 	for b.Loop() {
 		m.Update(deltas(i))
@@ -65,7 +65,7 @@ func BenchmarkStreamingFrame(b *testing.B) {
 // BenchmarkKeyEcho is a key, and the frame that shows it, between two frames
 // of a reply that streams into a transcript of a megabyte.
 func BenchmarkKeyEcho(b *testing.B) {
-	m := long(1 << 20)
+	m := longSession(1 << 20)
 	i := 0
 	for b.Loop() {
 		b.StopTimer()
@@ -93,10 +93,10 @@ func BenchmarkOpenLongSession(b *testing.B) {
 	records, _ := w.Records(context.Background(), "s1", s.LastSeq+1, tailRecords, tailBytes)
 	for b.Loop() {
 		m := New(w.options())
-		m.engine, m.books = w, w
+		m.backend.engine, m.backend.store = w, w
 		m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
-		m.adopt(s, records)
-		m.enter("s1")
+		m.opener.add(s, records)
+		m.switchTo("s1")
 		_ = m.View()
 	}
 }

@@ -14,7 +14,7 @@ func TestTheLastRequestIsCopiedForAShell(t *testing.T) {
 	o := w.options()
 	o.Open = "s1"
 	o.Curl = func(_ context.Context, id session.ID) (string, error) { return "curl for " + string(id), nil }
-	s := show(t, 80, 24, o)
+	s := startScreen(t, 80, 24, o)
 	s.wait("words")
 	s.press("ctrl+p")
 	s.wait("commands")

@@ -88,7 +88,7 @@ func (w *realm) record(id session.ID, events ...session.Event) []session.Record 
 		if _, ok := e.(session.TurnStarted); ok {
 			r.Turn++
 		}
-		if session.Durable(e) {
+		if _, _, err := session.Encode(e); err == nil { // it is durable
 			r.Seq = s.LastSeq + 1
 			s.Apply(r)
 			w.logs[id] = append(w.logs[id], r)
@@ -206,7 +206,7 @@ const orderDiff = `--- a/orders/service.go
 +	return sum, err
 `
 
-func work() []session.Event {
+func usualTurn() []session.Event {
 	return []session.Event{
 		turn("refactor the orders module and cover it with tests"),
 		said("The module mixes **pricing** and `storage`. I will read it first.\n\n- one rule lives twice\n- 端数は二回丸められる 👍\n"),

@@ -13,13 +13,13 @@ import (
 // event becomes a message.
 type feedMsg struct{ records []session.Record }
 
-// feedLost says that the engine gives no more.
-type feedLost struct{ err error }
+// feedLostMsg says that the engine gives no more.
+type feedLostMsg struct{ err error }
 
-// frame is the shortest time between two messages: the screen draws once for
+// frameTime is the shortest time between two messages: the screen draws once for
 // each, and sixty times a second is all that anyone can see. Meanwhile the
 // engine joins what arrives.
-const frame = time.Second / 60
+const frameTime = time.Second / 60
 
 // feed carries records from the engine to the screen until the context ends.
 // It waits for the engine first, which is opened after the first frame. Send
@@ -39,7 +39,7 @@ func feed(ctx context.Context, ready <-chan Engine, send func(tea.Msg)) {
 			return
 		}
 		if err != nil {
-			send(feedLost{err})
+			send(feedLostMsg{err})
 			return
 		}
 		select {
@@ -47,7 +47,7 @@ func feed(ctx context.Context, ready <-chan Engine, send func(tea.Msg)) {
 		case <-ctx.Done():
 			return
 		}
-		timer.Reset(frame)
+		timer.Reset(frameTime)
 		if len(records) > 0 {
 			send(feedMsg{records})
 		}

@@ -53,8 +53,8 @@ func TestTheFeedEndsWithItsContextAndTellsOfALostEngine(t *testing.T) {
 		ready <- source{next: func(context.Context) ([]session.Record, error) { return nil, errors.New("gone") }}
 		var got tea.Msg
 		feed(t.Context(), ready, func(m tea.Msg) { got = m })
-		if _, ok := got.(feedLost); !ok {
-			t.Errorf("got %T, want feedLost", got)
+		if _, ok := got.(feedLostMsg); !ok {
+			t.Errorf("got %T, want feedLostMsg", got)
 		}
 	})
 }

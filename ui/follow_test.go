@@ -17,7 +17,7 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 		world.add("s1", "", begun("refactor the orders"), session.PlanSet{Plan: plan}, session.PlanStarted{Through: true})
 		o := world.options()
 		o.Open = "s1"
-		s := show(t, w, h, o)
+		s := startScreen(t, w, h, o)
 		s.wait("› refactor the orders")
 		return world, s
 	}
@@ -115,7 +115,7 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 		}
 		o := world.options()
 		o.Open, o.GoOn = "s1", true
-		s := show(t, 120, 36, o)
+		s := startScreen(t, 120, 36, o)
 		s.wait("› do the core logic", "step 3/6 core logic", "▶ 3 core logic")
 		if got := <-world.commands; got != "Resume" {
 			t.Errorf("command = %s, want Resume", got)
@@ -145,7 +145,7 @@ func TestTheScreenBeginsWithAPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := world.options()
 			o.Prompt, o.Split = "refactor the orders", true
-			s := show(t, tt.width, 24, o)
+			s := startScreen(t, tt.width, 24, o)
 			text := s.wait("› refactor the orders", "6 steps proposed")
 			if panel := strings.Contains(text, "○ 1 map the module"); panel != tt.panel {
 				t.Errorf("the panel is shown: %v, want %v:\n%s", panel, tt.panel, text)

@@ -14,7 +14,7 @@ func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
 	world := newWorld()
 	world.add("s1", "", turn("move the pricing rules"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(time.Hour), ParkCount: 2})
 	world.add("s2", "", turn("a finished one"), session.TurnEnded{Outcome: session.OutcomeDone})
-	s := show(t, 80, 24, world.options())
+	s := startScreen(t, 80, 24, world.options())
 	golden(t, "offered-80x24", s.wait("Unfinished", "move the pricing rules"))
 	s.press("F8")
 	s.wait("parked until")
@@ -48,11 +48,11 @@ func TestTheCapacityPanel(t *testing.T) {
 	}{{60, 16, "capacity-60x16"}, {80, 24, "capacity-80x24"}, {120, 36, "capacity-120x36"}, {200, 50, "capacity-200x50"}} {
 		t.Run(size.name, func(t *testing.T) {
 			world := newWorld()
-			world.add("s1", "", append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+			world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 			o := world.options()
 			o.Open = "s1"
 			o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
-			s := show(t, size.w, size.h, o)
+			s := startScreen(t, size.w, size.h, o)
 			s.wait("· done")
 			s.press("F5")
 			golden(t, size.name, s.wait("capacity", "resting 1:42"))
@@ -67,7 +67,7 @@ func TestKeysOfTheCapacityPanel(t *testing.T) {
 	o.Open = "s1"
 	o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
 	o.RunTool = func(_ context.Context, name string) (string, error) { return "verdict of " + name, nil }
-	s := show(t, 120, 36, o)
+	s := startScreen(t, 120, 36, o)
 	s.wait("· done")
 	s.press("F5")
 	s.wait("resting 1:42")

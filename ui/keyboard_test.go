@@ -39,7 +39,7 @@ func obey(w *realm, id session.ID, c session.Command) {
 func TestEnterThreeTimesSendsOnceAndStartsASession(t *testing.T) {
 	w := newWorld()
 	w.reply = obey
-	s := show(t, 80, 24, w.options())
+	s := startScreen(t, 80, 24, w.options())
 	s.wait("● sol")
 	s.press("do it", "enter", "enter", "enter")
 	s.wait("starting")
@@ -80,7 +80,7 @@ func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
 }
 
 func TestTheTierKeysWorkWhenIdleAndKeepTheDraft(t *testing.T) {
-	w, s := opened(t, 80, 24, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	w, s := opened(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	w.reply = obey
 	s.wait("● sol")
 	s.press("half a thought", "\x1b2")
@@ -169,7 +169,7 @@ func TestFindInTheTranscript(t *testing.T) {
 }
 
 func TestAToolCallOpensWithItsChange(t *testing.T) {
-	_, s := opened(t, 120, 36, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	_, s := opened(t, 120, 36, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	s.wait("go test")
 	s.press("ctrl+o", "up", "enter")
 	text := s.wait("117 −", "sum, err := PriceOf(o)", "❯ ✓ edit")
@@ -179,7 +179,7 @@ func TestAToolCallOpensWithItsChange(t *testing.T) {
 }
 
 func TestThePaletteRunsACommand(t *testing.T) {
-	w, s := opened(t, 80, 24, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	w, s := opened(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	w.reply = obey
 	s.wait("· done")
 	s.press("/")
@@ -237,7 +237,7 @@ func TestASessionOfAnotherBelayIsTakenOverOnlyWhenAsked(t *testing.T) {
 	w.openErr = fmt.Errorf("open: %w", theirs{errors.New("it has a writer")})
 	o := w.options()
 	o.Open = "s1"
-	s := show(t, 80, 24, o)
+	s := startScreen(t, 80, 24, o)
 	s.wait("open elsewhere", "process 41 on box")
 	s.press("t")
 	s.wait("words")
@@ -272,7 +272,7 @@ func TestForeignTextCannotReachTheTerminal(t *testing.T) {
 }
 
 func TestTooSmallSaysSo(t *testing.T) {
-	s := show(t, 40, 10, newWorld().options())
+	s := startScreen(t, 40, 10, newWorld().options())
 	s.wait("too small: belay needs 60×16")
 }
 
@@ -310,7 +310,7 @@ func TestASessionThatGoesOnByItselfIsNoticed(t *testing.T) {
 	w.add("s2", "parked before", turn("y"), session.TurnEnded{Outcome: session.OutcomeParked})
 	o := w.options()
 	o.Open = "s1"
-	s := show(t, 100, 24, o)
+	s := startScreen(t, 100, 24, o)
 	s.wait("mine")
 	w.emit("s2", session.TurnResumed{Why: "it is time"}, asks("make release"))
 	s.wait("! 1 needs you")

@@ -25,7 +25,7 @@ func weights() session.ContextUsage {
 
 // lightened are events after which much is left out of the requests.
 func lightened() []session.Event {
-	return append(work(), session.TurnEnded{Outcome: session.OutcomeDone},
+	return append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone},
 		session.Pruned{By: "older outputs", Calls: []string{"a", "b", "c", "d", "e", "f"}, Before: 90_000, After: 52_000},
 		session.Compacted{Through: 3, Summary: "## Goal\n- the rules move", Before: 104_600, After: 43_600},
 		session.NotePinned{Text: "prices are in cents, never in floats"})
@@ -43,7 +43,7 @@ func TestTheContextPanel(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
 			world := newWorld()
 			world.add("s1", "", lightened()...)
-			s := show(t, size.w, size.h, weighed(world))
+			s := startScreen(t, size.w, size.h, weighed(world))
 			s.wait("ctx unknown")
 			s.press("F6")
 			golden(t, fmt.Sprintf("context-%dx%d", size.w, size.h), s.wait("43,600 of 256,000", "left out", "−38k", "compact"))
@@ -51,8 +51,8 @@ func TestTheContextPanel(t *testing.T) {
 	}
 	t.Run("what a provider has counted is exact", func(t *testing.T) {
 		world := newWorld()
-		world.add("s1", "", append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
-		s := show(t, 80, 24, weighed(world))
+		world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+		s := startScreen(t, 80, 24, weighed(world))
 		s.wait("ctx 42k")
 		s.press("F6")
 		golden(t, "context-measured-80x24", s.wait("42,040 of 256,000", "nothing"))
@@ -64,7 +64,7 @@ func TestKeysOfTheContextPanel(t *testing.T) {
 	world.add("s1", "", lightened()...)
 	got := make(chan session.Command, 8)
 	world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
-	s := show(t, 120, 36, weighed(world))
+	s := startScreen(t, 120, 36, weighed(world))
 	s.wait("ctx unknown")
 	s.press("F6")
 	s.wait("43,600")
@@ -117,7 +117,7 @@ func TestTheContextPanelFollowsTheSession(t *testing.T) {
 		}
 		return v, nil
 	}
-	s := show(t, 120, 36, o)
+	s := startScreen(t, 120, 36, o)
 	s.wait("ctx unknown")
 	s.press("F6")
 	s.wait("41,000")
@@ -148,7 +148,7 @@ func TestCommandsAreTyped(t *testing.T) {
 			world.add("s1", "", lightened()...)
 			got := make(chan session.Command, 8)
 			world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
-			s := show(t, 80, 24, weighed(world))
+			s := startScreen(t, 80, 24, weighed(world))
 			s.wait("ctx unknown")
 			s.press("/")
 			s.wait("commands")
@@ -180,7 +180,7 @@ func TestCommandsAreTyped(t *testing.T) {
 	t.Run("model and help open their panels", func(t *testing.T) {
 		world := newWorld()
 		world.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
-		s := show(t, 80, 24, weighed(world))
+		s := startScreen(t, 80, 24, weighed(world))
 		s.wait("· done")
 		s.press("/", "help", "enter")
 		s.wait("keys  ↑ ↓ scroll")
@@ -211,7 +211,7 @@ func TestASessionIsHandedOver(t *testing.T) {
 			got <- c
 		}
 	}
-	s := show(t, 100, 30, weighed(world))
+	s := startScreen(t, 100, 30, weighed(world))
 	s.wait("ctx unknown")
 	s.press("/", "hand over write the core logic", "enter")
 	for i, want := range []string{"ChooseTier", "PinNote", "Send"} {
@@ -240,10 +240,10 @@ func TestASessionIsHandedOver(t *testing.T) {
 
 func TestALargeRequestGetsAHintOnce(t *testing.T) {
 	world := newWorld()
-	world.add("s1", "", append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	o := weighed(world)
 	o.Warn = func() int64 { return 40_000 }
-	s := show(t, 100, 30, o)
+	s := startScreen(t, 100, 30, o)
 	s.wait("ctx 42k")
 	s.press("go on", "enter")
 	golden(t, "heavy-100x30", s.wait("this request takes ≈42k tokens", "send it as it is", "› go on"))
@@ -261,7 +261,7 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 	t.Run("so does the whole repository", func(t *testing.T) {
 		o := weighed(world)
 		o.Warn = func() int64 { return 90_000 }
-		s := show(t, 60, 16, o)
+		s := startScreen(t, 60, 16, o)
 		s.wait("ctx 42k")
 		s.press("explain the whole repository", "enter")
 		s.wait("the whole repository makes long requests")
@@ -269,7 +269,7 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 	t.Run("what is heavy by habit is said in passing, once", func(t *testing.T) {
 		o := weighed(world)
 		o.Warn = func() int64 { return 90_000 }
-		s := show(t, 120, 36, o)
+		s := startScreen(t, 120, 36, o)
 		s.wait("ctx 42k")
 		s.press("F6")
 		s.wait("effort high")
@@ -284,7 +284,7 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 	t.Run("a small one gets none", func(t *testing.T) {
 		o := weighed(world)
 		o.Warn = func() int64 { return 50_000 }
-		s := show(t, 60, 16, o)
+		s := startScreen(t, 60, 16, o)
 		s.wait("ctx 42k")
 		s.press("go on", "enter")
 		if got := <-world.commands; got != "Send" {
@@ -293,10 +293,10 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 	})
 	t.Run("neither does what is queued", func(t *testing.T) {
 		world := newWorld()
-		world.add("s1", "", work()...)
+		world.add("s1", "", usualTurn()...)
 		o := weighed(world)
 		o.Warn = func() int64 { return 40_000 }
-		s := show(t, 60, 16, o)
+		s := startScreen(t, 60, 16, o)
 		s.wait("ctx 42k")
 		s.press("go on", "enter")
 		if got := <-world.commands; got != "Send" {
@@ -308,13 +308,13 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 func TestTheMeterIsHonest(t *testing.T) {
 	world := newWorld()
 	world.add("s1", "", turn("go on"))
-	s := show(t, 100, 30, weighed(world))
+	s := startScreen(t, 100, 30, weighed(world))
 	s.wait("ctx ≈43k") // no provider has counted yet
-	world.emit("s1", said("words"), work()[len(work())-1], session.TurnEnded{Outcome: session.OutcomeDone})
+	world.emit("s1", said("words"), usualTurn()[len(usualTurn())-1], session.TurnEnded{Outcome: session.OutcomeDone})
 	s.wait("ctx 42k/272k")
 	world.emit("s1", session.Switched{From: sol, To: terra})
 	s.wait("ctx unknown")
-	world.emit("s1", work()[len(work())-1])
+	world.emit("s1", usualTurn()[len(usualTurn())-1])
 	s.wait("ctx 42k/272k")
 	world.emit("s1", session.Compacted{Through: 2, Summary: "short"})
 	s.wait("ctx unknown")

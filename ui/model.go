@@ -2,128 +2,77 @@ package ui
 
 import (
 	"context"
-	"path/filepath"
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"belay/models"
 	"belay/session"
 	"belay/ui/approval"
 	"belay/ui/composer"
-	"belay/ui/palette"
-	"belay/ui/sessions"
+	"belay/ui/keys"
 	"belay/ui/theme"
 	"belay/ui/transcript"
 )
 
-// layer is what lies over the transcript and takes the keys.
-type layer int
-
-const (
-	none layer = iota
-	commands
-	prompts
-	help
-	picking
-	leaving
-	owned // another belay has the session
-	setup
-	broken   // nothing works: say why and leave
-	gauging  // the capacity panel
-	weighing // the context panel
-	stepping // the steps panel
-	rewinding
-)
-
-// focus is which part of the main screen takes the keys.
-type focus int
-
-const (
-	writing   focus = iota // the composer
-	asked                  // the question about a call
-	boxed                  // the box of a wait
-	choosing               // tool calls in the transcript
-	finding                // words in the transcript
-	editing                // the composer holds an edited call; from here on it is borrowed
-	naming                 // the composer holds a new title
-	noting                 // the composer holds a note to keep
-	aiming                 // the composer holds paths to focus on
-	handing                // the composer holds the task of a new session
-	splitting              // the composer holds a task to be cut into steps
-	shaping                // the composer holds a step of the plan
-	adding                 // the composer holds a new step
-)
-
-// Model is the whole screen. It routes messages to its panes and to the
-// engine; what happens in the engine comes back through the feed.
+// Model is the whole screen. It routes messages and keys to its parts and decides
+// what the actions mean that they give back. What happens in the engine comes
+// back through the feed.
 type Model struct {
-	o      Options
-	ctx    context.Context
-	ready  chan Engine
-	engine Engine
-	books  Library
-	branch string
+	options Options
+	backend *backend
+	ready   chan Engine // hands the engine to the feed
+	branch  string      // of the repository
 
-	width, height int
-	sized         bool // by the terminal
-	theme         *theme.Theme
-	themeName     string
-	dark          bool
-	profile       colorprofile.Profile
-	blurred       bool // the terminal is not looked at
+	width  int
+	height int
+	sized  bool // by the terminal
+	look   *look
 
-	rooms    map[session.ID]*room
-	order    []session.ID
-	current  session.ID
-	opening  map[session.ID]bool
-	starting bool
-	early    []session.Record // of sessions that are being opened
-	after    []session.Command
-	tiers    []models.Condition // of a session that does not exist yet
-	blank    *transcript.Pane   // shown before there is a session
-	offered  []session.Session  // stand still; shown before there is a session
-	goOn     session.ID         // is resumed as soon as it is open
+	views    *sessionViews
+	opener   *opener
+	follower *planFollower
+	controls *controls
 
-	composer *composer.Pane
-	question *approval.Pane
-	picker   *sessions.Pane
-	palette  *palette.Pane
-	help     palette.Help
-	first    firstStart
-	gauge    gauge
-	scales   scales
-	plan     plan
-	back     wayBack
-	going    going
+	// The main screen.
+	composer  *composer.Pane
+	draft     *draft
+	approvals *approval.Pane
+	focus     *focus
 
-	layer  layer
-	focus  focus
-	find   string
-	finds  int
-	told   bool           // that the draft makes a large request
-	hints  []session.Hint // about the draft
-	kept   string         // the draft while the composer holds something else
-	toast  string
-	fault  error
-	taken  session.Owner
-	takeID session.ID
+	// What lies over it, or stands beside the transcript.
+	dialog   dialog // nil: none is open
+	capacity *capacityPanel
+	context  *contextPanel
+	steps    *stepsPanel
 
-	armed      time.Time // first ctrl+c
-	ending     bool      // the last frame must not claim to be at work
-	ticking    bool
-	serial     []job
-	busy       bool
-	mentioning bool // a file is being named
+	handlers map[keys.Action]handler
+	notifier notifier
+	toast    string    // passing words
+	leaving  time.Time // when leaving was asked for; it is done when asked for again
+	failure  error     // why nothing works any more
+	ended    bool      // the last frame must not claim to be at work
+	ticking  bool      // a tick is on its way
 
-	dirty  bool
+	dirty  bool // the screen may have changed since the cached frame
 	cached tea.View
 }
 
-// job is work that must not overtake earlier work.
-type job func(ctx context.Context) tea.Msg
+// look is how the screen is painted.
+type look struct {
+	name    string // auto, dark or light
+	dark    bool   // the terminal's background
+	profile colorprofile.Profile
+	theme   *theme.Theme
+}
+
+func (l *look) refresh() { l.theme = theme.New(l.name, l.dark, l.profile) }
+
+// cycle takes the next theme and gives its name.
+func (l *look) cycle() string {
+	l.name = map[string]string{"": "dark", "auto": "dark", "dark": "light", "light": "auto"}[l.name]
+	return l.name
+}
 
 // New makes the screen. It does no I/O: everything is opened after Init.
 func New(o Options) *Model {
@@ -131,179 +80,156 @@ func New(o Options) *Model {
 		o.Now = time.Now
 	}
 	m := &Model{
-		o: o, ctx: context.Background(), ready: make(chan Engine, 1),
-		width: 80, height: 24, dark: true, profile: colorprofile.TrueColor, themeName: o.Theme,
-		rooms: map[session.ID]*room{}, opening: map[session.ID]bool{},
-		dirty: true,
+		options: o,
+		backend: &backend{ctx: context.Background()},
+		ready:   make(chan Engine, 1),
+		width:   80, height: 24,
+		look:     &look{name: o.Theme, dark: true, profile: colorprofile.TrueColor},
+		notifier: notifier{quiet: o.Quiet},
+		dirty:    true,
 	}
-	m.theme = theme.New(o.Theme, true, m.profile)
-	m.blank = transcript.New(m.theme, o.Now)
-	m.composer = composer.New(m.theme)
-	m.question = approval.New(m.theme, o.Now, transcript.Diff)
+	m.look.refresh()
+	m.composer = composer.New(m.look.theme)
+	m.approvals = approval.New(m.look.theme, o.Now, transcript.Diff)
+	m.views = newSessionViews(m.look.theme, o.Now)
+	m.opener = &opener{
+		views: m.views, backend: m.backend, look: m.look, now: o.Now, ids: map[session.ID]bool{},
+	}
+	editor := externalEditor{backend: m.backend, command: o.Editor, write: o.EditText, read: o.ReadText}
+	m.capacity = &capacityPanel{views: m.views, backend: m.backend, load: o.Capacity, runTool: o.RunTool}
+	m.context = &contextPanel{views: m.views, backend: m.backend, load: o.Weight}
+	m.steps = &stepsPanel{
+		views: m.views, approvals: m.approvals, now: o.Now,
+		edits: &planEdits{backend: m.backend},
+		file:  planFile{editor: editor, format: o.PlanText, parse: o.ParsePlan},
+	}
+	m.follower = &planFollower{views: m.views, opener: m.opener, edits: m.steps.edits}
+	m.controls = &controls{
+		views: m.views, opener: m.opener, backend: m.backend, mode: o.Mode, newID: o.NewID, curl: o.Curl,
+	}
+	m.draft = &draft{
+		composer: m.composer, views: m.views, backend: m.backend, editor: editor, size: sizeWarning{limit: o.Warn},
+		newID: o.NewID, readImage: o.ReadImage, runShell: o.RunShell, listFiles: o.ListFiles,
+	}
+	m.focus = &focus{composer: m.composer, approvals: m.approvals, views: m.views}
+	m.handlers = m.newHandlers()
 	return m
 }
 
 // Init asks the terminal for its background and opens the engine.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.connect())
+	return tea.Batch(tea.RequestBackgroundColor, m.backend.connect(m.options))
 }
 
-// room is the session in view, or nil.
-func (m *Model) room() *room { return m.rooms[m.current] }
-
-// transcript is what is in view.
-func (m *Model) transcript() *transcript.Pane {
-	if r := m.room(); r != nil {
-		return r.pane
+func (m *Model) connected(msg connectedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.fail(msg.err)
+		return nil
 	}
-	return m.blank
+	if msg.setup != nil {
+		return m.perform(openDialog{newSetupDialog(m.backend.ctx, msg.setup)})
+	}
+	if _, ok := m.dialog.(*setupDialog); ok {
+		m.dialog = nil
+	}
+	if msg.engine == nil {
+		return nil
+	}
+	m.backend.engine, m.backend.store = msg.engine, msg.library
+	m.branch = msg.branch
+	select {
+	case m.ready <- msg.engine:
+	default: // the feed has its engine
+	}
+	m.views.refreshTiers(m.backend.engine)
+	cmds := []tea.Cmd{m.backend.next(), m.begin()}
+	if load, ctx := m.options.Prompts, m.backend.ctx; load != nil {
+		cmds = append(cmds, func() tea.Msg { return promptsMsg{load(ctx)} })
+	}
+	if len(m.opener.pending) > 0 && m.options.Open == "" {
+		cmds = append(cmds, m.opener.start(m.options.Project))
+	}
+	return tea.Batch(cmds...)
 }
 
-// conditions are the tiers of the session in view.
-func (m *Model) conditions() []models.Condition {
-	if r := m.room(); r != nil {
-		return r.tiers
-	}
-	return m.tiers
-}
+// fail ends all work; the screen says why.
+func (m *Model) fail(err error) { m.dialog, m.failure = failurePage{err}, err }
 
-func (m *Model) refreshTiers() {
-	if m.engine == nil {
-		return
-	}
-	if r := m.room(); r != nil {
-		r.tiers = m.engine.Tiers(m.current)
-		r.pane.SetNames(r.tiers)
-		return
-	}
-	m.tiers = m.engine.Tiers("")
-}
-
-// enter makes a session the one in view. Drafts stay with their sessions.
-func (m *Model) enter(id session.ID) {
-	if id == m.current {
-		return
-	}
-	m.release()
-	if r := m.room(); r != nil {
-		r.draft = m.composer.Text()
-	}
-	m.told = false
-	leftBlank := m.current == ""
-	m.current = id
-	r := m.room()
+// begin does what the screen was opened for.
+func (m *Model) begin() tea.Cmd {
+	o := m.options
 	switch {
-	case r == nil:
-		m.composer.Set("")
-	case r.draft != "" || !leftBlank:
-		m.composer.Set(r.draft)
+	case o.Open != "":
+		if o.GoOn {
+			m.opener.resume = o.Open
+		}
+		return m.perform(openSession{id: o.Open})
+	case o.Picker:
+		return m.run(keys.Sessions, "")
+	case o.Prompt == "":
+		return m.backend.unfinished()
 	}
-	m.refreshTiers()
-	m.ask()
+	m.options.Prompt = "" // once
+	prompt := session.Prompt{ID: o.NewID(), Text: o.Prompt}
+	if o.Split {
+		return m.do(session.PlanTask{Prompt: prompt, Start: true})
+	}
+	return m.do(session.Send{Prompt: prompt})
 }
 
-// adopt makes a room of an opened session.
-func (m *Model) adopt(s session.Session, records []session.Record) *room {
-	r := m.rooms[s.ID]
-	if r == nil {
-		r = &room{pane: transcript.New(m.theme, m.o.Now)}
-		m.rooms[s.ID] = r
-		m.order = append(m.order, s.ID)
-	}
-	r.s, r.torn, r.loading, r.paging = s, false, false, false
-	if m.engine != nil {
-		r.tiers = m.engine.Tiers(s.ID)
-		r.pane.SetNames(r.tiers)
-	}
-	more := len(records) > 0 && records[0].Seq > 1
-	if s.Plan != nil {
-		r.pane.SetSteps(len(s.Plan.Steps))
-	}
-	r.pane.Load(records, more, s.RewoundSpans...)
-	r.checkpoints(records)
-	switch s.Status {
-	case session.Running:
-		r.doing = "working"
-	case session.Asking:
-		r.doing = "waiting for you"
-	}
-	return r
-}
-
-// ask brings the question of the session in view up, or takes it away.
-func (m *Model) ask() {
-	var open []session.Approval
-	if r := m.room(); r != nil {
-		open = r.s.PendingApprovals
-	}
-	before := m.question.Asked().CallID
-	m.question.Ask(open)
-	switch {
-	case len(open) == 0 && (m.focus == asked || m.focus == editing):
-		m.release()
-	case len(open) > 0 && m.question.Asked().CallID != before && m.focus != finding && !m.borrowing():
-		m.release()
-		m.focus = asked
-	}
-	m.composer.Focus(m.focus == writing || m.borrowing())
-}
-
-// release gives the keys back to the composer, with the draft that was there.
-func (m *Model) release() {
-	if m.borrowing() {
-		m.composer.Set(m.kept)
-		m.kept = ""
-	}
-	if m.focus == choosing {
-		m.transcript().Leave()
-	}
-	if m.focus == finding {
-		m.transcript().Find("")
-		m.find = ""
-	}
-	m.focus = writing
-	m.composer.Focus(true)
-}
-
-// borrowing reports whether the composer holds something other than the draft.
-func (m *Model) borrowing() bool { return m.focus >= editing }
-
-// borrow uses the composer for something other than the draft.
-func (m *Model) borrow(f focus, text string) {
-	m.release()
-	m.kept = m.composer.Text()
-	m.composer.Set(text)
-	m.focus = f
-	m.composer.Focus(true)
-}
-
-// live lists the sessions that run, in the order they were opened.
-func (m *Model) live() []session.ID {
-	return slices.DeleteFunc(slices.Clone(m.order), func(id session.ID) bool {
-		r := m.rooms[id]
-		return !r.s.Live() && r.s.Status != session.Parked
-	})
-}
-
+// setTheme paints everything anew.
 func (m *Model) setTheme() {
-	m.theme = theme.New(m.themeName, m.dark, m.profile)
-	m.composer.SetTheme(m.theme)
-	m.question.SetTheme(m.theme)
-	m.blank.SetTheme(m.theme)
-	if m.picker != nil {
-		m.picker.SetTheme(m.theme)
-	}
-	if m.back.pane != nil {
-		m.back.pane.SetTheme(m.theme)
-	}
-	for _, r := range m.rooms {
-		r.pane.SetTheme(m.theme)
+	m.look.refresh()
+	th := m.look.theme
+	m.composer.SetTheme(th)
+	m.approvals.SetTheme(th)
+	m.views.setTheme(th)
+	if d, ok := m.dialog.(themed); ok {
+		d.setTheme(th)
 	}
 }
 
-func (m *Model) project() string {
-	if r := m.room(); r != nil && r.s.Project != "" {
-		return filepath.Base(r.s.Project)
+// switchTo brings a session into view; the empty id begins a new one. Drafts stay
+// with their sessions.
+func (m *Model) switchTo(id session.ID) {
+	if id == m.views.current {
+		return
 	}
-	return filepath.Base(m.o.Project)
+	m.focus.set(nil)
+	if v := m.views.shown(); v != nil {
+		v.draft = m.composer.Text()
+	}
+	m.draft.size.shown = false
+	fromBlank := m.views.current == ""
+	m.views.current = id
+	v := m.views.shown()
+	switch {
+	case v == nil:
+		m.composer.Set("")
+	case v.draft != "" || !fromBlank:
+		m.composer.Set(v.draft)
+	}
+	m.views.refreshTiers(m.backend.engine)
+	m.focus.ask()
+}
+
+// isIdle reports whether a person is looking at a session and at nothing else.
+func (m *Model) isIdle(id session.ID) bool {
+	return m.views.current == id && (m.dialog == nil || m.dialog == m.steps) && m.focus.undisturbed()
+}
+
+// covered reports whether a dialog takes the keys in the place of the main screen.
+func (m *Model) covered() bool {
+	return m.dialog != nil && !(m.dialog == m.steps && m.steps.blurred && m.side() > 0)
+}
+
+// minWidthBeside is from how many columns on a panel stands beside the transcript.
+const minWidthBeside = 120
+
+// side is how many columns a panel takes beside the transcript.
+func (m *Model) side() int {
+	if _, ok := m.dialog.(panel); !ok || m.width < minWidthBeside {
+		return 0
+	}
+	return min(max(m.width/2, 60), 110)
 }

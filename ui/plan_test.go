@@ -66,7 +66,7 @@ func atWork(t *testing.T, w, h int) (*realm, *screen) {
 	stepOf(world, "st3", 3, turn("core logic"))
 	o := world.options()
 	o.Open = "s1"
-	s := show(t, w, h, o)
+	s := startScreen(t, w, h, o)
 	s.wait("6 steps proposed by sol")
 	world.emit("st3", session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: full(), Next: models.NextRetry, Delay: 12 * time.Second},
 		session.Waiting{Number: 2, Of: 4, Until: noon.Add(12 * time.Second), Target: sol, Fault: full()})
@@ -101,7 +101,7 @@ func TestTheStepsPanel(t *testing.T) {
 		world.add("s1", "", begun("refactor"), session.PlanSet{Plan: plan}, session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(90 * time.Second), ParkCount: 1})
 		o := world.options()
 		o.Open = "s1"
-		s := show(t, 80, 24, o)
+		s := startScreen(t, 80, 24, o)
 		s.wait("parked until")
 		s.press("F7")
 		golden(t, "steps-parked-80x24", s.wait("again in 1:30, at 12:01", "failed: its check", "needs you: the same call"))
@@ -147,7 +147,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		}
 		o := world.options()
 		o.Open = "s1"
-		s := show(t, 120, 36, o)
+		s := startScreen(t, 120, 36, o)
 		s.wait("next: tests", "next step")
 		s.press("F7")
 		s.wait("❯ ○ 4 tests")
@@ -277,15 +277,15 @@ func TestThePlanIsEditedAsAFile(t *testing.T) {
 		return append(list, session.Step{Title: "celebrate"}), nil
 	}
 	m := New(o)
-	m.engine, m.books = world, world
+	m.backend.engine, m.backend.store = world, world
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	stored, _ := world.Load(context.Background(), "s1")
-	m.adopt(stored, world.logs["s1"])
-	m.enter("s1")
+	m.opener.add(stored, world.logs["s1"])
+	m.switchTo("s1")
 	edit := func(wrote, back string) {
 		t.Helper()
-		msg := m.writePlan(m.planned().Steps)()
-		if d, ok := msg.(draftMsg); !ok || !d.plan || d.path != "plan.md" {
+		msg := m.perform(m.steps.file.open(m.steps.plan().Steps))()
+		if d, ok := msg.(editFileMsg); !ok || !d.plan || d.path != "plan.md" {
 			t.Fatalf("the editor got %#v", msg)
 		}
 		if text := <-written; text != wrote {
@@ -301,11 +301,11 @@ func TestThePlanIsEditedAsAFile(t *testing.T) {
 	if !strings.Contains(m.toast, "has begun and keeps its place") {
 		t.Errorf("it says %q", m.toast)
 	}
-	if m.plan.sent != 0 {
+	if m.steps.edits.sent != 0 {
 		t.Error("a plan was sent")
 	}
 	edit("moved", "fine")
-	list := m.planned().Steps
+	list := m.steps.plan().Steps
 	if len(list) != 7 || list[0].State != session.StepDone || list[2].Session != "st3" || list[6].State != session.StepPending {
 		t.Errorf("the steps are %+v", list)
 	}
@@ -316,7 +316,7 @@ func TestATaskIsSplit(t *testing.T) {
 	take := func(t *testing.T, typed func(s *screen), w *realm, o Options) {
 		t.Helper()
 		w.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
-		s := show(t, 100, 30, o)
+		s := startScreen(t, 100, 30, o)
 		s.wait("● sol")
 		typed(s)
 		if c, ok := (<-got).(session.PlanTask); !ok || c.Prompt.Text != "port the importer" || c.Prompt.ID == "" {
@@ -337,7 +337,7 @@ func TestATaskIsSplit(t *testing.T) {
 	})
 	t.Run("instead of a heavy request", func(t *testing.T) {
 		w := newWorld()
-		w.add("s1", "", append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+		w.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 		o := weighed(w)
 		o.Warn = func() int64 { return 40_000 }
 		take(t, func(s *screen) {
@@ -351,12 +351,12 @@ func TestATaskIsSplit(t *testing.T) {
 }
 
 func TestThePanelWaitsForTheSizeOfTheScreen(t *testing.T) {
-	for width, want := range map[int]layer{80: none, 120: stepping} {
+	for width, want := range map[int]bool{80: false, 120: true} {
 		m := New(newWorld().options())
-		m.accompany() // the session was read before the terminal had answered
+		m.raisePlan(false) // the session was read before the terminal had answered
 		m.Update(tea.WindowSizeMsg{Width: width, Height: 36})
-		if m.layer != want {
-			t.Errorf("on %d columns the layer is %d, want %d", width, m.layer, want)
+		if got := m.dialog == m.steps; got != want {
+			t.Errorf("on %d columns the panel is open: %v, want %v", width, got, want)
 		}
 	}
 }

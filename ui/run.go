@@ -24,7 +24,7 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := New(o)
-	m.ctx = ctx
+	m.backend.ctx = ctx
 	p := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx)}, more...)...)
 	begin(p)
 	var feeding sync.WaitGroup
@@ -38,5 +38,5 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	if errors.Is(err, tea.ErrProgramPanic) {
 		return fmt.Errorf("show the screen: %w", err)
 	}
-	return m.fault
+	return m.failure
 }

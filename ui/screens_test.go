@@ -18,7 +18,7 @@ func opened(t *testing.T, w, h int, events ...session.Event) (*realm, *screen) {
 	made.add("s1", "", events...)
 	o := made.options()
 	o.Open = "s1"
-	return made, show(t, w, h, o)
+	return made, startScreen(t, w, h, o)
 }
 
 var sizes = []struct{ w, h int }{{60, 16}, {80, 24}, {120, 36}, {200, 50}}
@@ -26,7 +26,7 @@ var sizes = []struct{ w, h int }{{60, 16}, {80, 24}, {120, 36}, {200, 50}}
 func TestMainScreen(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			_, s := opened(t, size.w, size.h, append(work(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+			_, s := opened(t, size.w, size.h, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 			golden(t, fmt.Sprintf("main-%dx%d", size.w, size.h), s.wait("go test ./orders", "done", "ctx 42k"))
 		})
 	}
@@ -215,14 +215,14 @@ func TestPickerScreen(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
 			o := world.options()
 			o.Picker = true
-			s := show(t, size.w, size.h, o)
+			s := startScreen(t, size.w, size.h, o)
 			golden(t, fmt.Sprintf("picker-%dx%d", size.w, size.h), s.wait("port the importer", "login test"))
 		})
 	}
 	t.Run("finds in titles and texts", func(t *testing.T) {
 		o := world.options()
 		o.Picker = true
-		s := show(t, 120, 36, o)
+		s := startScreen(t, 120, 36, o)
 		s.wait("login test")
 		s.press("importer")
 		s.gone("login test")
@@ -231,7 +231,7 @@ func TestPickerScreen(t *testing.T) {
 	t.Run("opens", func(t *testing.T) {
 		o := world.options()
 		o.Picker = true
-		s := show(t, 100, 30, o)
+		s := startScreen(t, 100, 30, o)
 		s.wait("port the importer")
 		s.press("enter")
 		s.wait("allow shell?")
@@ -239,7 +239,7 @@ func TestPickerScreen(t *testing.T) {
 	t.Run("deletes and takes back", func(t *testing.T) {
 		o := world.options()
 		o.Picker = true
-		s := show(t, 100, 30, o)
+		s := startScreen(t, 100, 30, o)
 		s.wait("login test")
 		s.press("login")
 		s.gone("nightly")
@@ -258,7 +258,7 @@ func TestPickerScreen(t *testing.T) {
 func TestHelpScreen(t *testing.T) {
 	for _, size := range sizes[1:3] {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			s := show(t, size.w, size.h, newWorld().options())
+			s := startScreen(t, size.w, size.h, newWorld().options())
 			s.wait("sol", "all keys")
 			s.press("?")
 			golden(t, fmt.Sprintf("help-%dx%d", size.w, size.h), s.wait("keys", "alt+enter"))
@@ -290,7 +290,7 @@ func TestFirstStart(t *testing.T) {
 		}
 		return world, world, nil, nil
 	}
-	s := show(t, 80, 24, o)
+	s := startScreen(t, 80, 24, o)
 	golden(t, "trust-80x24", s.wait("Do you trust this folder?"))
 	s.press("y")
 	golden(t, "start-80x24", s.wait("belay needs a model", "ollama with 1 model"))
@@ -322,7 +322,7 @@ func TestAnErrorAtConnectIsAScreen(t *testing.T) {
 	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
 		return nil, nil, nil, fmt.Errorf("open the database: %w", hinted{"disk full"})
 	}
-	s := show(t, 80, 24, o)
+	s := startScreen(t, 80, 24, o)
 	s.wait("belay cannot go on", "open the database: disk full", "free some space")
 	s.press("q")
 	if err := <-s.done; err == nil {

@@ -40,7 +40,7 @@ type screen struct {
 	over bool
 }
 
-func show(t *testing.T, w, h int, o Options) *screen {
+func startScreen(t *testing.T, w, h int, o Options) *screen {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &screen{t: t, emu: vt.NewEmulator(w, h), done: make(chan error, 1), end: cancel}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -87,7 +88,7 @@ func (p *Pane) Key(name, text string) Verdict {
 		return p.wordKey(name, text)
 	}
 	if p.now().Sub(p.since) < Guard {
-		if text != "" || name == "enter" {
+		if text != "" || keys.Approval.Action(name) == keys.Accept {
 			p.since = p.now()
 			return Early
 		}
@@ -95,10 +96,10 @@ func (p *Pane) Key(name, text string) Verdict {
 	}
 	confirm := p.always
 	p.always = false
-	switch name {
-	case "y":
+	switch keys.Approval.Action(name) {
+	case keys.Yes:
 		return p.answer(session.Answer{Allow: true})
-	case "a":
+	case keys.Always:
 		if p.asked.Always == "" {
 			return Handled
 		}
@@ -107,25 +108,25 @@ func (p *Pane) Key(name, text string) Verdict {
 		}
 		p.always = true
 		return Handled
-	case "d":
+	case keys.Happened:
 		if p.asked.UnknownOutcome {
 			return p.answer(session.Answer{Outcome: true})
 		}
-	case "n":
+	case keys.No:
 		if p.asked.UnknownOutcome {
 			return p.answer(session.Answer{})
 		}
 		p.words = true
 		return Handled
-	case "e":
+	case keys.Edit:
 		return Edit
-	case "down", "j":
+	case keys.Down:
 		p.offset++
 		return Handled
-	case "up", "k":
+	case keys.Up:
 		p.offset = max(p.offset-1, 0)
 		return Handled
-	case "esc":
+	case keys.Close:
 		if confirm {
 			return Handled
 		}
@@ -134,20 +135,21 @@ func (p *Pane) Key(name, text string) Verdict {
 }
 
 func (p *Pane) wordKey(name, text string) Verdict {
-	switch {
-	case name == "enter":
+	switch keys.Refusal.Action(name) {
+	case keys.Accept:
 		return p.answer(session.Answer{Message: strings.TrimSpace(p.text)})
-	case name == "esc":
+	case keys.Close:
 		p.words, p.text = false, ""
 		p.since = p.now()
-	case name == "backspace":
+	case keys.DeleteBack:
 		if r := []rune(p.text); len(r) > 0 {
 			p.text = string(r[:len(r)-1])
 		}
-	case text != "":
-		p.text += strings.ReplaceAll(theme.Sanitize(text), "\n", " ")
 	default:
-		return Nothing
+		if text == "" {
+			return Nothing
+		}
+		p.text += strings.ReplaceAll(theme.Sanitize(text), "\n", " ")
 	}
 	return Handled
 }
@@ -229,7 +231,7 @@ func (p *Pane) View(width, height int) []string {
 	if airy {
 		lines = append(lines, "")
 	}
-	lines = append(lines, p.keys(inner, hidden))
+	lines = append(lines, p.hints(inner, hidden))
 	title := th.Warn.Paint("allow "+theme.Line(a.Tool)+"?") + " " + theme.Line(a.Title)
 	if a.UnknownOutcome {
 		title = th.Warn.Paint("unknown outcome: "+theme.Line(a.Tool)) + " " + theme.Line(a.Title)
@@ -262,27 +264,33 @@ func (p *Pane) body(width int, besides bool) []string {
 	return out
 }
 
-func (p *Pane) keys(width, hidden int) string {
+func (p *Pane) hints(width, hidden int) string {
 	th := p.theme
+	hint := keys.Approval.Hint
 	if p.words {
-		return theme.Cut("no, because: "+p.text+th.Accent.Paint("▏")+th.Dim.Paint("  enter refuse   esc back"), width)
+		ways := "  " + keys.Refusal.Label(keys.Accept) + " refuse   " + keys.Refusal.Label(keys.Close) + " back"
+		return theme.Cut("no, because: "+p.text+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)
 	}
 	if p.always {
-		return th.Warn.Paint("always: ") + theme.Cut(theme.Line(p.asked.Always), max(width-30, 10)) + "   " + th.Keys("a", "yes, always", "esc", "back")
+		scope := theme.Cut(theme.Line(p.asked.Always), max(width-30, 10))
+		ways := th.Keys(hint("yes, always", keys.Always), hint("back", keys.Close))
+		return th.Warn.Paint("always: ") + scope + "   " + ways
 	}
-	pairs := []string{"y", "yes", "a", "always", "n", "no", "e", "edit"}
-	if p.asked.Always == "" {
-		pairs = []string{"y", "yes", "n", "no", "e", "edit"}
-	}
-	if p.asked.UnknownOutcome {
-		pairs = []string{"y", "run it again", "d", "it happened", "n", "tell the model"}
+	var hints [][2]string
+	switch {
+	case p.asked.UnknownOutcome:
+		hints = append(hints, hint("run it again", keys.Yes), hint("it happened", keys.Happened), hint("tell the model", keys.No))
+	case p.asked.Always == "":
+		hints = append(hints, hint("yes", keys.Yes), hint("no", keys.No), hint("edit", keys.Edit))
+	default:
+		hints = append(hints, hint("yes", keys.Yes), hint("always", keys.Always), hint("no", keys.No), hint("edit", keys.Edit))
 	}
 	if hidden > 0 {
-		pairs = append(pairs, "↓", theme.Plural(hidden, "line")+" more")
+		hints = append(hints, hint(theme.Plural(hidden, "line")+" more", keys.Down))
 	}
-	pairs = append(pairs, "tab", "write")
-	for theme.Width(th.Keys(pairs...)) > width && len(pairs) > 2 {
-		pairs = pairs[:len(pairs)-2]
+	hints = append(hints, hint("write", keys.Blur))
+	for theme.Width(th.Keys(hints...)) > width && len(hints) > 1 {
+		hints = hints[:len(hints)-1]
 	}
-	return th.Keys(pairs...)
+	return th.Keys(hints...)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"belay/models"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -70,16 +71,18 @@ func (p *Pane) View(th *theme.Theme, width, height int, now time.Time) []string 
 	if len(p.view.Rows) == 0 {
 		lines = append(lines, th.Dim.Paint("no models are set"))
 	}
-	keys := th.Keys("enter", "pin", "i", "set aside", "d", "doctor", "r", "record", "esc", "close")
-	if theme.Width(keys) > inner {
-		keys = th.Keys("enter", "pin", "i", "aside", "d", "doctor", "esc", "close")
+	hint := keys.CapacityPanel.Hint
+	pin, doctor, closes := hint("pin", keys.PinModel), hint("doctor", keys.Doctor), hint("close", keys.Close)
+	hints := th.Keys(pin, hint("set aside", keys.SetAside), doctor, hint("record", keys.Record), closes)
+	if theme.Width(hints) > inner {
+		hints = th.Keys(pin, hint("aside", keys.SetAside), doctor, closes)
 	}
 	room := height - len(lines) - 4
 	if extra := p.record(th, inner, room); len(extra) > 0 {
 		lines = append(lines, "")
 		lines = append(lines, extra...)
 	}
-	lines = append(lines, "", keys)
+	lines = append(lines, "", hints)
 	box := th.Box(th.Strong.Paint("capacity")+th.Dim.Paint(" · last 7 days"), lines, width, th.Faint)
 	return box[:min(len(box), max(height, 0))]
 }

@@ -34,6 +34,9 @@ type Pane struct {
 	at      int    // place in the history; len: the draft
 	draft   string // what was being written before the history was walked
 
+	borrowed bool   // it holds something other than the draft
+	waiting  string // the draft meanwhile
+
 	files   []string // to mention
 	popup   []string
 	chosen  int
@@ -143,6 +146,21 @@ func (p *Pane) Set(s string) {
 	p.area.MoveToEnd()
 }
 
+// Borrow uses the composer for something other than the draft, which waits.
+func (p *Pane) Borrow(text string) {
+	p.waiting, p.borrowed = p.Text(), true
+	p.Set(text)
+}
+
+// GiveBack brings the draft back.
+func (p *Pane) GiveBack() {
+	p.Set(p.waiting)
+	p.waiting, p.borrowed = "", false
+}
+
+// Borrowed reports whether the composer holds something other than the draft.
+func (p *Pane) Borrowed() bool { return p.borrowed }
+
 // Restore replaces the draft by a prompt that was sent.
 func (p *Pane) Restore(text string, attached []models.Attachment) {
 	p.Set(text)
@@ -228,26 +246,30 @@ func (p *Pane) Type(s string) {
 	p.complete()
 }
 
-// Key handles one key of the draft: editing, history, the mention list. It
-// reports whether the key meant anything here.
-func (p *Pane) Key(msg tea.KeyPressMsg) bool {
+// Key handles one key of the draft: editing, history, the mention list.
+func (p *Pane) Key(msg tea.KeyPressMsg) {
 	name := msg.String()
-	if len(p.popup) > 0 && p.popupKey(name) {
-		return true
+	if p.PopupKey(name) {
+		return
 	}
-	switch {
-	case name == "up" && p.area.Line() == 0 && p.area.LineInfo().RowOffset == 0:
-		p.walk(-1)
-		return true
-	case name == "down" && p.area.Line() == p.area.LineCount()-1 && p.at < len(p.history):
-		p.walk(1)
-		return true
-	case name == "backspace" && p.unfold():
-		return true
+	switch keys.Composing.Action(name) {
+	case keys.Up:
+		if p.area.Line() == 0 && p.area.LineInfo().RowOffset == 0 {
+			p.walk(-1)
+			return
+		}
+	case keys.Down:
+		if p.area.Line() == p.area.LineCount()-1 && p.at < len(p.history) {
+			p.walk(1)
+			return
+		}
+	case keys.DeleteBack:
+		if p.unfold() {
+			return
+		}
 	}
 	p.area, _ = p.area.Update(msg)
 	p.complete()
-	return true
 }
 
 // walk goes through the history; the draft waits at its end.

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
 
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -70,21 +71,23 @@ func (p *Pane) complete() {
 	}
 }
 
-func (p *Pane) popupKey(name string) bool {
-	switch name {
-	case "up", "ctrl+p":
+// PopupKey handles a key of the mention list, if that is open.
+func (p *Pane) PopupKey(name string) bool {
+	if len(p.popup) == 0 {
+		return false
+	}
+	switch keys.Mentioning.Action(name) {
+	case keys.Up:
 		p.chosen = (p.chosen + len(p.popup) - 1) % len(p.popup)
-	case "down", "ctrl+n":
+	case keys.Down:
 		p.chosen = (p.chosen + 1) % len(p.popup)
-	case "enter", "tab":
+	case keys.Accept:
 		word, _ := p.mention()
 		file := p.popup[p.chosen]
 		for range []rune(word) {
 			p.area, _ = p.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
 		}
 		p.area.InsertString(file + " ")
-		p.popup = nil
-	case "esc":
 		p.popup = nil
 	default:
 		return false

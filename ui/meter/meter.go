@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -55,9 +56,9 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	if m := theme.Line(p.view.Target.Model); m != "" {
 		title += th.Dim.Paint(" · the next request to " + m)
 	}
-	keys := p.keys(th, inner)
+	hints := p.hints(th, inner)
 	lines, left, more := p.head(th, inner), p.left(th, inner), p.more(th, inner)
-	spare := room - len(lines) - len(left) - len(keys)
+	spare := room - len(lines) - len(left) - len(hints)
 	rest := 3 // blank lines
 	for _, block := range more {
 		rest += len(block)
@@ -84,8 +85,8 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	if spare > 0 {
 		lines = append(lines, "")
 	}
-	lines = lines[:max(min(len(lines), room-len(keys)), 0)]
-	box := th.Box(title, append(lines, keys...), width, th.Faint)
+	lines = lines[:max(min(len(lines), room-len(hints)), 0)]
+	box := th.Box(title, append(lines, hints...), width, th.Faint)
 	return box[:min(len(box), max(height, 0))]
 }
 
@@ -323,18 +324,24 @@ func counted(c session.CountAccuracy) string {
 	return words + ", not measured yet"
 }
 
-// keys names the keys, on one line or on two.
-func (p *Pane) keys(th *theme.Theme, width int) []string {
-	for _, pairs := range [][]string{
-		{"enter", "compact now", "t", "trim", "s", "slim this request", "r", "restore all", "f", "focus", "p", "pin a note", "h", "hand over", "esc", "close"},
-		{"enter", "compact", "t", "trim", "s", "slim", "r", "restore", "f", "focus", "p", "pin", "h", "hand over", "esc", "close"},
-		{"enter", "compact", "t", "trim", "s", "slim", "r", "restore", "f", "focus", "p", "pin", "h", "hand on"},
+// hints names the keys, on one line or on two.
+func (p *Pane) hints(th *theme.Theme, width int) []string {
+	hint := keys.ContextPanel.Hint
+	compact, trim, slim := hint("compact", keys.Compact), hint("trim", keys.Trim), hint("slim", keys.Slim)
+	restore, focus, pin := hint("restore", keys.Restore), hint("focus", keys.FocusPaths), hint("pin", keys.PinNote)
+	handoff, closes := hint("hand over", keys.Handoff), hint("close", keys.Close)
+	slimThis := hint("slim this request", keys.Slim)
+	for _, hints := range [][][2]string{
+		{hint("compact now", keys.Compact), trim, slimThis, hint("restore all", keys.Restore), focus,
+			hint("pin a note", keys.PinNote), handoff, closes},
+		{compact, trim, slim, restore, focus, pin, handoff, closes},
+		{compact, trim, slim, restore, focus, pin, hint("hand on", keys.Handoff)},
 	} {
-		if s := th.Keys(pairs...); theme.Width(s) <= width {
-			return []string{s}
+		if line := th.Keys(hints...); theme.Width(line) <= width {
+			return []string{line}
 		}
 	}
-	return []string{th.Keys("enter", "compact", "t", "trim", "s", "slim this request"), th.Keys("r", "restore", "f", "focus", "p", "pin", "h", "hand over", "esc", "close")}
+	return []string{th.Keys(compact, trim, slimThis), th.Keys(restore, focus, pin, handoff, closes)}
 }
 
 // thousands writes a number with commas.

@@ -10,24 +10,27 @@ type Help struct{ offset int }
 
 // Key scrolls the page; it reports whether the key closes it.
 func (h *Help) Key(name string) (closes bool) {
-	switch name {
-	case "down", "j":
-		h.offset++
-	case "up", "k":
-		h.offset--
-	case "pgdown", "space":
-		h.offset += 10
-	case "pgup":
-		h.offset -= 10
-	case "home":
+	switch keys.HelpPage.Action(name) {
+	case keys.Down:
+		h.Scroll(1)
+	case keys.Up:
+		h.Scroll(-1)
+	case keys.PageDown:
+		h.Scroll(10)
+	case keys.PageUp:
+		h.Scroll(-10)
+	case keys.Top:
 		h.offset = 0
-	case "end":
+	case keys.Bottom:
 		h.offset = 1 << 20
 	default:
 		return true
 	}
 	return false
 }
+
+// Scroll moves the page by lines; the view keeps it in range.
+func (h *Help) Scroll(by int) { h.offset += by }
 
 // View gives a box of width cells and at most height rows. Wide screens get
 // two columns.
@@ -66,13 +69,16 @@ func (h *Help) View(th *theme.Theme, width, height int) []string {
 	if more {
 		rows = rows[h.offset : h.offset+room]
 	}
-	title := th.Strong.Paint("keys")
+	hint := keys.HelpPage.Hint
+	hints := [][2]string{hint("close", keys.Close)}
 	if more {
-		title += th.Dim.Paint("  ↑ ↓ scroll   esc close")
-	} else {
-		title += th.Dim.Paint("  esc close")
+		hints = append([][2]string{hint("scroll", keys.Up, keys.Down)}, hints...)
 	}
-	return th.Box(title, rows, width, th.Faint)
+	ways := ""
+	for _, h := range hints {
+		ways += "   " + h[0] + " " + h[1]
+	}
+	return th.Box(th.Strong.Paint("keys")+th.Dim.Paint(ways[1:]), rows, width, th.Faint)
 }
 
 func heading(w keys.Where) string {

@@ -22,21 +22,22 @@ type Item struct {
 
 // Pane is a list with a filter above it.
 type Pane struct {
-	Title string
-	theme *theme.Theme
-	all   []Item
-	shown []Item
-	query string
-	lead  string // before the filter
-	rest  string // what stands behind the name of a command
-	calls bool   // the rows are commands, which may be called by name
-	at    int
-	top   int
+	Title    string
+	keys     keys.Part
+	theme    *theme.Theme
+	all      []Item
+	shown    []Item
+	query    string
+	lead     string // before the filter
+	rest     string // what stands behind the name of a command
+	commands bool   // the rows are commands, which may be called by name
+	slash    bool   // the name of a command is being typed
+	at       int
+	top      int
 }
 
-// New makes a list.
-func New(th *theme.Theme, title string, items []Item) *Pane {
-	return &Pane{theme: th, Title: title, lead: "› ", all: items, shown: items}
+func newPane(th *theme.Theme, title string, part keys.Part, items []Item) *Pane {
+	return &Pane{theme: th, Title: title, keys: part, lead: "› ", all: items, shown: items}
 }
 
 // Commands makes the list of all commands.
@@ -45,13 +46,13 @@ func Commands(th *theme.Theme) *Pane {
 	for _, b := range keys.Commands() {
 		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Show, Also: keys.Name(b.Action)})
 	}
-	p := New(th, "commands", items)
-	p.calls = true
+	p := newPane(th, "commands", keys.CommandList, items)
+	p.commands = true
 	return p
 }
 
-// Typed makes the same list for who begins a command with a slash: those that
-// have a name come first.
+// Typed makes the same list for a person who begins a command with a slash:
+// those that have a name come first.
 func Typed(th *theme.Theme) *Pane {
 	p := Commands(th)
 	slices.SortStableFunc(p.all, func(a, b Item) int {
@@ -63,7 +64,7 @@ func Typed(th *theme.Theme) *Pane {
 		}
 		return named(a) - named(b)
 	})
-	p.lead = "/"
+	p.lead, p.slash = "/", true
 	return p
 }
 
@@ -77,7 +78,7 @@ func Prompts(th *theme.Theme, prompts []string) *Pane {
 			items = append(items, Item{ID: s, Text: theme.Line(s)})
 		}
 	}
-	return New(th, "earlier prompts", items)
+	return newPane(th, "earlier prompts", keys.PromptList, items)
 }
 
 // Chosen is the row under the cursor.
@@ -91,31 +92,51 @@ func (p *Pane) Chosen() (Item, bool) {
 // Rest is what was typed behind the name of the chosen command.
 func (p *Pane) Rest() string { return p.rest }
 
-// Key moves, filters or edits the filter. It reports whether enter chose.
-func (p *Pane) Key(name, text string) (chose bool) {
-	switch {
-	case name == "enter":
-		_, ok := p.Chosen()
-		return ok
-	case name == "up" || name == "ctrl+p":
-		p.at = max(p.at-1, 0)
-	case name == "down" || name == "ctrl+n":
-		p.at = min(p.at+1, max(len(p.shown)-1, 0))
-	case name == "pgup":
-		p.at = max(p.at-10, 0)
-	case name == "pgdown":
-		p.at = min(p.at+10, max(len(p.shown)-1, 0))
-	case name == "backspace":
+// Verdict is what a key asks for.
+type Verdict int
+
+// The verdicts.
+const (
+	Nothing Verdict = iota
+	Choose          // the row under the cursor
+	Close
+)
+
+// page is how many rows the page keys move by.
+const page = 10
+
+// Key moves, filters or edits the filter.
+func (p *Pane) Key(name, text string) Verdict {
+	switch p.keys.Action(name) {
+	case keys.Close:
+		return Close
+	case keys.Accept:
+		if _, ok := p.Chosen(); ok {
+			return Choose
+		}
+	case keys.Up:
+		p.move(-1)
+	case keys.Down:
+		p.move(1)
+	case keys.PageUp:
+		p.move(-page)
+	case keys.PageDown:
+		p.move(page)
+	case keys.DeleteBack:
 		if r := []rune(p.query); len(r) > 0 {
 			p.filter(string(r[:len(r)-1]))
 		}
-	case name == "ctrl+u":
+	case keys.ClearLine:
 		p.filter("")
-	case text != "":
-		p.filter(p.query + theme.Sanitize(text))
+	default:
+		if text != "" {
+			p.filter(p.query + theme.Sanitize(text))
+		}
 	}
-	return false
+	return Nothing
 }
+
+func (p *Pane) move(by int) { p.at = max(0, min(p.at+by, len(p.shown)-1)) }
 
 func (p *Pane) filter(q string) {
 	p.query, p.at, p.top, p.rest = q, 0, 0, ""
@@ -128,7 +149,7 @@ func (p *Pane) filter(q string) {
 		texts[i] = strings.TrimSpace(it.Text + " " + it.Also)
 	}
 	p.shown = nil
-	if a, rest, ok := keys.Call("/" + q); ok && p.calls && rest != "" {
+	if a, rest, ok := keys.Call("/" + q); ok && p.commands && rest != "" {
 		p.rest = rest
 		for _, it := range p.all {
 			if it.ID == string(a) {
@@ -143,7 +164,7 @@ func (p *Pane) filter(q string) {
 	// Whole words are what people mean most often: they come first.
 	q = strings.ToLower(strings.TrimSpace(q))
 	rank := func(it Item) int {
-		if it.Also == q || p.lead == "/" && strings.HasPrefix(it.Also, q) {
+		if it.Also == q || p.slash && strings.HasPrefix(it.Also, q) {
 			return -1
 		}
 		switch at := strings.Index(strings.ToLower(it.Text), q); {

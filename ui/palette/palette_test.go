@@ -26,7 +26,7 @@ func TestWholeWordsComeFirst(t *testing.T) {
 		t.Errorf("chosen = %v, want sessions", it)
 	}
 	write(p, "zzz")
-	if p.Key("enter", "") {
+	if p.Key("enter", "") != Nothing {
 		t.Error("enter chose something out of nothing")
 	}
 }
@@ -58,8 +58,8 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 		want  keys.Action
 		rest  string
 	}{
-		{"compact", keys.Compact, ""}, {"compact the API", keys.Compact, "the API"}, {"hand over port the tests", keys.HandOver, "port the tests"},
-		{"pin use tabs", keys.Keep, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help", keys.Help, ""},
+		{"compact", keys.Compact, ""}, {"compact the API", keys.Compact, "the API"}, {"hand over port the tests", keys.Handoff, "port the tests"},
+		{"pin use tabs", keys.PinNote, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help", keys.Help, ""},
 	} {
 		p := Commands(colours)
 		write(p, tt.query)

@@ -10,6 +10,7 @@ import (
 	"github.com/sahilm/fuzzy"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -28,17 +29,17 @@ type Verdict int
 
 // The verdicts.
 const (
-	Nothing Verdict = iota
-	Open            // the chosen session
-	Close           //
-	Query           // the filter changed: search texts again
-	Reload          // another list is wanted
-	Rename          // to Name
-	Fork            //
-	Archive         // or take out of the archive
-	Delete          // or take back
-	Undo            // the last deletion
-	Fresh           // a new session
+	Nothing    Verdict = iota
+	Open               // the chosen session
+	Close              //
+	Query              // the filter changed: search texts again
+	Reload             // another list is wanted
+	Rename             // to Name
+	Fork               //
+	Archive            // or take out of the archive
+	Delete             // or take back
+	Undo               // the last deletion
+	NewSession         // not one of the list
 )
 
 // Pane is the picker.
@@ -122,7 +123,7 @@ func (p *Pane) Chosen() (session.Session, bool) {
 func (p *Pane) Removed(s session.Session) {
 	p.undo = &s
 	p.all = slices.DeleteFunc(p.all, func(x session.Session) bool { return x.ID == s.ID })
-	p.note = "deleted “" + theme.Cut(title(s), 30) + "”; ctrl+z takes it back"
+	p.note = "deleted “" + theme.Cut(title(s), 30) + "”; " + keys.SessionList.Label(keys.UndoDelete) + " takes it back"
 	p.arrange()
 }
 
@@ -198,47 +199,41 @@ func (p *Pane) Key(name, text string) Verdict {
 		return p.nameKey(name, text)
 	}
 	p.note = ""
-	_, chosen := p.Chosen()
-	switch name {
-	case "up", "ctrl+p":
-		p.at = max(p.at-1, 0)
-	case "down":
-		p.at = min(p.at+1, max(len(p.shown)-1, 0))
-	case "pgup":
-		p.at = max(p.at-8, 0)
-	case "pgdown":
-		p.at = min(p.at+8, max(len(p.shown)-1, 0))
-	case "esc", "ctrl+s":
-		if p.query != "" && name == "esc" {
-			p.query = ""
-			p.arrange()
-			return Nothing
+	switch a := keys.SessionList.Action(name); a {
+	case keys.Up:
+		p.move(-1)
+	case keys.Down:
+		p.move(1)
+	case keys.PageUp:
+		p.move(-page)
+	case keys.PageDown:
+		p.move(page)
+	case keys.Close:
+		if p.query == "" {
+			return Close
 		}
+		p.query = ""
+		p.arrange()
+	case keys.Sessions:
 		return Close
-	case "tab":
+	case keys.OtherList:
 		p.view = (p.view + 1) % 3
 		p.all, p.hits, p.loading = nil, nil, true
 		p.arrange()
 		return Reload
-	case "ctrl+z":
+	case keys.UndoDelete:
 		return Undo
-	case "ctrl+n":
-		return Fresh
-	case "backspace":
+	case keys.New:
+		return NewSession
+	case keys.DeleteBack:
 		if r := []rune(p.query); len(r) > 0 {
 			return p.filter(string(r[:len(r)-1]))
 		}
-	case "ctrl+u":
+	case keys.ClearLine:
 		return p.filter("")
+	case keys.Accept, keys.Rename, keys.Fork, keys.Archive, keys.Delete:
+		return p.chosenKey(a)
 	default:
-		if v := act(name); v != Nothing && chosen {
-			if v == Rename {
-				s, _ := p.Chosen()
-				p.naming, p.name = true, title(s)
-				return Nothing
-			}
-			return v
-		}
 		if text != "" {
 			return p.filter(p.query + strings.ReplaceAll(theme.Sanitize(text), "\n", " "))
 		}
@@ -246,20 +241,29 @@ func (p *Pane) Key(name, text string) Verdict {
 	return Nothing
 }
 
-func act(name string) Verdict {
-	switch name {
-	case "enter":
-		return Open
-	case "ctrl+r":
-		return Rename
-	case "ctrl+f":
-		return Fork
-	case "ctrl+a":
-		return Archive
-	case "ctrl+d", "delete":
-		return Delete
+// page is how many sessions the page keys move by.
+const page = 8
+
+func (p *Pane) move(by int) { p.at = max(0, min(p.at+by, len(p.shown)-1)) }
+
+// chosenKey is a key that acts on the session under the cursor.
+func (p *Pane) chosenKey(a keys.Action) Verdict {
+	s, ok := p.Chosen()
+	if !ok {
+		return Nothing
 	}
-	return Nothing
+	switch a {
+	case keys.Accept:
+		return Open
+	case keys.Rename:
+		p.naming, p.name = true, title(s)
+		return Nothing
+	case keys.Fork:
+		return Fork
+	case keys.Archive:
+		return Archive
+	}
+	return Delete
 }
 
 func (p *Pane) filter(q string) Verdict {
@@ -270,19 +274,19 @@ func (p *Pane) filter(q string) Verdict {
 }
 
 func (p *Pane) nameKey(name, text string) Verdict {
-	switch {
-	case name == "enter":
+	switch keys.SessionTitle.Action(name) {
+	case keys.Accept:
 		p.naming = false
 		return Rename
-	case name == "esc":
+	case keys.Close:
 		p.naming = false
-	case name == "ctrl+u":
+	case keys.ClearLine:
 		p.name = ""
-	case name == "backspace":
+	case keys.DeleteBack:
 		if r := []rune(p.name); len(r) > 0 {
 			p.name = string(r[:len(r)-1])
 		}
-	case text != "":
+	default:
 		p.name += strings.ReplaceAll(theme.Sanitize(text), "\n", " ")
 	}
 	return Nothing

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -61,26 +62,32 @@ func (p *Pane) footer(width int) string {
 	if p.note != "" {
 		return p.theme.Accent.Paint(theme.Cut(p.note, width))
 	}
-	del, arc := "delete", "archive"
+	deleteText, archiveText := "delete", "archive"
 	switch p.view {
 	case Archived:
-		arc = "take out"
+		archiveText = "take out"
 	case Deleted:
-		del = "take back"
+		deleteText = "take back"
 	}
-	all := []string{"enter", "open", "tab", "archived, deleted", "ctrl+r", "rename", "ctrl+d", del, "ctrl+a", arc, "ctrl+f", "fork"}
-	for n := len(all); n > 2; n -= 2 {
-		if keys := p.theme.Keys(all[:n]...); theme.Width(keys) <= width {
-			if s, ok := p.Chosen(); ok && n == len(all) {
-				hint := p.theme.Dim.Paint("belay sessions export " + string(s.ID))
-				if theme.Width(keys)+theme.Width(hint)+3 <= width {
-					return theme.Sides(keys, hint, width)
-				}
-			}
-			return keys
+	hint := keys.SessionList.Hint
+	all := [][2]string{
+		hint("open", keys.Accept), hint("archived, deleted", keys.OtherList), hint("rename", keys.Rename),
+		hint(deleteText, keys.Delete), hint(archiveText, keys.Archive), hint("fork", keys.Fork),
+	}
+	for n := len(all); n > 1; n-- {
+		line := p.theme.Keys(all[:n]...)
+		if theme.Width(line) > width {
+			continue
 		}
+		if s, ok := p.Chosen(); ok && n == len(all) {
+			export := p.theme.Dim.Paint("belay sessions export " + string(s.ID))
+			if theme.Width(line)+theme.Width(export)+3 <= width {
+				return theme.Sides(line, export, width)
+			}
+		}
+		return line
 	}
-	return p.theme.Keys(all[:2]...)
+	return p.theme.Keys(all[0])
 }
 
 // row draws a session in one line, or two where there is room.

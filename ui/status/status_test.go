@@ -54,7 +54,7 @@ func TestTheBarFitsAnyWidthAndKeepsTheSymbols(t *testing.T) {
 
 func TestTheLineSaysWhatHappens(t *testing.T) {
 	s := &session.Session{ContextTokens: 41_210, Window: 272_000, Cost: 0.41, Queue: make([]session.Queued, 3), Status: session.Running}
-	got := ansi.Strip(Bottom{Doing: "writing", Since: noon.Add(-12 * time.Second), Quiet: 23 * time.Second, Session: s, Mode: session.All, Now: noon, Keys: []string{"?", "keys"}}.View(colour, 130))
+	got := ansi.Strip(Bottom{Doing: "writing", Since: noon.Add(-12 * time.Second), Quiet: 23 * time.Second, Session: s, Mode: session.All, Now: noon, Keys: [][2]string{{"?", "keys"}, {"ctrl+p", "commands"}}}.View(colour, 130))
 	for _, want := range []string{"writing 12s, nothing for 23s", "all run", "3 queued", "ctx 41k/272k ▓░░░░░░░ 15%", "$0.41", "? keys"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)

@@ -108,8 +108,8 @@ type Bottom struct {
 	Counted int64 // tokens of the next request by belay's own count; 0: unknown
 	Mode    session.Mode
 	Now     time.Time
-	Toast   string   // passing words, in the place of the hints
-	Keys    []string // pairs of key and meaning, most useful first
+	Toast   string      // passing words, in the place of the hints
+	Keys    [][2]string // hints: each a key and what it does, most useful first
 }
 
 // View gives the line.
@@ -119,7 +119,7 @@ func (b Bottom) View(th *theme.Theme, width int) string {
 	if b.Toast != "" {
 		return theme.Sides(left, th.Accent.Paint(theme.Cut(b.Toast, width/2))+" ", width)
 	}
-	for n := len(b.Keys); n >= 2; n -= 2 {
+	for n := len(b.Keys); n > 0; n-- {
 		right := th.Keys(b.Keys[:n]...) + " "
 		if theme.Width(left)+theme.Width(right)+2 <= width {
 			return theme.Sides(left, right, width)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"belay/models"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -29,7 +30,7 @@ type Wait struct {
 // View gives the box.
 func (w Wait) View(th *theme.Theme, width int) []string {
 	inner := width - 6
-	lines := []string{w.progress(th, inner), w.keys(th, inner)}
+	lines := []string{w.progress(th, inner), w.hints(th, inner)}
 	if w.Details {
 		lines = append(lines, "")
 		for _, l := range Evidence(w.Fault) {
@@ -127,25 +128,29 @@ func (w Wait) progress(th *theme.Theme, room int) string {
 	return s
 }
 
-func (w Wait) keys(th *theme.Theme, room int) string {
+func (w Wait) hints(th *theme.Theme, room int) string {
 	if w.Focused {
-		return th.Keys("r", "now", "2 3 4", "tier", "p", "park", "i", "details", "esc", "back")
+		hint := keys.RetryBox.Hint
+		return th.Keys(hint("now", keys.TryNow), hint("tier", keys.Heavy, keys.Medium, keys.Light), hint("park", keys.Park),
+			hint("details", keys.Details), hint("back", keys.Blur))
 	}
-	pairs, tiers := []string{"F8", "now"}, []string{}
+	now := keys.Hint("now", keys.TryNow)
+	hints := [][2]string{now}
+	var others []keys.Action
 	for i, c := range w.Tiers {
-		if c.Target != w.Next {
-			tiers = append(tiers, fmt.Sprintf("F%d", i+2))
-			pairs = append(pairs, fmt.Sprintf("F%d", i+2), string(c.Tier))
+		if a := keys.Tier(i); c.Target != w.Next && a != "" {
+			others = append(others, a)
+			hints = append(hints, keys.Hint(string(c.Tier), a))
 		}
 	}
-	rest := []string{"F9", "park", "F10", "details", "esc", "stop"}
-	s := th.Keys(append(pairs, rest...)...)
-	if theme.Width(s) <= room {
-		return s
+	rest := [][2]string{keys.Hint("park", keys.Park), keys.Hint("details", keys.Details), keys.Hint("stop", keys.Stop)}
+	line := th.Keys(append(hints, rest...)...)
+	if theme.Width(line) <= room {
+		return line
 	}
-	short := []string{"F8", "now"}
-	if len(tiers) > 0 {
-		short = append(short, strings.Join(tiers, " "), "tier")
+	short := [][2]string{now}
+	if len(others) > 0 {
+		short = append(short, keys.Hint("tier", others...))
 	}
 	return th.Keys(append(short, rest...)...)
 }

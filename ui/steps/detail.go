@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -65,44 +66,53 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 	return lines
 }
 
-// keys names the keys on at most two lines, the most useful first.
-func (p *Pane) keys(th *theme.Theme, width int) []string {
+// hints names the keys on at most two lines, the most useful first.
+func (p *Pane) hints(th *theme.Theme, width int) []string {
 	if !p.v.Keys {
-		return []string{fitted(th, width, []string{"F7", "change or steer the plan"})}
+		return []string{fitted(th, width, keys.Hint("change or steer the plan", keys.StepsPanel))}
 	}
-	var pairs []string
+	hint := keys.PlanPanel.Hint
+	var hints [][2]string
 	if p.v.Asked {
-		pairs = append(pairs, "tab", "answer")
+		hints = append(hints, hint("answer", keys.Blur))
 	}
 	_, s, ok := p.Chosen()
-	rest := []string{"e", "edit", "a", "add", "E", "as a file", "space", "pause here", "x", "skip", "t", "tier", "K J", "move", "d", "drop", "s", "split", "P", "only this tier", "esc", "close"}
+	rest := [][2]string{
+		hint("edit", keys.EditStep), hint("add", keys.AddStep), hint("as a file", keys.EditPlan),
+		hint("pause here", keys.PauseStep), hint("skip", keys.SkipStep), hint("tier", keys.StepTier),
+		hint("move", keys.MoveUp, keys.MoveDown), hint("drop", keys.DropStep), hint("split", keys.SplitStep),
+		hint("only this tier", keys.PinTier), hint("close", keys.Close),
+	}
 	switch {
 	case !ok:
-		return fill(th, width, []string{"a", "add a step", "E", "as a file", "esc", "close"})
+		return fill(th, width, hint("add a step", keys.AddStep), hint("as a file", keys.EditPlan), hint("close", keys.Close))
 	case s.Started():
-		pairs = append(pairs, "enter", "open", "g", "go", "n", "next step", "r", "run from here", "z", "rewind to before it")
-		rest = []string{"a", "add", "E", "as a file", "esc", "close"}
+		hints = append(hints, hint("open", keys.OpenStep), hint("go", keys.RunThrough), hint("next step", keys.RunNext),
+			hint("run from here", keys.RunFrom), hint("rewind to before it", keys.RewindStep))
+		rest = [][2]string{hint("add", keys.AddStep), hint("as a file", keys.EditPlan), hint("close", keys.Close)}
 	case p.v.Steps.Reviewed:
-		pairs = append(pairs, "g", "go", "n", "next step", "r", "run from here")
+		hints = append(hints, hint("go", keys.RunThrough), hint("next step", keys.RunNext), hint("run from here", keys.RunFrom))
 	default:
-		pairs = append(pairs, "g", "go through", "n", "one step at a time")
+		hints = append(hints, hint("go through", keys.RunThrough), hint("one step at a time", keys.RunNext))
 	}
-	return fill(th, width, append(pairs, rest...))
+	return fill(th, width, append(hints, rest...)...)
 }
 
-// fill puts pairs of key and meaning on two lines, as many as fit.
-func fill(th *theme.Theme, width int, pairs []string) []string {
+// fill puts hints on two lines, as many as fit.
+func fill(th *theme.Theme, width int, hints ...[2]string) []string {
 	var lines []string
-	for len(pairs) > 0 && len(lines) < 2 {
-		n := 2
-		for n < len(pairs) && theme.Width(th.Keys(pairs[:n+2]...)) <= width {
-			n += 2
+	for len(hints) > 0 && len(lines) < 2 {
+		n := 1
+		for n < len(hints) && theme.Width(th.Keys(hints[:n+1]...)) <= width {
+			n++
 		}
-		lines = append(lines, theme.Cut(th.Keys(pairs[:n]...), width))
-		pairs = pairs[n:]
+		lines = append(lines, theme.Cut(th.Keys(hints[:n]...), width))
+		hints = hints[n:]
 	}
 	return lines
 }
 
-// fitted is as many of the pairs as one line has room for.
-func fitted(th *theme.Theme, width int, pairs []string) string { return fill(th, width, pairs)[0] }
+// fitted is as many of the hints as one line has room for.
+func fitted(th *theme.Theme, width int, hints ...[2]string) string {
+	return fill(th, width, hints...)[0]
+}

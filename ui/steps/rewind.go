@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -95,34 +96,40 @@ func (p *Rewind) Opened() bool { return p.open }
 // Problem shows why something did not happen.
 func (p *Rewind) Problem(words string) { p.problem = words }
 
-// Key moves. It reports whether the key was one of movement.
-func (p *Rewind) Key(name string) bool {
-	by, ok := map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -10, "pgdown": 10, "space": 10, "home": -1 << 20, "end": 1 << 20}[name]
-	if !ok {
-		return false
-	}
+// moves are by how many lines the keys of movement go.
+var moves = map[keys.Action]int{
+	keys.Up: -1, keys.Down: 1, keys.PageUp: -10, keys.PageDown: 10, keys.Top: -1 << 20, keys.Bottom: 1 << 20,
+}
+
+// Key moves.
+func (p *Rewind) Key(name string) { p.Move(moves[keys.RewindDialog.Action(name)]) }
+
+// Move chooses another checkpoint, or scrolls the preview.
+func (p *Rewind) Move(by int) {
 	if p.open {
 		p.offset = max(p.offset+by, 0)
-		return true
+		return
 	}
 	p.at = max(0, min(p.at+by, len(p.points)-1))
-	return true
 }
 
 // View gives a box of width cells, at most height rows of it.
 func (p *Rewind) View(width, height int) []string {
 	inner, room := max(width-4, 1), max(height-2, 0)
 	title := p.theme.Strong.Paint("rewind")
-	var body, keys []string
+	hint := keys.RewindDialog.Hint
+	var body []string
+	hints := fitted(p.theme, inner, hint("what it would do", keys.Accept), hint("fork from here", keys.ForkHere),
+		hint("choose", keys.Up, keys.Down), hint("close", keys.Close))
 	if p.open {
 		c, _ := p.Chosen()
 		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", " + where(c))
-		body, keys = p.inView(inner, max(room-2, 1)), p.previewKeys(inner)
+		body, hints = p.inView(inner, max(room-2, 1)), p.previewHints(inner)
 	} else {
-		body, keys = p.list(inner, max(room-2, 1)), []string{fitted(p.theme, inner, []string{"enter", "what it would do", "k", "fork from here", "↑ ↓", "choose", "esc", "close"})}
+		body = p.list(inner, max(room-2, 1))
 	}
 	lines := append(body, "")
-	lines = append(lines[:min(len(lines), max(room-1, 0))], keys...)
+	lines = append(lines[:min(len(lines), max(room-1, 0))], hints)
 	return bounded(p.theme.Box(title, lines[:min(len(lines), room)], width, p.theme.Accent), height)
 }
 
@@ -186,16 +193,17 @@ func (p *Rewind) list(width, rows int) []string {
 	return lines
 }
 
-func (p *Rewind) previewKeys(width int) []string {
-	scroll := []string{"esc", "back", "↑ ↓", "scroll"}
-	if p.preview == nil {
-		return []string{fitted(p.theme, width, []string{"esc", "back"})}
+func (p *Rewind) previewHints(width int) string {
+	hint := keys.RewindDialog.Hint
+	back, scroll := hint("back", keys.Close), hint("scroll", keys.Up, keys.Down)
+	conversation := hint("conversation only", keys.RewindTranscript)
+	switch {
+	case p.preview == nil:
+		return fitted(p.theme, width, back)
+	case p.preview.Checkpoint.Tree == "":
+		return fitted(p.theme, width, conversation, back, scroll)
 	}
-	pairs := []string{"b", "both", "f", "files only", "c", "conversation only"}
-	if p.preview.Checkpoint.Tree == "" {
-		pairs = []string{"c", "conversation only"}
-	}
-	return []string{fitted(p.theme, width, append(pairs, scroll...))}
+	return fitted(p.theme, width, hint("both", keys.RewindBoth), hint("files only", keys.RewindFiles), conversation, back, scroll)
 }
 
 // inView is the part of the preview that is in view.

@@ -9,6 +9,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -85,12 +86,12 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	if p.v.Steps == nil || len(p.v.Steps.Steps) == 0 {
 		return bounded(th.Box(th.Strong.Paint("steps"), p.without(th, inner), width, border), height)
 	}
-	keys := p.keys(th, inner)
-	if len(keys) > 1 && room < len(keys)+3 {
-		keys = keys[:1]
+	hints := p.hints(th, inner)
+	if len(hints) > 1 && room < len(hints)+3 {
+		hints = hints[:1]
 	}
 	list := len(p.v.Steps.Steps)
-	spare := max(room-len(keys), 0)
+	spare := max(room-len(hints), 0)
 	rows := min(list, spare)
 	if detail := min(4, spare/3); rows > spare-detail {
 		rows = max(spare-detail, min(spare, 1))
@@ -105,7 +106,7 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	if spare > 0 {
 		lines = append(lines, "")
 	}
-	lines = append(lines, keys...)
+	lines = append(lines, hints...)
 	return bounded(th.Box(p.title(th, width), lines[:min(len(lines), room)], width, border), height)
 }
 
@@ -113,17 +114,19 @@ func bounded(box []string, height int) []string { return box[:min(len(box), max(
 
 // without is the panel before there is a plan.
 func (p *Pane) without(th *theme.Theme, width int) []string {
-	words := "There is no plan yet. /steps TASK lets a model cut a large task into steps, each with a session of its own: a failure costs one step at most."
-	pairs := []string{"/steps", "cut a task", "esc", "close"}
+	words := "There is no plan yet. " + keys.Label(keys.Steps) + " TASK lets a model cut a large task into steps, " +
+		"each with a session of its own: a failure costs one step at most."
+	hint := keys.PlanPanel.Hint
+	first := hint("cut a task", keys.Steps)
 	if p.v.Planning != "" {
 		words = "◐ A model proposes steps: " + theme.Line(p.v.Planning)
-		pairs = []string{"enter", "look at it", "esc", "close"}
+		first = hint("look at it", keys.OpenStep)
 	}
 	var lines []string
 	for _, l := range theme.Wrap(words, width) {
 		lines = append(lines, th.Dim.Paint(l))
 	}
-	return append(lines, "", fitted(th, width, pairs))
+	return append(lines, "", fitted(th, width, first, hint("close", keys.Close)))
 }
 
 // title names the task on the left, and on the right how far it is.

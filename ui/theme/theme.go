@@ -169,16 +169,16 @@ func (t *Theme) Box(title string, lines []string, width int, border Style) []str
 	return append(out, border.Paint("╰"+strings.Repeat("─", max(width-2, 0))+"╯"))
 }
 
-// Keys writes pairs of key and meaning: "F8 now   esc stop".
-func (t *Theme) Keys(pairs ...string) string {
+// Keys writes hints, each a key and what it does: "F8 now   esc stop".
+func (t *Theme) Keys(hints ...[2]string) string {
 	var b strings.Builder
-	for i := 0; i+1 < len(pairs); i += 2 {
+	for i, hint := range hints {
 		if i > 0 {
 			b.WriteString("   ")
 		}
-		b.WriteString(t.Key.Paint(pairs[i]))
+		b.WriteString(t.Key.Paint(hint[0]))
 		b.WriteString(" ")
-		b.WriteString(t.Dim.Paint(pairs[i+1]))
+		b.WriteString(t.Dim.Paint(hint[1]))
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -183,7 +184,7 @@ func (p *Pane) drawLocal(e *entry) []string {
 	all := p.tail(e.output, 1000)
 	const most = 12
 	if len(all) > most {
-		more := margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint("… "+theme.Plural(len(all)-most, "line")+" more: ctrl+o")
+		more := margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint("… "+theme.Plural(len(all)-most, "line")+" more: "+keys.Label(keys.OpenCall))
 		all = append([]string{more}, all[len(all)-most:]...)
 	}
 	return append(lines, all...)

@@ -7,6 +7,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -270,7 +271,7 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 	case session.OutcomeStopped:
 		end.symbol, end.text = "■", "stopped"
 		if e.Interrupted {
-			p.advice = p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: "F8 goes on; or just write what is next"})
+			p.advice = p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: keys.Label(keys.TryNow) + " goes on; or just write what is next"})
 			return
 		}
 	case session.OutcomeNeedsPerson:

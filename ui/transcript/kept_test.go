@@ -48,7 +48,7 @@ func logged(events []session.Event) (all, stored []session.Record) {
 			turn++
 		}
 		r := session.Record{Session: "s", Turn: turn, Time: start, Event: e}
-		if session.Durable(e) {
+		if _, _, err := session.Encode(e); err == nil { // it is durable
 			seq++
 			r.Seq = seq
 			stored = append(stored, r)

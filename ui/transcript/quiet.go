@@ -3,6 +3,7 @@ package transcript
 import (
 	"strings"
 
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -58,7 +59,7 @@ func (p *Pane) drawQuiet(e *entry) []string {
 		lines = append(lines, margin+st.Paint(lead+l))
 	}
 	if e.folds && !e.open {
-		return append(lines, margin+"  "+p.theme.Dim.Paint("ctrl+o shows it"))
+		return append(lines, margin+"  "+p.theme.Dim.Paint(keys.Label(keys.OpenCall)+" shows it"))
 	}
 	if e.detail != "" {
 		for _, l := range theme.Wrap(theme.Plain(e.detail), p.inner()-2) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -39,7 +40,7 @@ func (p *Pane) applyLarge(r session.Record) {
 			if e.Plan.By.Model != "" {
 				words += " proposed by " + p.short(e.Plan.By)
 			}
-			p.line(r, "≡", words+": F7 shows them", calm)
+			p.line(r, "≡", words+": "+keys.Label(keys.StepsPanel)+" shows them", calm)
 		}
 	case session.StepMoved:
 		p.moved(r, e)
@@ -168,7 +169,7 @@ func (p *Pane) rewound(r session.Record, e session.Rewound) {
 		}
 	}
 	if e.Undo == 0 {
-		words += " · /undo rewind brings them back"
+		words += " · " + keys.Label(keys.UndoRewind) + " brings them back"
 		if e.Conversation && n <= 1 && !e.Files {
 			words = strings.TrimSuffix(words, "them back") + "it back"
 		}

@@ -1,0 +1,204 @@
+package ui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/session"
+)
+
+const (
+	tailRecords = 200       // read when a session opens, and for each older page
+	tailBytes   = 256 << 10 // the same in bytes
+)
+
+// backend takes what the screen asks of the engine and the store to them. All
+// its work is done in commands of Bubble Tea; until the engine is open there is
+// none.
+type backend struct {
+	ctx    context.Context
+	engine Engine
+	store  Library
+
+	jobs []job // in the order they were asked for
+	busy bool  // one of them is under way
+}
+
+// job is work that must not overtake earlier work. Its message ends with
+// backend.finished.
+type job func(ctx context.Context) tea.Msg
+
+// connect opens the engine and the store.
+func (b *backend) connect(o Options) tea.Cmd {
+	ctx := b.ctx
+	return func() tea.Msg {
+		msg := connectedMsg{engine: o.Engine, library: o.Library, setup: o.Setup}
+		if o.Connect != nil {
+			msg.engine, msg.library, msg.setup, msg.err = o.Connect(ctx)
+		}
+		if o.Branch != nil {
+			msg.branch = o.Branch(ctx)
+		}
+		return msg
+	}
+}
+
+// do carries a command out at once, ahead of the jobs that wait.
+func (b *backend) do(id session.ID, c session.Command) tea.Cmd {
+	if b.engine == nil {
+		return nil
+	}
+	engine, ctx := b.engine, b.ctx
+	return func() tea.Msg { return didMsg{err: engine.Do(ctx, id, c)} }
+}
+
+// inOrder carries a command out after the jobs before it.
+func (b *backend) inOrder(id session.ID, c session.Command) tea.Cmd {
+	engine := b.engine
+	return b.enqueue(func(ctx context.Context) tea.Msg {
+		return didMsg{err: engine.Do(ctx, id, c), queued: true}
+	})
+}
+
+func (b *backend) enqueue(j job) tea.Cmd {
+	b.jobs = append(b.jobs, j)
+	return b.next()
+}
+
+// next begins the first job that waits, unless one is under way.
+func (b *backend) next() tea.Cmd {
+	if b.busy || len(b.jobs) == 0 {
+		return nil
+	}
+	b.busy = true
+	next, ctx := b.jobs[0], b.ctx
+	b.jobs = b.jobs[1:]
+	return func() tea.Msg { return next(ctx) }
+}
+
+// finished ends the job under way and begins the next one.
+func (b *backend) finished() tea.Cmd {
+	b.busy = false
+	return b.next()
+}
+
+// start makes a new session.
+func (b *backend) start(project string) tea.Cmd {
+	engine, ctx := b.engine, b.ctx
+	return func() tea.Msg {
+		s, err := engine.Start(ctx, project)
+		return openedMsg{state: s, err: err}
+	}
+}
+
+// open makes a session ours and reads the end of its log.
+func (b *backend) open(id session.ID, takeover bool) tea.Cmd {
+	engine, store, ctx := b.engine, b.store, b.ctx
+	return func() tea.Msg {
+		s, err := engine.Open(ctx, id, takeover)
+		if err != nil {
+			return openedMsg{id: id, err: err}
+		}
+		records, err := store.Records(ctx, s.ID, s.LastSeq+1, tailRecords, tailBytes)
+		return openedMsg{id: id, state: s, records: records, err: err}
+	}
+}
+
+// read reads a session without opening it: one whose records did not all
+// arrive, or that is only looked at.
+func (b *backend) read(id session.ID, unasked bool) tea.Cmd {
+	store, ctx := b.store, b.ctx
+	return func() tea.Msg {
+		s, err := store.Load(ctx, id)
+		if err != nil {
+			return openedMsg{id: id, err: err, unasked: unasked}
+		}
+		records, err := store.Records(ctx, id, s.LastSeq+1, tailRecords, tailBytes)
+		return openedMsg{id: id, state: s, records: records, err: err, unasked: unasked}
+	}
+}
+
+// fork opens a new session with the beginning of another.
+func (b *backend) fork(id session.ID, at int64) tea.Cmd {
+	store, engine, ctx := b.store, b.engine, b.ctx
+	return func() tea.Msg {
+		made, err := store.Fork(ctx, id, at)
+		if err != nil {
+			return didMsg{err: err}
+		}
+		opened, err := engine.Open(ctx, made.ID, false)
+		if err != nil {
+			return openedMsg{id: made.ID, err: err}
+		}
+		records, err := store.Records(ctx, made.ID, opened.LastSeq+1, tailRecords, tailBytes)
+		return openedMsg{id: made.ID, state: opened, records: records, err: err}
+	}
+}
+
+// page reads the records before the first loaded one.
+func (b *backend) page(id session.ID, before int64) tea.Cmd {
+	store, ctx := b.store, b.ctx
+	return func() tea.Msg {
+		records, err := store.Records(ctx, id, before, tailRecords, tailBytes)
+		return pageMsg{id, records, err}
+	}
+}
+
+func (b *backend) list(f session.Filter) tea.Cmd {
+	store, ctx := b.store, b.ctx
+	return func() tea.Msg {
+		list, err := store.List(ctx, f)
+		return listMsg{list, err}
+	}
+}
+
+func (b *backend) search(query string) tea.Cmd {
+	store, ctx := b.store, b.ctx
+	return func() tea.Msg {
+		hits, err := store.Search(ctx, query, session.Filter{Limit: 20})
+		if err != nil {
+			return nil // half a query may be no query: the titles still show
+		}
+		return hitsMsg{query, hits}
+	}
+}
+
+// maxOffered is how many unfinished sessions the first screen offers.
+const maxOffered = 3
+
+// unfinished looks for sessions that stand still and could go on.
+func (b *backend) unfinished() tea.Cmd {
+	store, ctx := b.store, b.ctx
+	return func() tea.Msg {
+		list, err := store.List(ctx, session.Filter{Limit: 200})
+		if err != nil {
+			return offerMsg{} // the list of sessions says why
+		}
+		list = slices.DeleteFunc(list, func(s session.Session) bool {
+			switch s.Status {
+			case session.Parked, session.Interrupted, session.Asking, session.NeedsPerson:
+				return false
+			}
+			return true
+		})
+		return offerMsg{list[:min(len(list), maxOffered)]}
+	}
+}
+
+// leave tells all of the sessions the same, and ends the program.
+func (b *backend) leave(ids []session.ID, c session.Command) tea.Cmd {
+	engine := b.engine
+	return func() tea.Msg {
+		ctx, done := context.WithTimeout(context.Background(), 5*time.Second)
+		defer done()
+		for _, id := range ids {
+			// A session that cannot be parked is found interrupted by the
+			// next belay: nothing is lost by leaving.
+			_ = engine.Do(ctx, id, c)
+		}
+		return tea.QuitMsg{}
+	}
+}

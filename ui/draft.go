@@ -1,0 +1,213 @@
+package ui
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/composer"
+	"belay/ui/keys"
+)
+
+// draft is what a person writes in the composer, and its way to the engine.
+type draft struct {
+	composer *composer.Pane
+	views    *sessionViews
+	backend  *backend
+	editor   externalEditor
+	size     sizeWarning
+
+	newID     func() string
+	readImage func(ctx context.Context, path string) (models.Image, error) // may be nil
+	runShell  func(ctx context.Context, command string) (string, error)    // may be nil
+	listFiles func(ctx context.Context, focus []string) ([]string, error)  // may be nil
+	listed    bool                                                         // a file is being mentioned, and the files were listed for it
+}
+
+// key edits the draft, or is one of the keys that only work beside it. Writing says
+// that it is the draft and not an entry, or a box beside it.
+func (d *draft) key(msg tea.KeyPressMsg, writing bool) action {
+	name := msg.String()
+	if d.composer.PopupKey(name) {
+		return nil
+	}
+	a := keys.Action("")
+	if writing && d.composer.Empty() {
+		a = keys.EmptyDraft.Action(name)
+	}
+	if a == keys.TakeBack && d.lastQueued() == nil {
+		a = "" // it goes through the earlier prompts
+	}
+	if a == "" {
+		a = keys.Draft.Action(name)
+	}
+	if a != "" {
+		return command{name: a}
+	}
+	d.composer.Key(msg)
+	d.size.shown = d.size.shown && !d.composer.Empty()
+	return d.mention()
+}
+
+func (d *draft) paste(text string) action {
+	d.composer.Paste(text)
+	return d.mention()
+}
+
+// mention lists the files each time that a mention begins: files come and go.
+func (d *draft) mention() action {
+	before := d.listed
+	d.listed = d.composer.Mentioning()
+	if before || !d.listed || d.listFiles == nil {
+		return nil
+	}
+	var focus []string
+	if v := d.views.shown(); v != nil {
+		focus = v.state.Focus
+	}
+	list, ctx := d.listFiles, d.backend.ctx
+	return work{func() tea.Msg {
+		files, err := list(ctx, focus)
+		if err != nil {
+			return didMsg{err: err}
+		}
+		return filesMsg{files}
+	}}
+}
+
+// shellMark begins a draft that is a command of the person's own.
+const shellMark = "!"
+
+// send sends the draft. The composer is empty at once, so that a second press
+// finds nothing to send.
+func (d *draft) send() action {
+	text := d.composer.Text()
+	if text == "" {
+		return nil
+	}
+	if a, rest, ok := keys.Call(text); ok {
+		d.composer.Clear()
+		return command{a, rest}
+	}
+	if line, ok := strings.CutPrefix(text, shellMark); ok && d.runShell != nil {
+		d.take()
+		return command{keys.Shell, strings.TrimSpace(line)}
+	}
+	prompt, attached := d.composer.Prompt()
+	var inPassing action
+	if !strings.HasPrefix(text, shellMark) {
+		hold, hint := d.size.check(d.views, prompt, len(text))
+		if hint != "" {
+			inPassing = message{hint}
+		}
+		if hold {
+			d.size.shown = true
+			return inPassing
+		}
+	}
+	d.take()
+	return together{
+		inPassing, d.deliver(session.Prompt{ID: d.newID(), Text: prompt, Attachments: attached}, asSend),
+	}
+}
+
+// take empties the composer for what is sent.
+func (d *draft) take() {
+	d.size.shown = false
+	d.composer.Clear()
+	d.views.transcript().Bottom()
+}
+
+// shell runs a command of the person's own.
+func (d *draft) shell(line string) action {
+	if d.runShell == nil {
+		return nil
+	}
+	run, ctx := d.runShell, d.backend.ctx
+	return work{func() tea.Msg {
+		out, err := run(ctx, line)
+		return shellMsg{line, out, err}
+	}}
+}
+
+func asSend(p session.Prompt) session.Command { return session.Send{Prompt: p} }
+func asPlan(p session.Prompt) session.Command { return session.PlanTask{Prompt: p} }
+
+// deliver reads the pictures of a prompt and gives it to the engine.
+func (d *draft) deliver(prompt session.Prompt, as func(session.Prompt) session.Command) action {
+	pictures := composer.Pictures(prompt.Text)
+	id, engine, read := d.views.current, d.backend.engine, d.readImage
+	if read == nil || len(pictures) == 0 || id == "" || engine == nil {
+		return send{command: as(prompt), inOrder: id != ""}
+	}
+	return work{d.backend.enqueue(func(ctx context.Context) tea.Msg {
+		for _, path := range pictures {
+			img, err := read(ctx, path)
+			if err != nil {
+				return didMsg{err: err, queued: true}
+			}
+			prompt.Images = append(prompt.Images, img)
+		}
+		return didMsg{err: engine.Do(ctx, id, as(prompt)), queued: true}
+	})}
+}
+
+// planTask lets a model propose steps for a task.
+func (d *draft) planTask(task string) action {
+	return d.deliver(session.Prompt{ID: d.newID(), Text: task}, asPlan)
+}
+
+// isLarge reports whether the draft is held back for its size.
+func (d *draft) isLarge() bool { return d.size.shown && !d.composer.Empty() && !d.composer.Borrowed() }
+
+// plan sends the draft as a task to be cut into steps.
+func (d *draft) plan() action {
+	text, attached := d.composer.Prompt()
+	d.take()
+	return d.deliver(session.Prompt{ID: d.newID(), Text: text, Attachments: attached}, asPlan)
+}
+
+// lastQueued is the last message behind the turn, or nil.
+func (d *draft) lastQueued() *session.Queued {
+	v := d.views.shown()
+	if v == nil || len(v.state.Queue) == 0 {
+		return nil
+	}
+	return &v.state.Queue[len(v.state.Queue)-1]
+}
+
+// takeBack returns the last queued message to the composer.
+func (d *draft) takeBack() action {
+	last := d.lastQueued()
+	if last == nil {
+		return nil
+	}
+	d.composer.Restore(last.Text, last.Attachments)
+	return send{command: session.Unqueue{ID: last.ID}, inOrder: true}
+}
+
+// edit opens the draft in the person's editor.
+func (d *draft) edit() action {
+	if !d.editor.usable() {
+		return nil
+	}
+	return work{d.editor.open(d.composer.Text(), false)}
+}
+
+// restore gives prompts back that nobody took.
+func (d *draft) restore(commands []session.Command) {
+	for _, c := range commands {
+		if !d.composer.Empty() {
+			return
+		}
+		switch c := c.(type) {
+		case session.Send:
+			d.composer.Restore(c.Prompt.Text, c.Prompt.Attachments)
+		case session.PlanTask:
+			d.composer.Restore(keys.Label(keys.Steps)+" "+c.Prompt.Text, c.Prompt.Attachments)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"belay/session"
+)
+
+// What commands bring back.
+type (
+	connectedMsg struct {
+		branch  string
+		engine  Engine
+		library Library
+		setup   *Setup
+		err     error
+	}
+	// openedMsg brings a session: a new one, one that was opened or one that
+	// was read again.
+	openedMsg struct {
+		id      session.ID // that was asked for; empty: a new one
+		state   session.Session
+		records []session.Record // the end of its log
+		err     error
+		unasked bool // nobody asked to see it: it stays out of view
+	}
+	pageMsg struct {
+		id      session.ID
+		records []session.Record
+		err     error
+	}
+	didMsg struct {
+		err    error
+		queued bool   // it was a job of the queue
+		toast  string // words to show when it went well
+	}
+	listMsg struct {
+		list []session.Session
+		err  error
+	}
+	offerMsg struct{ list []session.Session }
+	hitsMsg  struct {
+		query string
+		hits  []session.Hit
+	}
+	filesMsg   struct{ files []string }
+	promptsMsg struct{ prompts []string }
+	shellMsg   struct {
+		command string
+		output  string
+		err     error
+	}
+	tickMsg     struct{}
+	toastOffMsg struct{ text string }
+)

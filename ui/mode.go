@@ -1,0 +1,146 @@
+package ui
+
+import (
+	"strings"
+
+	"belay/session"
+	"belay/ui/approval"
+	"belay/ui/keys"
+	"belay/ui/theme"
+	"belay/ui/transcript"
+)
+
+// mode is a part of the main screen that takes keys before the draft does. There
+// is none while a person writes the draft.
+type mode interface {
+	// key takes a key by its name, and the text that it types. Pasted text has
+	// no name.
+	key(name, text string) action
+	leave() // undoes what the mode shows
+}
+
+// approvalMode answers the question about a call.
+type approvalMode struct{ pane *approval.Pane }
+
+func (m approvalMode) key(name, text string) action {
+	if keys.Approval.Action(name) == keys.Blur {
+		return leaveMode{}
+	}
+	switch m.pane.Key(name, text) {
+	case approval.Answer:
+		return send{command: session.AnswerApproval{Answer: m.pane.Reply()}, inOrder: true}
+	case approval.Handled:
+		return nil
+	case approval.Early:
+		if text != "" { // what was being typed goes on being typed
+			return typeText{text: text}
+		}
+		return nil
+	case approval.Edit:
+		return borrow{entry: callEntry{m.pane}, text: m.pane.Editable()}
+	}
+	if text != "" {
+		return nil
+	}
+	return unhandled{}
+}
+
+func (m approvalMode) leave() {}
+
+// retryBox is the box that explains a wait, where letters work.
+type retryBox struct{}
+
+func (retryBox) key(name, _ string) action {
+	switch a := keys.RetryBox.Action(name); a {
+	case "":
+		return unhandled{}
+	case keys.Blur:
+		return leaveMode{}
+	case keys.Ignore:
+		return nil
+	default:
+		return command{name: a}
+	}
+}
+
+func (retryBox) leave() {}
+
+// callChooser walks through the tool calls of a transcript and opens them.
+type callChooser struct{ pane *transcript.Pane }
+
+func (m callChooser) key(name, _ string) action {
+	switch keys.CallChooser.Action(name) {
+	case keys.Up:
+		m.pane.Move(-1)
+		return readOlder{}
+	case keys.Down:
+		m.pane.Move(1)
+	case keys.OpenCall:
+		m.pane.Open()
+	case keys.Blur:
+		return leaveMode{}
+	default:
+		return unhandled{leave: keys.Global(name) == ""}
+	}
+	return nil
+}
+
+func (m callChooser) leave() { m.pane.Leave() }
+
+// finder looks for words in a transcript.
+type finder struct {
+	pane   *transcript.Pane
+	query  string
+	places int // entries in which they stand
+}
+
+func (m *finder) key(name, text string) action {
+	switch keys.Finder.Action(name) {
+	case keys.Close:
+		return leaveMode{}
+	case keys.FindPrevious:
+		m.pane.FindNext(-1)
+	case keys.FindNext:
+		m.pane.FindNext(1)
+	case keys.DeleteBack:
+		if r := []rune(m.query); len(r) > 0 {
+			m.find(string(r[:len(r)-1]))
+		}
+	default:
+		if name == "" {
+			text = strings.TrimSpace(text)
+		}
+		if text == "" {
+			return unhandled{}
+		}
+		m.find(m.query + text)
+	}
+	return nil
+}
+
+func (m *finder) find(query string) {
+	m.query = query
+	m.places = m.pane.Find(query)
+}
+
+func (m *finder) leave() { m.pane.Find("") }
+
+const finderLead = " find › "
+
+// line stands in the place of the composer.
+func (m *finder) line(f frame) string {
+	places := theme.Plural(m.places, "place")
+	if m.query == "" {
+		places = "type what to find"
+	}
+	hint := keys.Finder.Hint
+	left := f.theme.Accent.Paint(finderLead) + m.shown(f)
+	right := f.theme.Dim.Paint(places+"   ") +
+		f.theme.Keys(hint("next", keys.FindPrevious, keys.FindNext), hint("close", keys.Close)) + " "
+	return theme.Sides(left, right, f.width)
+}
+
+func (m *finder) shown(f frame) string { return theme.Cut(m.query, f.width-40) }
+
+// column is where the cursor stands in the line.
+func (m *finder) column(f frame) int { return theme.Width(finderLead) + theme.Width(m.shown(f)) }

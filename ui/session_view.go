@@ -1,0 +1,244 @@
+package ui
+
+import (
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/status"
+	"belay/ui/theme"
+	"belay/ui/transcript"
+)
+
+// sessionView is one open session: its state, its transcript and what it is
+// doing.
+type sessionView struct {
+	state session.Session
+	pane  *transcript.Pane
+	tiers []models.Condition
+	draft string // what was being written when another session came into view
+
+	activity     activity
+	heard        time.Time                 // when something last arrived
+	wait         *status.Wait              // for a model; nil: it does not wait
+	usage        session.ContextUsage      // what the next request is made of, as it was counted last
+	checkpointed time.Time                 // when the last checkpoint was made
+	hinted       map[session.HintKind]bool // the hints that were given once
+
+	paging  bool // an older page is being read
+	torn    bool // records are missing: it has to be read again
+	loading bool // it is being read again
+}
+
+// activity is what a session is doing right now.
+type activity struct {
+	text string // "writing"; empty: nothing
+	kind activityKind
+}
+
+type activityKind int
+
+const (
+	plainActivity activityKind = iota
+	toolActivity               // a tool runs: no model is listened to
+	summarising                // a model is asked and no turn runs
+)
+
+// apply takes records in. Those that the state holds already are skipped.
+func (v *sessionView) apply(records []session.Record) {
+	for _, r := range records {
+		if r.Seq > 0 {
+			if r.Seq <= v.state.LastSeq {
+				continue
+			}
+			if r.Seq > v.state.LastSeq+1 {
+				v.torn = true
+			}
+			v.state.Apply(r)
+		}
+		v.pane.Apply(r)
+		v.noteCheckpoint(r)
+		v.heard = r.Time
+		v.follow(r)
+	}
+}
+
+// load replaces everything by the end of a log.
+func (v *sessionView) load(s session.Session, records []session.Record) {
+	v.state, v.torn, v.loading, v.paging = s, false, false, false
+	if s.Plan != nil {
+		v.pane.SetSteps(len(s.Plan.Steps))
+	}
+	more := len(records) > 0 && records[0].Seq > 1
+	v.pane.Load(records, more, s.RewoundSpans...)
+	for _, r := range records {
+		v.noteCheckpoint(r)
+	}
+	switch s.Status {
+	case session.Running:
+		v.doing("working")
+	case session.Asking:
+		v.doing("waiting for you")
+	}
+}
+
+func (v *sessionView) setTiers(tiers []models.Condition) {
+	v.tiers = tiers
+	v.pane.SetNames(tiers)
+}
+
+func (v *sessionView) noteCheckpoint(r session.Record) {
+	if _, ok := r.Event.(session.Checkpointed); ok {
+		v.checkpointed = r.Time
+	}
+}
+
+func (v *sessionView) doing(text string) { v.activity = activity{text: text} }
+
+// answering ends a wait: the model does something.
+func (v *sessionView) answering(text string) {
+	v.doing(text)
+	v.wait = nil
+}
+
+// follow notes what the turn is doing right now.
+func (v *sessionView) follow(r session.Record) {
+	switch e := r.Event.(type) {
+	case session.TurnStarted, session.TurnResumed:
+		v.answering("starting")
+	case session.AttemptStarted:
+		v.attempted(e)
+	case session.ReplyOpened:
+		v.answering(v.shortName(e.Target) + " answers")
+	case session.ReasoningDelta:
+		v.answering("thinking")
+	case session.TextDelta:
+		v.answering("writing")
+	case session.CallDelta:
+		v.answering("writing a call")
+	case session.ToolStarted:
+		v.activity, v.wait = activity{"running " + theme.Line(e.Effect.Tool), toolActivity}, nil
+	case session.ToolEnded, session.ApprovalAnswered:
+		v.doing("working")
+	case session.ApprovalAsked:
+		v.doing("waiting for you")
+	case session.Compacted, session.Noted:
+		if !v.state.Live() {
+			v.answering("")
+		}
+	case session.AttemptFailed:
+		v.failed(r.Time, e)
+	case session.Waiting:
+		v.waiting(r.Time, e)
+	case session.Switched:
+		v.answering("asking " + v.shortName(e.To))
+	case session.TurnEnded:
+		v.answering("")
+	}
+}
+
+func (v *sessionView) attempted(e session.AttemptStarted) {
+	v.doing("asking " + v.shortName(e.Target))
+	if !v.state.Live() {
+		v.activity = activity{"summarising", summarising}
+	}
+	if w := v.wait; w != nil {
+		w.Until = time.Time{}
+		w.Next = e.Target
+		w.Number, w.Of = e.Number, e.Of
+	}
+}
+
+func (v *sessionView) failed(at time.Time, e session.AttemptFailed) {
+	if e.Next == models.NextStop || e.Next == models.NextPark {
+		v.wait = nil
+		return
+	}
+	w := v.waitBox()
+	w.Fault = e.Fault
+	w.Target, w.Next = e.Target, e.Target
+	w.Number, w.Of = e.Number+1, e.Of
+	w.From, w.Until = at, at.Add(e.Delay)
+	v.doing("waiting")
+}
+
+func (v *sessionView) waiting(at time.Time, e session.Waiting) {
+	w := v.waitBox()
+	if e.Fault != nil {
+		w.Fault = e.Fault
+		if e.Fault.Target != (models.Target{}) {
+			w.Target = e.Fault.Target
+		}
+	}
+	if w.Target == (models.Target{}) {
+		w.Target = e.Target
+	}
+	w.Next = e.Target
+	w.Number, w.Of = e.Number, e.Of
+	w.From, w.Until = at, e.Until
+	v.doing("waiting")
+}
+
+func (v *sessionView) waitBox() *status.Wait {
+	if v.wait == nil {
+		v.wait = &status.Wait{}
+	}
+	return v.wait
+}
+
+func (v *sessionView) shortName(t models.Target) string {
+	for _, c := range v.tiers {
+		if c.Target == t && c.Short != "" {
+			return theme.Line(c.Short)
+		}
+	}
+	return theme.Short(t)
+}
+
+// tierBelow is the tier under the one that is asked next.
+func (v *sessionView) tierBelow() *models.Condition {
+	for i, c := range v.tiers {
+		if v.wait != nil && c.Target == v.wait.Next && i+1 < len(v.tiers) {
+			return &v.tiers[i+1]
+		}
+	}
+	return nil
+}
+
+// stuck reports whether the last turn is not done and holds the queue.
+func (v *sessionView) stuck() bool {
+	switch v.state.Status {
+	case session.Parked, session.Failed, session.Stopped, session.Interrupted, session.NeedsPerson:
+		return true
+	}
+	return false
+}
+
+// pace is how often the view's clocks move: 0 when nothing does.
+func (v *sessionView) pace(now time.Time) time.Duration {
+	if v.wait != nil && v.wait.Until.After(now) {
+		return 100 * time.Millisecond
+	}
+	if v.state.Live() || v.state.Status == session.Parked && v.state.RetryAt.After(now) {
+		return time.Second
+	}
+	return tierPace(v.tiers, now)
+}
+
+// tierPace is a second while some target's wait counts down.
+func tierPace(tiers []models.Condition, now time.Time) time.Duration {
+	for _, c := range tiers {
+		if c.Until.After(now) {
+			return time.Second
+		}
+	}
+	return 0
+}
+
+// silence is how long nothing has come from a model that is listened to.
+func (v *sessionView) silence(now time.Time) time.Duration {
+	if v.wait != nil || v.state.Status != session.Running || v.activity.kind == toolActivity || v.heard.IsZero() {
+		return 0
+	}
+	return max(now.Sub(v.heard), 0).Truncate(time.Second)
+}

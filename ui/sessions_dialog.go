@@ -1,0 +1,119 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/session"
+	"belay/ui/sessions"
+	"belay/ui/theme"
+)
+
+// sessionsDialog is the list of sessions.
+type sessionsDialog struct {
+	pane    *sessions.Pane
+	views   *sessionViews
+	backend *backend
+	now     func() time.Time
+}
+
+func (d *sessionsDialog) setTheme(th *theme.Theme) { d.pane.SetTheme(th) }
+
+func (d *sessionsDialog) opened() tea.Cmd { return d.load() }
+
+// load reads the list that is shown.
+func (d *sessionsDialog) load() tea.Cmd {
+	shown := d.pane.Shows()
+	return d.backend.list(session.Filter{Archived: shown == sessions.Archived, Deleted: shown == sessions.Deleted})
+}
+
+func (d *sessionsDialog) update(msg tea.Msg) action {
+	switch msg := msg.(type) {
+	case listMsg:
+		if msg.err != nil {
+			return message{"sessions: " + msg.err.Error()}
+		}
+		d.pane.Set(d.withOpen(msg.list))
+	case hitsMsg:
+		d.pane.Found(msg.query, msg.hits)
+	}
+	return nil
+}
+
+// withOpen puts the states of open sessions in the place of the stored ones.
+func (d *sessionsDialog) withOpen(list []session.Session) []session.Session {
+	for i, s := range list {
+		if v := d.views.get(s.ID); v != nil {
+			list[i] = v.state
+		}
+	}
+	return list
+}
+
+func (d *sessionsDialog) key(name, text string) action {
+	verdict := d.pane.Key(name, text)
+	s, _ := d.pane.Chosen()
+	switch verdict {
+	case sessions.Open:
+		return together{closeDialog{}, openSession{id: s.ID}}
+	case sessions.Close:
+		return closeDialog{}
+	case sessions.Query:
+		return d.search()
+	case sessions.Reload:
+		return work{d.load()}
+	case sessions.Rename:
+		return inSequence{sendTo{id: s.ID, command: session.Rename{Title: d.pane.Name()}}, work{d.load()}}
+	case sessions.Fork:
+		return fork{s, s.LastSeq}
+	case sessions.Archive:
+		return d.file(s, session.SetArchived{Archived: !s.Archived, Deleted: s.Deleted})
+	case sessions.Delete:
+		if !s.Deleted.IsZero() {
+			return d.file(s, session.SetArchived{Archived: s.Archived})
+		}
+		return d.remove(s)
+	case sessions.Undo:
+		if gone, ok := d.pane.Undone(); ok {
+			d.pane.Note("taken back")
+			return d.file(gone, session.SetArchived{Archived: gone.Archived})
+		}
+	case sessions.NewSession:
+		return together{closeDialog{}, show{}}
+	}
+	return nil
+}
+
+// search looks into the texts of all sessions.
+func (d *sessionsDialog) search() action {
+	query := d.pane.Words()
+	if len(strings.TrimSpace(query)) < 2 {
+		return nil
+	}
+	return work{d.backend.search(query)}
+}
+
+// file archives the session, deletes it or takes that back.
+func (d *sessionsDialog) file(s session.Session, c session.SetArchived) action {
+	return inSequence{sendTo{id: s.ID, command: c}, work{d.load()}}
+}
+
+func (d *sessionsDialog) remove(s session.Session) action {
+	if s.Live() {
+		d.pane.Note("it runs: stop it first")
+		return nil
+	}
+	d.pane.Removed(s)
+	remove := sendTo{id: s.ID, command: session.SetArchived{Archived: s.Archived, Deleted: d.now()}}
+	if s.ID == d.views.current {
+		return together{show{}, remove}
+	}
+	return remove
+}
+
+func (d *sessionsDialog) view(f frame) box {
+	lines, x, y := d.pane.View(f.width, f.height-2)
+	return box{lines: lines, top: 1, cursor: &tea.Position{X: x, Y: y}}
+}

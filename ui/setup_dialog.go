@@ -1,0 +1,318 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+// setupDialog is the screen of the first start: the question of trust, then the
+// three ways to a model.
+type setupDialog struct {
+	ctx   context.Context
+	setup *Setup
+	page  setupPage
+
+	secret    []rune  // the key that is being pasted
+	endpoints []Local // found on this computer
+	at        int     // the chosen one
+	looking   bool
+	busy      bool // what was chosen is being done
+	problem   string
+}
+
+// setupPage is what of the setup is in view.
+type setupPage int
+
+const (
+	waysPage setupPage = iota
+	trustPage
+	secretPage
+	localPage
+)
+
+// setupMsg ends a step of the setup; localMsg brings the endpoints found.
+type (
+	setupMsg struct {
+		trust  bool
+		toast  string
+		banner string
+		err    error
+	}
+	localMsg struct {
+		found []Local
+		err   error
+	}
+)
+
+func newSetupDialog(ctx context.Context, setup *Setup) *setupDialog {
+	d := &setupDialog{ctx: ctx, setup: setup}
+	if setup.Trust != "" {
+		d.page = trustPage
+	}
+	return d
+}
+
+func (d *setupDialog) opened() tea.Cmd { return d.search() }
+
+// search looks for endpoints on this computer, so that the list is there when
+// it is asked for.
+func (d *setupDialog) search() tea.Cmd {
+	if d.setup.Local == nil || !d.setup.Key {
+		return nil
+	}
+	d.looking = true
+	ctx, local := d.ctx, d.setup.Local
+	return func() tea.Msg {
+		found, err := local(ctx)
+		return localMsg{found, err}
+	}
+}
+
+func (d *setupDialog) update(msg tea.Msg) action {
+	switch msg := msg.(type) {
+	case localMsg:
+		d.endpoints, d.looking = msg.found, false
+		if msg.err != nil {
+			d.problem = msg.err.Error()
+		}
+	case setupMsg:
+		return d.done(msg)
+	}
+	return nil
+}
+
+// done goes on after a step: with the next question, or with a new attempt to
+// open everything.
+func (d *setupDialog) done(msg setupMsg) action {
+	d.busy = false
+	if msg.err != nil {
+		d.problem = msg.err.Error() + hintOf(msg.err)
+		return nil
+	}
+	if msg.trust {
+		d.page = waysPage
+		if d.setup.Key {
+			return nil
+		}
+	}
+	d.busy = true
+	return reconnect{msg.banner, msg.toast}
+}
+
+// run carries a step of the setup out.
+func (d *setupDialog) run(step func(ctx context.Context) setupMsg) action {
+	d.busy, d.problem = true, ""
+	ctx := d.ctx
+	return work{func() tea.Msg { return step(ctx) }}
+}
+
+func (d *setupDialog) interrupt() action { return command{name: keys.Quit} }
+
+func (d *setupDialog) key(name, text string) action {
+	if d.busy {
+		return nil
+	}
+	switch d.page {
+	case trustPage:
+		return d.trustKey(name)
+	case secretPage:
+		return d.secretKey(name, text)
+	case localPage:
+		return d.localKey(name)
+	}
+	switch keys.SetupPage.Action(name) {
+	case keys.PasteKey:
+		d.show(secretPage, d.setup.SaveKey != nil)
+	case keys.UseLocal:
+		d.show(localPage, d.setup.Local != nil)
+	case keys.Rehearse:
+		if rehearse := d.setup.Rehearse; rehearse != nil {
+			return d.run(func(ctx context.Context) setupMsg {
+				banner, err := rehearse(ctx)
+				return setupMsg{banner: banner, err: err}
+			})
+		}
+	case keys.Quit:
+		return quit{}
+	}
+	return nil
+}
+
+func (d *setupDialog) show(page setupPage, usable bool) {
+	if usable {
+		d.page, d.problem = page, ""
+	}
+}
+
+func (d *setupDialog) trustKey(name string) action {
+	answer, trusted := d.setup.Answer, false
+	switch keys.TrustQuestion.Action(name) {
+	case keys.Trust:
+		trusted = true
+	case keys.Distrust:
+	default:
+		return nil
+	}
+	if answer == nil {
+		return nil
+	}
+	return d.run(func(ctx context.Context) setupMsg { return setupMsg{trust: true, err: answer(ctx, trusted)} })
+}
+
+func (d *setupDialog) secretKey(name, text string) action {
+	switch keys.SecretEntry.Action(name) {
+	case keys.Close:
+		d.page, d.secret = waysPage, nil
+	case keys.DeleteBack:
+		d.secret = d.secret[:max(len(d.secret)-1, 0)]
+	case keys.ClearLine:
+		d.secret = nil
+	case keys.Accept:
+		key, save := strings.TrimSpace(string(d.secret)), d.setup.SaveKey
+		if key == "" {
+			return nil
+		}
+		d.secret = nil
+		return d.run(func(ctx context.Context) setupMsg {
+			where, err := save(ctx, key)
+			return setupMsg{toast: "the key is kept in " + where, err: err}
+		})
+	default:
+		d.secret = append(d.secret, []rune(theme.Line(text))...)
+	}
+	return nil
+}
+
+func (d *setupDialog) localKey(name string) action {
+	switch keys.LocalModels.Action(name) {
+	case keys.Close:
+		d.page = waysPage
+	case keys.Up:
+		d.at = max(d.at-1, 0)
+	case keys.Down:
+		d.at = min(d.at+1, max(len(d.endpoints)-1, 0))
+	case keys.LookAgain:
+		return work{d.search()}
+	case keys.Accept:
+		if d.at < len(d.endpoints) && d.setup.Use != nil {
+			endpoint, use := d.endpoints[d.at], d.setup.Use
+			return d.run(func(ctx context.Context) setupMsg { return setupMsg{err: use(ctx, endpoint)} })
+		}
+	}
+	return nil
+}
+
+func (d *setupDialog) view(f frame) box {
+	th, room := f.theme, min(f.width-8, 76)
+	var lines []string
+	switch d.page {
+	case trustPage:
+		lines = d.trustLines(th, room)
+	case secretPage:
+		lines = d.secretLines(th, room)
+	case localPage:
+		lines = d.localLines(th, room)
+	default:
+		lines = d.waysLines(th, room)
+	}
+	if d.problem != "" {
+		lines = append(lines, "")
+		for _, l := range theme.Wrap("✗ "+theme.Plain(d.problem), room) {
+			lines = append(lines, th.Bad.Paint(l))
+		}
+	}
+	if d.busy {
+		lines = append(lines, "", th.Dim.Paint("one moment …"))
+	}
+	return box{lines: lines, page: true}
+}
+
+// dimmed is prose in secondary colour.
+func dimmed(th *theme.Theme, text string, width int) []string {
+	lines := theme.Wrap(text, width)
+	for i, l := range lines {
+		lines[i] = th.Dim.Paint(l)
+	}
+	return lines
+}
+
+func (d *setupDialog) trustLines(th *theme.Theme, room int) []string {
+	hint := keys.TrustQuestion.Hint
+	lines := []string{
+		th.Strong.Paint("Do you trust this folder?"), "", theme.CutLeft(theme.Visible(d.setup.Trust), room), "",
+	}
+	lines = append(lines, dimmed(th, "If you do, its settings (.belay.toml) and its instructions for agents (AGENTS.md) "+
+		"are read. If you do not, belay works here without them. You are asked once.", room)...)
+	return append(lines, "", th.Keys(hint("trust it", keys.Trust), hint("work without", keys.Distrust)))
+}
+
+func (d *setupDialog) secretLines(th *theme.Theme, room int) []string {
+	hint := keys.SecretEntry.Hint
+	shown := strings.Repeat("•", min(len(d.secret), room-4))
+	lines := []string{
+		th.Strong.Paint("Paste your " + theme.Line(d.setup.KeyFor) + " key"), "",
+		th.Accent.Paint("› ") + shown + th.Accent.Paint("▏"), "",
+	}
+	lines = append(lines, dimmed(th, "It is kept in the system's keyring, or in a file that only you can read. "+
+		"It is never shown and never logged.", room)...)
+	return append(lines, "", th.Keys(hint("keep it", keys.Accept), hint("back", keys.Close)))
+}
+
+func (d *setupDialog) localLines(th *theme.Theme, room int) []string {
+	hint := keys.LocalModels.Hint
+	lines := []string{th.Strong.Paint("Models on this computer"), ""}
+	if len(d.endpoints) == 0 {
+		lines = append(lines, th.Dim.Paint(d.localText()))
+	}
+	for i, l := range d.endpoints {
+		lead := "  "
+		if i == d.at {
+			lead = th.Accent.Paint("❯ ")
+		}
+		head := fmt.Sprintf("%s  %s", theme.Line(l.Name), th.Dim.Paint(theme.Line(l.URL)))
+		models := theme.Cut(theme.Line(strings.Join(l.Models, ", ")), room-2)
+		lines = append(lines, lead+theme.Cut(head, room-2), "  "+th.Dim.Paint(models))
+	}
+	return append(lines, "", th.Keys(hint("use it", keys.Accept), hint("look again", keys.LookAgain), hint("back", keys.Close)))
+}
+
+// localText says in a sentence which endpoints were found.
+func (d *setupDialog) localText() string {
+	switch {
+	case d.looking:
+		return "looking on the usual ports …"
+	case len(d.endpoints) == 0:
+		return "none answers on the usual ports (Ollama, llama.cpp, LM Studio, vLLM)"
+	}
+	var names []string
+	for _, l := range d.endpoints {
+		names = append(names, theme.Line(l.Name)+" with "+theme.Plural(len(l.Models), "model"))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (d *setupDialog) waysLines(th *theme.Theme, room int) []string {
+	lines := []string{th.Strong.Paint("belay needs a model to work with."), ""}
+	for _, way := range []struct {
+		key         keys.Action
+		title, text string
+	}{
+		{keys.PasteKey, "Paste a key", "for " + theme.Line(d.setup.KeyFor) + ", or set its variable and start again"},
+		{keys.UseLocal, "Use a model on this computer", d.localText()},
+		{keys.Rehearse, "Rehearse", "a scripted model inside belay: everything works, no account needed"},
+	} {
+		lines = append(lines, th.Key.Paint(keys.SetupPage.Label(way.key))+"  "+way.title)
+		for _, l := range dimmed(th, way.text, room-3) {
+			lines = append(lines, "   "+l)
+		}
+		lines = append(lines, "")
+	}
+	hint := keys.SetupPage.Hint
+	return append(lines, th.Keys(hint("choose", keys.PasteKey, keys.UseLocal, keys.Rehearse), hint("leave", keys.Quit)))
+}

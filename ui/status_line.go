@@ -1,0 +1,161 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/keys"
+	"belay/ui/status"
+	"belay/ui/steps"
+	"belay/ui/theme"
+)
+
+// bottomLine is what the line at the bottom says of the session in view.
+func (vs *sessionViews) bottomLine(f frame, mode session.Mode) status.Bottom {
+	always := [][2]string{keys.Hint("keys", keys.Help), keys.Hint("commands", keys.Palette)}
+	bottom := status.Bottom{Mode: mode, Now: f.now, Keys: always}
+	v := vs.shown()
+	if v == nil {
+		return bottom
+	}
+	s := &v.state
+	bottom.Session, bottom.Mode, bottom.Counted = s, s.Mode, v.usage.Counted
+	bottom.Doing, bottom.Since = v.activity.text, s.TurnStartedAt
+	if v.activity.kind == summarising {
+		bottom.Since = time.Time{}
+	}
+	if s.Status == session.Parked {
+		bottom.Doing, bottom.Since = "parked", time.Time{}
+		if left := s.RetryAt.Sub(f.now); left > 0 {
+			bottom.Doing = "parked, again in " + theme.Clock(left)
+		}
+	}
+	if s.Live() || v.activity.kind == summarising {
+		bottom.Keys = append([][2]string{keys.Hint("stop", keys.Stop)}, always...)
+	}
+	if !s.Live() {
+		return bottom
+	}
+	if worker := vs.worker(v); worker != nil || s.RunsPlan {
+		bottom.Doing, bottom.Since, bottom.Quiet = planActivity(v, worker, bottom.Since, f)
+	} else {
+		bottom.Quiet = v.silence(f.now)
+	}
+	return bottom
+}
+
+// planActivity says which step of a plan is under way, and how that is doing.
+func planActivity(plan, worker *sessionView, since time.Time, f frame) (string, time.Time, time.Duration) {
+	step := "planning"
+	if p := plan.state.Plan; p != nil && p.Current() > 0 {
+		current := p.Steps[p.Current()-1]
+		step = fmt.Sprintf("step %d/%d", p.Current(), len(p.Steps))
+		if f.width >= minWidthBeside {
+			step += " " + theme.Cut(theme.Line(current.Title), 24)
+		}
+		since = current.StartedAt
+	}
+	silence := time.Duration(0)
+	if worker != nil {
+		silence = worker.silence(f.now)
+	}
+	live := liveStep(plan, worker, f.now)
+	return strings.TrimSuffix(step+": "+live.Words, ": "), since, silence
+}
+
+// liveStep says what the session of the running step is doing.
+func liveStep(plan, worker *sessionView, now time.Time) steps.Live {
+	switch {
+	case worker == nil:
+		return steps.Live{}
+	case !worker.state.Live() && worker.state.Status != session.Parked:
+		if p := plan.state.Plan; p != nil {
+			if step, ok := p.Running(); ok && step.Check != "" {
+				return steps.Live{Words: "its check runs"}
+			}
+		}
+		return steps.Live{}
+	case worker.state.Status == session.Asking:
+		return steps.Live{Words: "asks you", Asks: true}
+	case worker.wait == nil:
+		return steps.Live{Words: worker.activity.text}
+	}
+	reason := "no capacity"
+	if f := worker.wait.Fault; f != nil && f.Kind != models.KindCapacity {
+		reason = theme.Kind(f)
+	}
+	if !worker.wait.Until.After(now) {
+		return steps.Live{Words: "◐ " + reason + ", asking again", Waits: true}
+	}
+	again := "again in " + theme.Clock(worker.wait.Until.Sub(now)+time.Second-1)
+	return steps.Live{Words: "◐ " + reason + ", " + again, Short: "◐ " + again, Waits: true}
+}
+
+// stepHints are the keys between a plan and the session of a step.
+func (vs *sessionViews) stepHints(panelOpen bool) [][2]string {
+	switch v := vs.shown(); {
+	case v == nil:
+		return nil
+	case v.state.PartOf != "" && v.state.Live():
+		return [][2]string{keys.Hint("back to the plan", keys.StepsPanel)}
+	case v.state.PartOf != "":
+		return [][2]string{keys.Hint("back to the plan", keys.Stop)}
+	case v.state.Plan != nil && !panelOpen:
+		return [][2]string{keys.Hint("steps", keys.StepsPanel)}
+	}
+	return nil
+}
+
+// queueLines list what waits behind the turn, at most three lines of it, and the
+// ways on.
+func (v *sessionView) queueLines(f frame, panelFocused bool) []string {
+	th := f.theme
+	word, st := "queued", th.Dim
+	if v.stuck() {
+		word, st = "held  ", th.Warn
+	}
+	var lines []string
+	for i, queued := range v.state.Queue {
+		if i == 3 {
+			lines = append(lines, "   "+th.Dim.Paint("… "+theme.Plural(len(v.state.Queue)-3, "message")+" more"))
+			break
+		}
+		lines = append(lines, "   "+st.Paint(word)+"  "+theme.Cut(theme.Line(queued.Text), f.width-14))
+	}
+	if hints := v.waysOn(panelFocused); len(hints) > 0 {
+		lines = append(lines, "   "+th.Keys(hints...))
+	}
+	if len(lines) > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	return lines
+}
+
+// waysOn are the keys that go on with a turn that stands still.
+func (v *sessionView) waysOn(panelFocused bool) [][2]string {
+	var hints [][2]string
+	parked := v.state.Status == session.Parked
+	switch {
+	case v.state.PartOf != "" || panelFocused && !parked:
+		return nil
+	case v.stuck() && !parked && v.state.Plan != nil && v.state.Plan.Current() > 0:
+		on := "go on"
+		if v.state.Status == session.NeedsPerson && v.state.Plan.Reviewed {
+			on = "next step"
+		}
+		hints = [][2]string{keys.Hint("the plan", keys.StepsPanel), keys.Hint(on, keys.TryNow)}
+	case parked || v.stuck() && len(v.state.Queue) > 0:
+		hints = [][2]string{
+			keys.Hint("go on now", keys.TryNow), keys.Hint("on another tier", keys.Heavy, keys.Medium, keys.Light),
+		}
+	default:
+		return nil
+	}
+	if len(v.state.Queue) > 0 {
+		hints = append(hints, keys.Hint("drop the turn, send this", keys.Drop))
+	}
+	return hints
+}

@@ -1,0 +1,62 @@
+package ui
+
+import (
+	"path/filepath"
+	"strings"
+
+	"belay/session"
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+// welcome is shown before anything was said: the first keys, and what is
+// unfinished.
+func (vs *sessionViews) welcome(f frame, height int, version string) []string {
+	th := f.theme
+	name := strings.TrimSpace("belay " + version)
+	lines := []string{
+		"", "   " + th.Accent.Paint(name),
+		"   " + th.Dim.Paint("What was done is kept, whatever the model does."), "",
+	}
+	for _, hint := range [][2]string{
+		keys.Hint("send", keys.Send), keys.Hint("mention a file", keys.Mention),
+		keys.Hint("run a command yourself", keys.Shell),
+		keys.Hint("heavy, medium, light model", keys.Heavy, keys.Medium, keys.Light),
+		keys.Hint("sessions", keys.Sessions), keys.Hint("all keys", keys.Help),
+	} {
+		lines = append(lines, "   "+th.Key.Paint(theme.Fit(hint[0], 10))+th.Dim.Paint(hint[1]))
+	}
+	if len(vs.offered) > 0 {
+		hints := th.Keys(keys.Hint("go on with the first", keys.TryNow), keys.Hint("all", keys.Sessions))
+		lines = append(lines, "", "   "+th.Strong.Paint("Unfinished")+"  "+hints)
+	}
+	for _, s := range vs.offered {
+		symbol, words, st := th.Status(&s)
+		reason := theme.Kind(s.Fault)
+		if reason != "" {
+			reason = " · " + reason
+		}
+		rest := reason + " · " + theme.Line(filepath.Base(s.Project)) + " · " + theme.Age(s.Updated, f.now)
+		line := "   " + st.Paint(symbol+" "+theme.Fit(words, 20)) + theme.Line(s.Title) + th.Dim.Paint(rest)
+		lines = append(lines, theme.Cut(line, f.width-1))
+	}
+	for len(lines) < height {
+		lines = append(lines, "")
+	}
+	return lines[:height]
+}
+
+// composerHint stands in the empty composer.
+func (vs *sessionViews) composerHint() string {
+	v := vs.shown()
+	switch {
+	case v != nil && v.state.PartOf != "" && !v.state.Live():
+		return "this step is not at work; " + backToPlan()
+	case v != nil && v.state.Live():
+		return "write ahead: it is sent when this turn is done"
+	case v != nil && v.state.Status == session.Parked:
+		return "what you write is held behind the parked turn"
+	}
+	return "what is to be done?   " + keys.Label(keys.Mention) + " file   " + keys.Label(keys.Shell) + " command   " +
+		keys.EmptyDraft.Label(keys.CommandPalette) + " everything"
+}
