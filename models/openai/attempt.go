@@ -112,12 +112,9 @@ func (a *attempt) run(req models.Request) error {
 			a.calls[req.Items[i].CallID] = true
 		}
 	}
-	body, err := a.body(req)
-	if err != nil {
-		return fmt.Errorf("build request: %w", err)
-	}
+	var err error
 	a.wait()
-	a.res, err = a.send(body, req)
+	a.res, err = a.send(req)
 	a.rest()
 	if err != nil {
 		return err

@@ -29,10 +29,7 @@ func (c *Client) Curl(target models.Target, req models.Request) (string, error) 
 		return "", fault
 	}
 	defer a.close()
-	body, err := a.body(req)
-	if err == nil {
-		_, err = a.send(body, req)
-	}
+	_, err := a.send(req)
 	if sent.request == nil {
 		return "", fmt.Errorf("write the request as curl: %w", err)
 	}
@@ -99,6 +96,9 @@ func plainJSON(body []byte) string {
 	return b.String()
 }
 
+// errCaptured ends an exchange that was only to be written down.
+var errCaptured = errors.New("not sent")
+
 // capture is a transport that keeps the request and sends nothing.
 type capture struct {
 	request *http.Request
@@ -111,5 +111,5 @@ func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.request, c.body = r, body
-	return nil, errTaken
+	return nil, errCaptured
 }

@@ -25,55 +25,79 @@ const (
 	maxWhole = 64 << 20 // of a reply in one piece
 )
 
-// errorBody is how long the body of an error may take; its status is enough.
-const errorBody = 30 * time.Second
-
-// errTaken keeps the SDK from looking at a response that we read ourselves.
-var errTaken = errors.New("taken")
+// errorBodyLimit is how long the body of an error may take; its status is enough.
+const errorBodyLimit = 30 * time.Second
 
 // send makes the HTTP request and returns at the headers.
-func (a *attempt) send(body []byte, req models.Request) (*http.Response, error) {
+func (a *attempt) send(req models.Request) (*http.Response, error) {
 	if a.origin.API == models.Chat {
-		return a.sendChat(body, req)
+		return a.sendChat(req)
+	}
+	params, err := a.responseParams(req)
+	if err != nil {
+		return nil, fmt.Errorf("build request: %w", err)
 	}
 	var res *http.Response
+	opts := []option.RequestOption{option.WithResponseBodyInto(&res)}
+	if !req.NoStream { // not a field of the type; the SDK's own streaming call sets it in this way
+		opts = append(opts, option.WithJSONSet("stream", true))
+	}
+	service := responses.NewResponseService(a.options(req)...)
+	_, err = service.New(a.ctx, params, opts...)
+	if res != nil {
+		// Its error, if there is one, is read from the body: the SDK knows only
+		// errors that are objects in JSON.
+		return res, nil
+	}
+	return nil, err
+}
+
+func (a *attempt) options(req models.Request) []option.RequestOption {
 	opts := []option.RequestOption{
 		option.WithBaseURL(a.provider.BaseURL),
 		option.WithHTTPClient(a.c.http),
 		option.WithMaxRetries(0),
-		option.WithRequestBody("application/json", body),
 		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 			a.headers(r.Header, req)
-			var err error
-			// The SDK would lose bodies that are not JSON, statuses whose error
-			// is a string, and everything about a stream that just ends.
-			if res, err = next(r); err != nil {
-				return nil, err
+			res, err := next(r)
+			if err == nil && res.StatusCode >= http.StatusBadRequest {
+				a.keepErrorBody(res)
 			}
-			return nil, errTaken
+			return res, err
 		}),
 	}
 	if a.provider.Key != "" {
 		opts = append(opts, option.WithAPIKey(a.provider.Key))
 	}
 	if u, err := url.Parse(a.provider.BaseURL); err == nil {
-		for k, vs := range u.Query() {
-			for _, v := range vs {
-				opts = append(opts, option.WithQueryAdd(k, v))
+		for name, values := range u.Query() {
+			for _, value := range values {
+				opts = append(opts, option.WithQueryAdd(name, value))
 			}
 		}
 	}
-	service := responses.NewResponseService(opts...)
-	_, err := service.New(a.ctx, responses.ResponseNewParams{})
-	if res != nil {
-		return res, nil
-	}
-	return nil, err
+	return opts
+}
+
+// keepErrorBody reads the body of an error before the SDK does, which would
+// wait for its end without a limit, and lose all of it when it breaks off.
+func (a *attempt) keepErrorBody(res *http.Response) {
+	a.rest()
+	body := res.Body
+	timer := time.AfterFunc(errorBodyLimit, func() { _ = body.Close() })
+	defer timer.Stop()
+	contents, _ := io.ReadAll(io.LimitReader(body, maxPage)) // as much as came of it
+	_ = body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(contents))
 }
 
 // sendChat is send for Chat Completions, which live in the SDK's root package;
 // importing that would cost minutes of building.
-func (a *attempt) sendChat(body []byte, req models.Request) (*http.Response, error) {
+func (a *attempt) sendChat(req models.Request) (*http.Response, error) {
+	body, err := a.chatBody(req)
+	if err != nil {
+		return nil, fmt.Errorf("build request: %w", err)
+	}
 	r, err := a.request(http.MethodPost, "chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -165,7 +189,7 @@ func (a *attempt) sniff() (*bufio.Reader, form, error) {
 func (a *attempt) readForeign(in io.Reader) error {
 	a.wait()
 	if a.status > 299 {
-		a.watch.Reset(errorBody)
+		a.watch.Reset(errorBodyLimit)
 	}
 	defer a.rest()
 	body, err := io.ReadAll(io.LimitReader(in, maxPage))

@@ -1,13 +1,31 @@
 // Package openai decides how a request goes over the wire to an
 // OpenAI-compatible endpoint, and what of the reply can be relied on.
 //
-// It makes exactly one attempt: it never retries, waits for room or switches.
-// A reply counts only when its terminal event has come. Until then its words
-// are shown as deltas, and an item is handed over as done only when the
+// It makes exactly one attempt: it never retries, waits for capacity or
+// switches. A reply counts only when its terminal event has come. Until then its
+// text is shown as deltas, and an item is handed over as done only when the
 // endpoint has finished it.
 //
 // The phase of a fault is "before first event" until the reply's contents
 // begin: the events that merely acknowledge a request do not count.
+//
+// # What the SDK carries
+//
+// Requests to the Responses API are openai-go's typed params, sent through its
+// service: new replies, those taken up again, and their cancelling. Replies are
+// taken raw by its WithResponseBodyInto and decoded into events by its ssestream;
+// terminal events and whole replies are read as its responses.Response.
+//
+// Not carried by it, and why:
+//   - Events before the last are read with a struct of a few fields: the SDK's
+//     union of all events takes five times as long for a delta.
+//   - Errors are read from the body by package diagnose. The SDK knows only errors
+//     that are JSON objects, takes a stream that just ends for a whole one, and
+//     response.failed for a success.
+//   - Items of a whole reply are read from its raw JSON: one item that the SDK
+//     does not know would hide all others.
+//   - Chat Completions and the list of models live in its root package, which costs
+//     minutes of building; they are plain net/http.
 package openai
 
 import (

@@ -252,3 +252,12 @@ func TestModelsAreListed(t *testing.T) {
 		}
 	}
 }
+
+func TestAnItemThatNobodyKnowsHidesNoOther(t *testing.T) {
+	body := `{"id":"r","status":"completed","output":[1,null,{"type":"new_thing","a":[1]},
+		{"type":"message","content":[{"type":"output_text","text":"Here."}]}],"usage":{"input_tokens":"12"}}`
+	got := replay(t, models.Responses, "application/json", []byte(body))
+	if got.text != "Here." || len(got.items) != 1 || got.finished == nil {
+		t.Errorf("text %q, %d items, fault %v", got.text, len(got.items), got.fault)
+	}
+}

@@ -1,156 +1,80 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
+
 	"belay/models"
 )
 
-// object is a JSON object whose keys keep their order in the source, which
-// keeps requests equal byte for byte and so within reach of prompt caches.
-type object struct {
-	buf   bytes.Buffer
-	begun bool
-	err   error
-}
-
-func (o *object) key(name string) *bytes.Buffer {
-	if o.begun {
-		o.buf.WriteByte(',')
-	} else {
-		o.buf.WriteByte('{')
-		o.begun = true
-	}
-	o.buf.WriteByte('"')
-	o.buf.WriteString(name)
-	o.buf.WriteString(`":`)
-	return &o.buf
-}
-
-func (o *object) set(name string, v any) {
-	if err := encode(o.key(name), v); err != nil && o.err == nil {
-		o.err = fmt.Errorf("%s: %w", name, err)
-	}
-}
-
-func (o *object) bytes() ([]byte, error) {
-	if !o.begun {
-		o.buf.WriteByte('{')
-	}
-	o.buf.WriteByte('}')
-	return o.buf.Bytes(), o.err
-}
-
-// encode writes v without escaping HTML and without a newline.
-func encode(b *bytes.Buffer, v any) error {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	b.Truncate(b.Len() - 1)
-	return nil
-}
-
-// list writes a JSON array element by element.
-type list struct {
-	buf   *bytes.Buffer
-	begun bool
-}
-
-func (l *list) next() *bytes.Buffer {
-	if l.begun {
-		l.buf.WriteByte(',')
-	} else {
-		l.begun = true
-	}
-	return l.buf
-}
-
-// body writes the request for the provider's API.
-func (a *attempt) body(req models.Request) ([]byte, error) {
-	if a.origin.API == models.Chat {
-		return a.chatBody(req)
-	}
-	return a.responsesBody(req)
-}
-
-type wirePart struct {
-	Type     string  `json:"type"`
-	Text     *string `json:"text,omitempty"`
-	ImageURL any     `json:"image_url,omitempty"` // a string, or in Chat Completions a wireURL
-	Detail   string  `json:"detail,omitempty"`
-}
-
-type wireURL struct {
-	URL string `json:"url"`
-}
-
-type wireItem struct {
-	Type      string  `json:"type"`
-	Role      string  `json:"role,omitempty"`
-	Content   any     `json:"content,omitempty"`
-	CallID    string  `json:"call_id,omitempty"`
-	Name      string  `json:"name,omitempty"`
-	Arguments *string `json:"arguments,omitempty"`
-	Output    any     `json:"output,omitempty"`
-}
-
-type wireTool struct {
-	Type        string          `json:"type"`
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
-	Strict      bool            `json:"strict"`
-}
-
-func (a *attempt) responsesBody(req models.Request) ([]byte, error) {
-	var o object
-	o.set("model", a.target.Model)
-	if req.Instructions != "" {
-		o.set("instructions", req.Instructions)
-	}
-	if len(req.Tools) > 0 {
-		tools := make([]wireTool, len(req.Tools))
-		for i, t := range req.Tools {
-			tools[i] = wireTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: schema(t)}
-		}
-		o.set("tools", tools)
-	}
-	items := o.key("input")
-	items.WriteByte('[')
-	l := list{buf: items}
-	for i := range req.Items {
-		if err := a.input(&l, req.Items, i); err != nil {
-			return nil, fmt.Errorf("item %d: %w", i+1, err)
-		}
-	}
-	items.WriteByte(']')
+// responseParams is the request for the Responses API.
+func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParams, error) {
 	a.background = a.provider.Resume && !req.NoStream
-	o.set("store", a.background)
-	if a.background {
-		o.set("background", true)
+	params := responses.ResponseNewParams{
+		Model:       a.target.Model,
+		Store:       param.NewOpt(a.background),
+		Include:     []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
+		ServiceTier: responses.ResponseNewParamsServiceTier(a.provider.ServiceTier),
 	}
-	o.set("include", []string{"reasoning.encrypted_content"})
+	if a.background {
+		params.Background = param.NewOpt(true)
+	}
+	if req.Instructions != "" {
+		params.Instructions = param.NewOpt(req.Instructions)
+	}
 	if req.CacheKey != "" {
-		o.set("prompt_cache_key", req.CacheKey)
+		params.PromptCacheKey = param.NewOpt(req.CacheKey)
 	}
 	if req.MaxOutput > 0 {
-		o.set("max_output_tokens", req.MaxOutput)
+		params.MaxOutputTokens = param.NewOpt(req.MaxOutput)
 	}
 	if req.Effort != "" {
-		o.set("reasoning", map[string]string{"effort": req.Effort, "summary": "auto"})
+		params.Reasoning = shared.ReasoningParam{
+			Effort:  shared.ReasoningEffort(req.Effort),
+			Summary: shared.ReasoningSummaryAuto,
+		}
 	}
-	if a.provider.ServiceTier != "" {
-		o.set("service_tier", a.provider.ServiceTier)
+	for _, t := range req.Tools {
+		tool, err := functionTool(t)
+		if err != nil {
+			return params, fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		params.Tools = append(params.Tools, tool)
 	}
-	if !req.NoStream {
-		o.set("stream", true)
+	input := make(responses.ResponseInputParam, 0, len(req.Items))
+	for i := range req.Items {
+		item, ok, err := a.inputItem(req.Items, i)
+		if err != nil {
+			return params, fmt.Errorf("item %d: %w", i+1, err)
+		}
+		if ok {
+			input = append(input, item)
+		}
 	}
-	return o.bytes()
+	params.Input.OfInputItemList = input
+	return params, nil
+}
+
+func functionTool(t models.ToolSpec) (responses.ToolUnionParam, error) {
+	// The values stay as they are written, for the order of the properties tells
+	// the model something.
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(schema(t), &fields); err != nil {
+		return responses.ToolUnionParam{}, fmt.Errorf("read schema: %w", err)
+	}
+	tool := &responses.FunctionToolParam{Name: t.Name, Strict: param.NewOpt(false), Parameters: make(map[string]any, len(fields))}
+	for name, value := range fields {
+		tool.Parameters[name] = value
+	}
+	if t.Description != "" {
+		tool.Description = param.NewOpt(t.Description)
+	}
+	return responses.ToolUnionParam{OfFunction: tool}, nil
 }
 
 func schema(t models.ToolSpec) json.RawMessage {
@@ -160,44 +84,69 @@ func schema(t models.ToolSpec) json.RawMessage {
 	return t.Schema
 }
 
-// input writes one item. What this very target has made goes back as it came;
-// reasoning of others is left out, for nobody else can read it.
-func (a *attempt) input(l *list, items []models.Item, i int) error {
+// inputItem is one item of the conversation; false leaves it out. What this very
+// target has made goes back as it came; reasoning of others is left out, for
+// nobody else can read it.
+func (a *attempt) inputItem(items []models.Item, i int) (item responses.ResponseInputItemUnionParam, ok bool, err error) {
 	it := &items[i]
 	own := it.Origin == a.origin && len(it.Raw) > 0
 	if it.Kind == models.Reasoning {
-		if own && a.led(items, i) {
-			return a.thought(l, it)
+		if own && a.leads(items, i) && isSealed(it.Raw) {
+			return rawItem(it.Raw), true, nil
 		}
-		return nil
+		return item, false, nil
 	}
 	if own && (it.Kind == models.Call || it.Kind == models.Message) && json.Valid(it.Raw) {
-		l.next().Write(it.Raw)
-		return nil
+		return rawItem(it.Raw), true, nil
 	}
-	w := wireItem{CallID: it.CallID}
 	switch it.Kind {
 	case models.Message:
-		w.Type, w.Role, w.Content = "message", string(it.Role), parts(it)
 		if it.Role == models.Assistant {
-			w.Content = []wirePart{{Type: "output_text", Text: &it.Text}}
+			item.OfOutputMessage = assistantMessage(it.Text)
+		} else {
+			item.OfMessage = &responses.EasyInputMessageParam{
+				Type:    responses.EasyInputMessageTypeMessage,
+				Role:    responses.EasyInputMessageRole(it.Role),
+				Content: responses.EasyInputMessageContentUnionParam{OfInputItemContentList: messageParts(it)},
+			}
 		}
 	case models.Call:
-		w.Type, w.Name, w.Arguments = "function_call", it.Name, &it.Arguments
+		item.OfFunctionCall = &responses.ResponseFunctionToolCallParam{CallID: it.CallID, Name: it.Name, Arguments: it.Arguments}
 	case models.Output:
-		w.Type, w.Output = "function_call_output", it.Text
+		output := &responses.ResponseInputItemFunctionCallOutputParam{CallID: param.NewOpt(it.CallID)}
 		if len(it.Images) > 0 {
-			w.Output = parts(it)
+			output.Output.OfResponseFunctionCallOutputItemArray = outputParts(it)
+		} else {
+			output.Output.OfString = param.NewOpt(it.Text)
 		}
+		item.OfFunctionCallOutput = output
 	default:
-		return fmt.Errorf("unknown kind %q", it.Kind)
+		return item, false, fmt.Errorf("unknown kind %q", it.Kind)
 	}
-	return encode(l.next(), w)
+	return item, true, nil
 }
 
-// led says whether a reasoning item is followed by something that the same
+// rawItem sends an item back as it was received, with fields that the SDK does
+// not know.
+func rawItem(raw json.RawMessage) responses.ResponseInputItemUnionParam {
+	return param.Override[responses.ResponseInputItemUnionParam](raw)
+}
+
+// assistantMessage is what another model said. The id and the status that its
+// own endpoint gave it mean nothing to this one.
+func assistantMessage(text string) *responses.ResponseOutputMessageParam {
+	part := &responses.ResponseOutputTextParam{Text: text}
+	part.SetExtraFields(map[string]any{"annotations": param.Omit})
+	message := &responses.ResponseOutputMessageParam{
+		Content: []responses.ResponseOutputMessageContentUnionParam{{OfOutputText: part}},
+	}
+	message.SetExtraFields(map[string]any{"id": param.Omit, "status": param.Omit})
+	return message
+}
+
+// leads reports whether a reasoning item is followed by something that the same
 // target made: without it the endpoint refuses the item.
-func (a *attempt) led(items []models.Item, i int) bool {
+func (a *attempt) leads(items []models.Item, i int) bool {
 	for _, next := range items[i+1:] {
 		switch {
 		case next.Origin != a.origin:
@@ -210,29 +159,49 @@ func (a *attempt) led(items []models.Item, i int) bool {
 	return false
 }
 
-// thought sends reasoning back if it is sealed; an open summary alone would be
-// looked up in a store that we do not let the endpoint keep.
-func (a *attempt) thought(l *list, it *models.Item) error {
+// isSealed reports whether reasoning carries its contents, encrypted. A summary
+// alone would be looked up in a store that we do not let the endpoint keep.
+func isSealed(raw json.RawMessage) bool {
 	var sealed struct {
 		Content words `json:"encrypted_content"`
 	}
-	if json.Unmarshal(it.Raw, &sealed) != nil || sealed.Content == "" {
-		return nil
-	}
-	l.next().Write(it.Raw)
-	return nil
+	return json.Unmarshal(raw, &sealed) == nil && sealed.Content != ""
 }
 
-// parts writes text and images in the way of the Responses API.
-func parts(it *models.Item) []wirePart {
-	var out []wirePart
+func messageParts(it *models.Item) responses.ResponseInputMessageContentListParam {
+	var parts responses.ResponseInputMessageContentListParam
 	if text := it.FullText(); text != "" || len(it.Images) == 0 {
-		out = append(out, wirePart{Type: "input_text", Text: &text})
+		parts = append(parts, responses.ResponseInputContentUnionParam{
+			OfInputText: &responses.ResponseInputTextParam{Text: text},
+		})
 	}
 	for _, img := range it.Images {
-		out = append(out, wirePart{Type: "input_image", ImageURL: dataURL(img), Detail: "auto"})
+		parts = append(parts, responses.ResponseInputContentUnionParam{
+			OfInputImage: &responses.ResponseInputImageParam{
+				ImageURL: param.NewOpt(dataURL(img)),
+				Detail:   responses.ResponseInputImageDetailAuto,
+			},
+		})
 	}
-	return out
+	return parts
+}
+
+func outputParts(it *models.Item) responses.ResponseFunctionCallOutputItemListParam {
+	var parts responses.ResponseFunctionCallOutputItemListParam
+	if text := it.FullText(); text != "" {
+		parts = append(parts, responses.ResponseFunctionCallOutputItemUnionParam{
+			OfInputText: &responses.ResponseInputTextContentParam{Text: text},
+		})
+	}
+	for _, img := range it.Images {
+		parts = append(parts, responses.ResponseFunctionCallOutputItemUnionParam{
+			OfInputImage: &responses.ResponseInputImageContentParam{
+				ImageURL: param.NewOpt(dataURL(img)),
+				Detail:   responses.ResponseInputImageContentDetailAuto,
+			},
+		})
+	}
+	return parts
 }
 
 func dataURL(img models.Image) string {

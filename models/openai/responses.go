@@ -8,11 +8,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/openai/openai-go/v3/responses"
+
 	"belay/models"
 	"belay/models/diagnose"
 )
 
-// event is what is read of any event of the Responses API.
+// event is what is read of any event of the Responses API. The SDK's union of all
+// events takes five times as long and fourteen times the memory for a delta, so
+// it is used for the last event only; see readResponse.
 type event struct {
 	Type         words           `json:"type"`
 	Number       int64           `json:"sequence_number"` // below 0: not stated
@@ -22,34 +26,29 @@ type event struct {
 	SummaryIndex int             `json:"summary_index"`
 	Arguments    words           `json:"arguments"`
 	Item         json.RawMessage `json:"item"`
-	Response     *response       `json:"response"`
+	Response     json.RawMessage `json:"response"`
 	Error        json.RawMessage `json:"error"`
 }
 
-type response struct {
-	ID         words             `json:"id"`
-	Model      words             `json:"model"`
-	Status     words             `json:"status"`
-	Output     []json.RawMessage `json:"output"`
-	Error      json.RawMessage   `json:"error"`
-	Incomplete struct {
-		Reason words `json:"reason"`
-	} `json:"incomplete_details"`
-	Usage struct {
-		Input        int64 `json:"input_tokens"`
-		Output       int64 `json:"output_tokens"`
-		InputDetails struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		OutputDetails struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
+// readResponse reads the reply that a terminal event states.
+func readResponse(raw []byte) (*responses.Response, error) {
+	if !given(raw) {
+		return nil, fmt.Errorf("%w: the last event has no response", diagnose.ErrMalformed)
+	}
+	var res responses.Response
+	if err := json.Unmarshal(raw, &res); err != nil {
+		return nil, fmt.Errorf("%w: response: %w", diagnose.ErrMalformed, err)
+	}
+	return &res, nil
 }
 
-func (r *response) usage() models.Usage {
-	u := r.Usage
-	return models.Usage{Input: u.Input, Cached: u.InputDetails.Cached, Output: u.Output, Reasoning: u.OutputDetails.Reasoning}
+func usageOf(res *responses.Response) models.Usage {
+	return models.Usage{
+		Input:     res.Usage.InputTokens,
+		Cached:    res.Usage.InputTokensDetails.CachedTokens,
+		Output:    res.Usage.OutputTokens,
+		Reasoning: res.Usage.OutputTokensDetails.ReasoningTokens,
+	}
 }
 
 // outputItem is what is read of an item in a reply.
@@ -141,9 +140,16 @@ func (r *reply) next(e *event, data []byte, name string) (over bool, err error) 
 
 // event takes one event and says whether the reply is over.
 func (r *reply) event(e *event, data []byte) (bool, error) {
-	if e.Response != nil {
-		r.served = cmp.Or(string(e.Response.Model), r.served)
-		r.responseID = cmp.Or(string(e.Response.ID), r.responseID)
+	if given(e.Response) {
+		var head struct {
+			ID    words `json:"id"`
+			Model words `json:"model"`
+		}
+		if err := decode(e.Response, &head); err != nil {
+			return false, fmt.Errorf("%w: response: %w", diagnose.ErrMalformed, err)
+		}
+		r.served = cmp.Or(string(head.Model), r.served)
+		r.responseID = cmp.Or(string(head.ID), r.responseID)
 	}
 	switch e.Type {
 	case "response.created", "response.in_progress", "response.queued":
@@ -166,7 +172,11 @@ func (r *reply) event(e *event, data []byte) (bool, error) {
 	case "response.function_call_arguments.done":
 		r.writing(e).arguments = string(e.Arguments)
 	case "response.completed":
-		return true, r.complete(e.Response)
+		res, err := readResponse(e.Response)
+		if err != nil {
+			return true, err
+		}
+		return true, r.complete(res)
 	case "response.incomplete", "response.failed":
 		if len(r.open) == 0 && len(r.held) == 0 && r.items > 0 {
 			r.phase = models.AfterLastItem
@@ -174,16 +184,17 @@ func (r *reply) event(e *event, data []byte) (bool, error) {
 		if e.Type == "response.failed" {
 			return true, &told{event: data}
 		}
-		return true, &told{short: e.Response.short()}
+		res, err := readResponse(e.Response)
+		if err != nil {
+			return true, &told{short: "unknown"}
+		}
+		return true, &told{short: incompleteReason(res)}
 	}
 	return false, nil // unknown events are for others
 }
 
-func (r *response) short() string {
-	if r == nil {
-		return "unknown"
-	}
-	return cmp.Or(string(r.Incomplete.Reason), "unknown")
+func incompleteReason(res *responses.Response) string {
+	return cmp.Or(res.IncompleteDetails.Reason, "unknown")
 }
 
 func place(e *event) string {
@@ -321,10 +332,7 @@ func (r *reply) hand(it models.Item) error {
 	return r.done(it)
 }
 
-func (r *reply) complete(res *response) error {
-	if res == nil {
-		return fmt.Errorf("%w: response.completed without a response", diagnose.ErrMalformed)
-	}
+func (r *reply) complete(res *responses.Response) error {
 	for _, it := range r.held {
 		if it.Kind == models.Call { // the endpoint says itself that it is not whole
 			continue
@@ -334,15 +342,23 @@ func (r *reply) complete(res *response) error {
 		}
 	}
 	if r.seen == 0 { // some endpoints state the items only here
-		if err := r.outputs(res.Output); err != nil {
+		if err := r.outputs(res); err != nil {
 			return err
 		}
 	}
 	r.phase = models.AfterLastItem
-	return r.finish(res.usage())
+	return r.finish(usageOf(res))
 }
 
-func (r *reply) outputs(list []json.RawMessage) error {
+// outputs takes the items that a whole reply states. They are read from the JSON:
+// one item that the SDK cannot read would leave its list empty.
+func (r *reply) outputs(res *responses.Response) error {
+	var list []json.RawMessage
+	if raw := res.JSON.Output.Raw(); raw != "" {
+		if err := decode([]byte(raw), &list); err != nil {
+			return fmt.Errorf("%w: output: %w", diagnose.ErrMalformed, err)
+		}
+	}
 	shown := map[words]bool{}
 	for _, w := range r.open {
 		shown[w.kind] = shown[w.kind] || w.shown
@@ -360,24 +376,29 @@ func (r *reply) outputs(list []json.RawMessage) error {
 }
 
 // wholeResponse takes a reply in one piece.
-func (a *attempt) wholeResponse(body []byte, res *response) error {
-	a.served, a.responseID = string(res.Model), string(res.ID)
+func (a *attempt) wholeResponse(body []byte) error {
+	res, err := readResponse(body)
+	if err != nil {
+		return err
+	}
+	a.served = res.Model
+	a.responseID = res.ID
 	r := &reply{attempt: a, open: map[string]*writing{}}
 	switch res.Status {
-	case "failed", "cancelled":
+	case responses.ResponseStatusFailed, responses.ResponseStatusCancelled:
 		event, err := json.Marshal(map[string]json.RawMessage{"response": body})
 		if err != nil {
 			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
 		}
 		return &told{event: event}
-	case "incomplete":
-		if err := r.outputs(res.Output); err != nil {
+	case responses.ResponseStatusIncomplete:
+		if err := r.outputs(res); err != nil {
 			return err
 		}
 		if r.items > 0 && len(r.held) == 0 {
 			a.phase = models.AfterLastItem
 		}
-		return &told{short: res.short()}
+		return &told{short: incompleteReason(res)}
 	}
 	return r.complete(res)
 }

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
-	"strconv"
 	"time"
+
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
 
 	"belay/models"
 	"belay/models/diagnose"
@@ -57,20 +61,15 @@ func (r *reply) again(broke error) (*stream, error) {
 // no use; no stream and not gone, that there was no connection.
 func (r *reply) reconnect() (s *stream, gone bool) {
 	r.connect()
-	q, err := r.request(http.MethodGet, "responses/"+r.responseID, nil)
-	if err != nil {
-		return nil, true
-	}
-	query := q.URL.Query()
-	query.Set("stream", "true")
-	query.Set("starting_after", strconv.FormatInt(r.after, 10))
-	q.URL.RawQuery = query.Encode()
-	r.headers(q.Header, models.Request{Operation: r.operation})
+	service := responses.NewResponseService(r.options(models.Request{Operation: r.operation})...)
+	var res *http.Response
 	r.wait()
-	res, err := r.c.http.Do(q)
+	_, err := service.Get(r.ctx, r.responseID, responses.ResponseGetParams{StartingAfter: param.NewOpt(r.after)},
+		option.WithQuery("stream", "true"), option.WithResponseBodyInto(&res))
 	r.rest()
-	if err != nil {
-		return nil, false
+	if res == nil {
+		var address *url.Error
+		return nil, !errors.As(err, &address) && r.ctx.Err() == nil
 	}
 	r.res = res
 	if status := res.StatusCode; status < 200 || status > 299 {
@@ -93,12 +92,9 @@ func (a *attempt) abandon() {
 	a.c.work.Go(func() {
 		ctx, cancel := context.WithTimeout(parent, cancelLimit)
 		defer cancel()
-		q, err := a.request(http.MethodPost, "responses/"+a.responseID+"/cancel", nil)
-		if err != nil {
-			return
-		}
-		a.headers(q.Header, models.Request{Operation: a.operation, NoStream: true})
-		if res, err := a.c.http.Do(q.WithContext(ctx)); err == nil {
+		service := responses.NewResponseService(a.options(models.Request{Operation: a.operation, NoStream: true})...)
+		var res *http.Response
+		if _, err := service.Cancel(ctx, a.responseID, option.WithResponseBodyInto(&res)); err == nil {
 			_ = res.Body.Close()
 		}
 	})

@@ -42,11 +42,7 @@ func (a *attempt) readWhole(in io.Reader) error {
 		}
 		return a.wholeChat(&c)
 	case a.origin.API == models.Responses && given(reply.Output):
-		var r response
-		if err := decode(body, &r); err != nil {
-			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-		}
-		return a.wholeResponse(body, &r)
+		return a.wholeResponse(body)
 	case given(reply.Error) || reply.Type == "error":
 		return &told{event: body}
 	}
