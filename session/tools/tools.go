@@ -12,16 +12,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"belay/models"
 	"belay/session"
@@ -87,7 +85,7 @@ type Options struct {
 type Set struct {
 	o       Options
 	entries map[string]entry
-	schemas map[string]*jsonschema.Schema
+	schemas map[string]*jsonschema.Resolved // of all tools
 	specs   []models.ToolSpec
 	seen    seen
 	reaper  *reaper
@@ -98,15 +96,17 @@ type Set struct {
 
 // New returns the tools for a workspace.
 func New(o Options) (*Set, error) {
-	s := &Set{o: o, entries: map[string]entry{}, schemas: map[string]*jsonschema.Schema{}, seen: seen{hash: map[string]string{}, at: map[string]time.Time{}}}
-	s.reaper = &reaper{command: o.Reaper, grace: shellGrace}
+	resolved, err := schemas()
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{
+		o: o, entries: map[string]entry{}, schemas: resolved,
+		seen:   seen{hash: map[string]string{}, at: map[string]time.Time{}},
+		reaper: &reaper{command: o.Reaper, grace: shellGrace},
+	}
 	for _, e := range all {
-		schema, err := compile(e.name, e.schema)
-		if err != nil {
-			return nil, err
-		}
 		s.entries[e.name] = e
-		s.schemas[e.name] = schema
 		s.specs = append(s.specs, models.ToolSpec{
 			Name: e.name, Description: strings.TrimSpace(e.prose), Schema: []byte(e.schema), Traits: e.traits,
 		})
@@ -134,9 +134,6 @@ func (s *Set) Changes(name string) bool {
 	return ok && e.class != session.Read
 }
 
-// ErrArguments is the chain of every fault in a call's arguments.
-var ErrArguments = errors.New("the call was not run")
-
 // Check reports whether a call is complete and valid: a known tool, strict
 // JSON, and arguments that fit its schema. Only such a call may be kept from
 // a failed reply.
@@ -144,14 +141,7 @@ func (s *Set) Check(name, args string) error {
 	if _, ok := s.entries[name]; !ok {
 		return fmt.Errorf("%w: there is no tool %q; there are %s", ErrArguments, name, strings.Join(s.names(), ", "))
 	}
-	v, err := strict(args)
-	if err != nil {
-		return fmt.Errorf("%w: its arguments are not one JSON object: %w", ErrArguments, err)
-	}
-	if err := s.schemas[name].Validate(v); err != nil {
-		return fmt.Errorf("%w: %s", ErrArguments, explain(err))
-	}
-	return nil
+	return checkArguments(s.schemas[name], args)
 }
 
 // Prepare checks a call and describes what running it would do. Its errors
@@ -188,53 +178,6 @@ func Canonical(name, args string) (canonical, hash string) {
 	}
 	sum := sha256.Sum256([]byte(name + "\x00" + canonical))
 	return canonical, hex.EncodeToString(sum[:8])
-}
-
-// strict decodes exactly one JSON value.
-func strict(args string) (any, error) {
-	dec := json.NewDecoder(strings.NewReader(args))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
-	}
-	if _, ok := v.(map[string]any); !ok {
-		return nil, errors.New("an object is needed")
-	}
-	return v, nil
-}
-
-func compile(name, schema string) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err != nil {
-		return nil, fmt.Errorf("read schema of %s: %w", name, err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(name+".json", doc); err != nil {
-		return nil, fmt.Errorf("add schema of %s: %w", name, err)
-	}
-	compiled, err := c.Compile(name + ".json")
-	if err != nil {
-		return nil, fmt.Errorf("compile schema of %s: %w", name, err)
-	}
-	return compiled, nil
-}
-
-// explain gives the leaves of a schema error without the library's headline,
-// which names a file that the model does not know.
-func explain(err error) string {
-	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
-		return err.Error()
-	}
-	_, rest, ok := strings.Cut(v.Error(), "\n")
-	if !ok {
-		return v.Error()
-	}
-	return strings.ReplaceAll(strings.TrimPrefix(rest, "- "), "\n- ", "; ")
 }
 
 func hash(b []byte) string {

@@ -337,6 +337,32 @@ func TestCanonicalIsTheSameForEqualArguments(t *testing.T) {
 	}
 }
 
+func TestEveryFaultOfACallIsNamed(t *testing.T) {
+	s := workspace(t, nil)
+	for _, tt := range []struct{ tool, args, want string }{
+		{"read", `{}`, "at '': missing 'path'"},
+		{"read", `{"path":3}`, "at '/path': got number, want string"},
+		{"read", `{"path":"","from":0,"lines":1.5}`, "at '/from': minimum: got 0, want 1 at least; " +
+			"at '/lines': got number, want integer; at '/path': minLength: got 0, want 1 at least"},
+		{"read", `{"path":"a","x":1,"y":2}`, "at '': unknown 'x', 'y'; there are from, lines, path"},
+		{"read", `{"path":"a","from":null}`, "at '/from': got null, want integer"},
+		{"edit", `{"path":"a","edits":[]}`, "at '/edits': minItems: got 0, want 1 at least"},
+		{"edit", `{"path":"a","edits":[{"old":""},{"old":"x","new":"y","all":"yes"}]}`, "at '/edits/0': missing 'new'; " +
+			"at '/edits/0/old': minLength: got 0, want 1 at least; at '/edits/1/all': got string, want boolean"},
+		{"plan", `{"tasks":[{"text":"a","status":"open"}]}`,
+			"at '/tasks/0/status': value must be one of 'pending', 'active', 'done'"},
+		{"shell", `{"command":"x","timeout":99999}`, "at '/timeout': maximum: got 99999, want 3600 at most"},
+		{"shell", `{"command":"x","timeout":1e999}`, "at '/timeout': maximum: got +Inf, want 3600 at most"},
+		{"edit", `{"path":"a","edits":[` + strings.Repeat(`{},`, 30) + `{}]}`, "; and 11 more"},
+		{"read", `{"path":"a","from":1.0,"lines":1e2}`, ""},
+	} {
+		err := s.Check(tt.tool, tt.args)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasSuffix(err.Error(), tt.want)) {
+			t.Errorf("Check(%s, %.100s) = %v, want %q", tt.tool, tt.args, err, tt.want)
+		}
+	}
+}
+
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{`{"path":"a","edits":[{"old":"x","new":"y"}]}`, `{"path":"../a"}`, `{"pattern":"[","path":"."}`, `{"command":"a\u0000b"}`} {
 		for _, e := range all {
@@ -352,6 +378,9 @@ func FuzzArguments(f *testing.F) {
 		job, err := s.Prepare(name, args)
 		if err == nil && (s.Check(name, args) != nil || job.Class == "" || job.Run == nil) {
 			t.Errorf("Prepare(%q, %q) = %+v", name, args, job)
+		}
+		if err != nil && strings.Contains(err.Error(), "validating root") {
+			t.Errorf("Prepare(%q, %q) explains nothing: %v", name, args, err)
 		}
 	})
 }
