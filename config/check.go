@@ -49,7 +49,6 @@ var checks = map[string]test{
 	"switch.floor":             oneOf("heavy", "medium", "light"),
 	"switch.after.interactive": between(1, 100),
 	"switch.after.step":        between(1, 100),
-	"switch.after.batch":       between(1, 100),
 	"switch.failback_after":    within(0, 24*time.Hour),
 
 	"request.effort":     efforts,

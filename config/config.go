@@ -30,6 +30,7 @@ type Settings struct {
 	Screen      Screen              `toml:"screen"`
 
 	origins map[string]Origin
+	ignored []Fault
 }
 
 // Provider is an endpoint. Empty fields leave it to the catalogue.
@@ -96,8 +97,7 @@ type Switch struct {
 // After counts the capacity failures in a row before a target is left.
 type After struct {
 	Interactive int `toml:"interactive"`
-	Step        int `toml:"step"`
-	Batch       int `toml:"batch"`
+	Step        int `toml:"step"` // in the turns of a plan's steps
 }
 
 // Request is what is asked of a model beside the question itself.
@@ -193,7 +193,7 @@ func Defaults() Settings {
 		},
 		Models: map[string]Model{},
 		Switch: Switch{
-			Policy: "auto", Floor: "light", After: After{Interactive: 2, Step: 2, Batch: 3},
+			Policy: "auto", Floor: "light", After: After{Interactive: 2, Step: 2},
 			FailbackAfter: 5 * time.Minute,
 		},
 		Request: Request{Slim: "trim"},
@@ -226,6 +226,10 @@ func (s Settings) Origin(key string) Origin {
 	}
 	return Origin{Source: "default"}
 }
+
+// Ignored are the keys that were set and no longer do anything: a file of an
+// older belay still loads.
+func (s Settings) Ignored() []Fault { return s.ignored }
 
 // Set reports whether somebody set a key, as opposed to its being a default.
 func (s Settings) Set(key string) bool {

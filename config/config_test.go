@@ -48,7 +48,7 @@ light = ["openai/a", "local/b"]
 base_url = "http://127.0.0.1:11434/v1"
 api = "chat"
 [switch]
-after = { batch = 5 }
+after = { step = 5, batch = 5 }
 failback_after = "90s"
 [retry]
 attempts = 2
@@ -71,7 +71,7 @@ budget = { light = 5000 }
 	openai := want.Providers["openai"]
 	openai.BaseURL = "https://proxy.example/v1"
 	want.Providers["openai"] = openai
-	want.Switch.After.Batch, want.Switch.FailbackAfter, want.Switch.Local = 5, 90*time.Second, true
+	want.Switch.After.Step, want.Switch.FailbackAfter, want.Switch.Local = 5, 90*time.Second, true
 	want.Retry.Attempts = 7
 	want.Park.Ladder = []time.Duration{time.Second, time.Minute}
 	want.Context.Budget = Budget{9000, 9000, 9000}
@@ -79,7 +79,7 @@ budget = { light = 5000 }
 	for key, origin := range map[string]Origin{
 		"tiers.default":             {"project file", "/p.toml", 3},
 		"tiers.light":               {"user file", "/u.toml", 4},
-		"switch.after.batch":        {"user file", "/u.toml", 9},
+		"switch.after.step":         {"user file", "/u.toml", 9},
 		"providers.openai.base_url": {"environment", "OPENAI_BASE_URL", 0},
 		"retry.attempts":            {"flag", "retry.attempts", 0},
 		"retry.max_wait":            {"default", "", 0},
@@ -88,6 +88,11 @@ budget = { light = 5000 }
 			t.Errorf("Origin(%s) = %+v, want %+v", key, o, origin)
 		}
 	}
+	wantIgnored := "/u.toml:9: switch.after.batch: does nothing any more and is ignored: there is no queued work"
+	if list := got.Ignored(); len(list) != 1 || list[0].Error() != wantIgnored {
+		t.Errorf("Ignored() = %v", list)
+	}
+	got.ignored = nil
 	got.origins, want.origins = nil, nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Load() =\n%+v, want\n%+v", got, want)
@@ -103,7 +108,7 @@ medium = ["opnai/x"]
 policy = "auto"
 [switch]
 policy = "sometimes"
-after = { step = 0, bach = 1 }
+after = { step = 0, stp = 1 }
 failback_after = 5
 [retry]
 attempts = "many"
@@ -137,8 +142,8 @@ encoding = "p50k_base"
 		`/u.toml:4: tiers.medium: unknown provider "opnai" (did you mean openai?`,
 		`/u.toml:5: swich: unknown key (did you mean switch?)`,
 		`/u.toml:8: switch.policy: unknown value "sometimes" (use auto, ask or never)`,
-		`/u.toml:9: switch.after.bach: unknown key (did you mean batch?)`,
 		`/u.toml:9: switch.after.step: 0 is out of range (use 1 to 100)`,
+		`/u.toml:9: switch.after.stp: unknown key (did you mean step?)`,
 		`/u.toml:10: switch.failback_after: cannot be the number 5 (write a number with a unit`,
 		`/u.toml:12: retry.attempts: cannot be the text "many" (write a whole number)`,
 		`/u.toml:13: retry.max_wait: "2 minutes" is not a length of time`,

@@ -168,10 +168,19 @@ func (l *loader) table(from source, path []string, v any) (map[string]any, bool)
 	return table, ok
 }
 
+// removed are keys that older versions knew, and what to say of them.
+var removed = map[string]string{
+	"switch.after.batch": "does nothing any more and is ignored: there is no queued work",
+}
+
 func (l *loader) applyStruct(from source, path []string, table map[string]any, dst reflect.Value) {
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		below := append(path[:len(path):len(path)], key)
 		field, ok := fieldOf(dst, key)
+		if problem, was := removed[pattern(below)]; !ok && was {
+			l.settings.ignored = append(l.settings.ignored, Fault{Origin: from.at(below), Key: name(below), Problem: problem})
+			continue
+		}
 		if !ok {
 			l.fault(from.at(below), name(below), "unknown key", suggest(path, key, dst.Type()))
 			continue

@@ -359,6 +359,10 @@ func TestTheRetryProfiles(t *testing.T) {
 		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		check(t, got, "sol(1/4) switch →terra terra(2/4) done") // switch-early
 	})
+	in(t, map[models.Target][]any{sol: {busy}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
+		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy), SwitchAfter: 1})
+		check(t, got, "sol(1/4) switch →terra terra(2/4) done") // a request of its own mind
+	})
 	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, func(o *Options) { o.Policy, o.SwitchAfter = Never, 1<<30 }, func(t *testing.T, r *Router, _ *endpoint) {
 		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 		check(t, got, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) done") // patient

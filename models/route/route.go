@@ -4,6 +4,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,7 @@ type Need struct {
 	Operation   string         // one id for all attempts
 	Purpose     models.Purpose // whose it is, for the record
 	NetworkWait time.Duration  // how long to wait out a lost connection; 0: as long as it takes
+	SwitchAfter int            // capacity failures in a row before a target is left; 0: as the Router's Options say
 	ParkRetry   bool           // a parked request tries again by itself: every target that is not resting once, the preferred one first
 	Force       bool           // a person wants it now: the first attempt may also go to a target that rests
 	// Committed reports whether the attempt that just failed has left something that
@@ -145,13 +147,13 @@ func New(o Options) *Router {
 	return &Router{o: o, trying: map[models.Target]models.Condition{}, running: map[string]int{}}
 }
 
-func (o *Options) rules() rules {
+func (o *Options) rules(need Need) rules {
 	return rules{
 		tiers:       o.Tiers,
 		policy:      o.Policy,
 		floor:       o.Floor,
 		switchLocal: o.SwitchLocal,
-		switchAfter: o.SwitchAfter,
+		switchAfter: cmp.Or(need.SwitchAfter, o.SwitchAfter),
 		attempts:    o.Attempts,
 		maxWait:     o.MaxWait,
 	}
@@ -166,7 +168,7 @@ func (o *Options) rules() rules {
 func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[models.Chunk, error] {
 	return func(yield func(models.Chunk, error) bool) {
 		need.Control.begin()
-		op := &operation{r: r, need: need, build: build, yield: yield, rules: r.o.rules(), force: need.Force, history: history{
+		op := &operation{r: r, need: need, build: build, yield: yield, rules: r.o.rules(need), force: need.Force, history: history{
 			began:    r.o.Now(),
 			failures: map[models.Target]int{},
 			left:     map[models.Target]bool{},

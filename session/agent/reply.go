@@ -26,7 +26,7 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 	need := route.Need{
 		Control: t.Control, Images: hasImages(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), NetworkWait: t.NetworkWait,
 		Purpose: t.Purpose, ParkRetry: t.ParkRetry, Force: t.Force, Committed: func() bool { return r.committed > 0 },
-		TakeRetry: t.takeRetry,
+		TakeRetry: t.takeRetry, SwitchAfter: t.SwitchAfter,
 	}
 	t.Spent.Requests++
 	for chunk, err := range t.Router.Stream(ctx, need, build) {

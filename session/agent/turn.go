@@ -77,6 +77,7 @@ type Options struct {
 	Root           string // the workspace, links resolved
 	Turn           int
 	Purpose        models.Purpose // whose the requests are, for the record
+	SwitchAfter    int            // capacity failures in a row before a target is left; 0: the router's own number
 	ParkRetry      bool           // the first request is the automatic retry of a parked turn
 	Force          bool           // a person wants the first request to go out, whatever is known of the target
 	Limits         Limits

@@ -36,6 +36,10 @@ type Options struct {
 	Watch        time.Duration               // how often changes by other belays are looked for; 0: never
 	Limits       agent.Limits                // of a task
 
+	// SwitchAfterStep is how many capacity failures in a row a step's turn takes
+	// before it leaves a target; 0: as many as any other.
+	SwitchAfterStep int
+
 	Now func() time.Time
 }
 

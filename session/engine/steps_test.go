@@ -492,3 +492,22 @@ func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 		}
 	})
 }
+
+func TestAStepLeavesAFullModelAfterItsOwnNumberOfFailures(t *testing.T) {
+	script := "[[reply]]\nmodel = \"sol\"\ntimes = -1\nfault = { status = 503, code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"done\"\n"
+	in(t, script, func(r *rig) { r.engine = func(o *Options) { o.SwitchAfterStep = 1 } }, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}}})
+		if s := r.wait(id); plan(s) != "done" {
+			t.Fatalf("%s, %s\n%s", s.Status, plan(s), r.log(id))
+		}
+		failures := 0
+		for _, a := range r.attempts {
+			if a.Model == "sol" {
+				failures++
+			}
+		}
+		if failures != 1 {
+			t.Errorf("sol was asked %d times, want once", failures)
+		}
+	})
+}

@@ -165,7 +165,7 @@ func (a *openSession) turnOptionsLocked(ready func(context.Context)) agent.Optio
 		Build: a.requests.Build, Prune: a.requests.Prune, Measured: a.requests.Measured, Ready: ready,
 		Turn: a.state.Turn, Purpose: a.purposeLocked(), Unknown: unknownEffects(a.state), Wrote: a.task.wrote,
 		ParkRetry: a.task.trigger == byTimer, Force: a.task.trigger == byUser,
-		Limits: a.task.limits, Spent: a.task.spent,
+		Limits: a.task.limits, Spent: a.task.spent, SwitchAfter: a.switchAfterLocked(),
 		NonInteractive: a.e.o.NonInteractive, Now: a.e.o.Now, NewID: a.e.o.NewID,
 	}
 }
@@ -180,6 +180,15 @@ func unknownEffects(s session.Session) map[string]session.Effect {
 		}
 	}
 	return unknown
+}
+
+// switchAfterLocked is how many capacity failures in a row the turn takes before
+// it leaves a target; 0: the router's own number.
+func (a *openSession) switchAfterLocked() int {
+	if a.state.PartOf == "" {
+		return 0
+	}
+	return a.e.o.SwitchAfterStep
 }
 
 // purposeLocked says whose the requests are, for the record.

@@ -116,6 +116,9 @@ func Open(ctx context.Context, env Env, o Options) (*App, error) {
 		}
 	}
 	said := newNotices(env.Err, o)
+	for _, ignored := range settings.Ignored() {
+		said.add(ignored.Error())
+	}
 	known := NewCatalog(settings, o, said.add)
 	transport, err := NewTransport(env, known, settings, o, said.add)
 	if err != nil {
@@ -294,6 +297,8 @@ func (b *builder) newEngine(router *route.Router, breakers *capacity.Breakers, b
 			Wait:     b.settings.Limits.Wait,
 			Budget:   budget,
 		},
+		SwitchAfterStep: switchAfter(b.settings, b.settings.Switch.After.Step),
+
 		Now: b.env.Now,
 	})
 }

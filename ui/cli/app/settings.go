@@ -216,7 +216,7 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 		Policy:      route.Policy(s.Switch.Policy),
 		Floor:       models.Tier(s.Switch.Floor),
 		SwitchLocal: s.Switch.Local,
-		SwitchAfter: s.Switch.After.Interactive,
+		SwitchAfter: switchAfter(s, s.Switch.After.Interactive),
 		Endpoint: func(provider string) string {
 			p, _ := known.Provider(provider)
 			return p.BaseURL
@@ -226,14 +226,22 @@ func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Clie
 		Now:      time.Now,
 		Random:   mathrand.Float64,
 	}
-	switch s.Retry.Profile {
-	case "switch-early":
-		o.SwitchAfter = 1
-	case "patient":
+	if s.Retry.Profile == "patient" {
 		o.Policy = route.Never
-		o.SwitchAfter = math.MaxInt
 	}
 	return o
+}
+
+// switchAfter is after how many capacity failures in a row a target is left, as
+// set unless the retry profile says otherwise.
+func switchAfter(s config.Settings, set int) int {
+	switch s.Retry.Profile {
+	case "switch-early":
+		return 1
+	case "patient":
+		return math.MaxInt
+	}
+	return set
 }
 
 // replies are what is asked of each target's replies: the effort of its tier,
