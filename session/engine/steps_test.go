@@ -494,7 +494,7 @@ func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 }
 
 func TestAStepLeavesAFullModelAfterItsOwnNumberOfFailures(t *testing.T) {
-	script := "[[reply]]\nmodel = \"sol\"\ntimes = -1\nfault = { status = 503, code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"done\"\n"
+	script := "[[reply]]\nmodel = \"sol\"\ntimes = -1\nfault = { how = \"status\", status = 503, code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"done\"\n"
 	in(t, script, func(r *rig) { r.engine = func(o *Options) { o.SwitchAfterStep = 1 } }, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}}})
 		if s := r.wait(id); plan(s) != "done" {
