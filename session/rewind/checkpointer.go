@@ -137,7 +137,7 @@ func (c *Checkpointer) record(p *pendingCheckpoint, tree snapshot.Tree, err erro
 	}
 	e := session.Checkpointed{
 		Tree: tree.ID, Turn: p.turn, Step: p.step, After: p.after, Title: p.title,
-		Files: tree.Files, Duration: tree.Took, PreImages: preImages,
+		Files: tree.Files, Duration: tree.Duration, PreImages: preImages,
 	}
 	for _, s := range tree.Skipped {
 		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Reason)+")")

@@ -12,7 +12,13 @@ func large(b *testing.B) *place {
 	p := newPlace(b)
 	files := map[string]string{}
 	for i := range 20_000 {
-		files[fmt.Sprintf("d%d/s%d/f%d.go", i%20, i%400, i)] = fmt.Sprintf("package x%d\n", i) + strings.Repeat("func a() { return }\n", i%150)
+		files[fmt.Sprintf("d%d/s%d/f%d.go", i%20, i%400, i)] = fmt.Sprintf(
+			"package x%d\n",
+			i,
+		) + strings.Repeat(
+			"func a() { return }\n",
+			i%150,
+		)
 	}
 	p.write(files)
 	return p

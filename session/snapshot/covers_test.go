@@ -12,11 +12,11 @@ import (
 // covered lists the files of a kept tree.
 func (p *place) covered(id string) []string {
 	p.Helper()
-	out, err := run(p.Context(), p.Store.git.bare(p.Context(), p.home(), "ls-tree", "-r", "-z", "--name-only", id))
+	out, err := run(p.Context(), p.Store.git.storeGit(p.Context(), p.storeDir(), "ls-tree", "-r", "-z", "--name-only", id))
 	if err != nil {
 		p.Fatal(err)
 	}
-	return split(out)
+	return splitNUL(out)
 }
 
 func TestCoversWhatGitAddWould(t *testing.T) {
@@ -93,7 +93,8 @@ func TestNamesWhatItDoesNotCover(t *testing.T) {
 	t.Run("and loses nothing that grew too large", func(t *testing.T) {
 		p.write(map[string]string{"a": "z", "grows": strings.Repeat("y", 101)})
 		done, err := p.Restore(t.Context(), tree.ID, p.take().ID)
-		if err != nil || len(done.Failed) != 1 || done.Failed[0].Path != "grows" || !slices.Equal(done.Written, []string{"a"}) {
+		if err != nil || len(done.Failed) != 1 || done.Failed[0].Path != "grows" ||
+			!slices.Equal(done.Written, []string{"a"}) {
 			t.Errorf("got %+v, %v, want grows to fail and a to be written", done, err)
 		}
 	})
@@ -191,7 +192,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 	})
 	t.Run("though a link takes a folder's place in the midst", func(t *testing.T) {
 		p.remove("dir", ".gitignore")
-		tree, err := openTree(p.root)
+		tree, err := openTree(p.root, true)
 		if err != nil {
 			t.Fatal(err)
 		}

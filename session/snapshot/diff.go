@@ -30,14 +30,14 @@ type Change = session.Change
 // Diff lists what changes on the way from one kept tree to another, by path.
 func (s *Store) Diff(ctx context.Context, from, to string) ([]Change, error) {
 	changes, err := s.diff(ctx, from, to)
-	return changes, s.fail("compare snapshots", err)
+	return changes, s.wrap("compare snapshots", err)
 }
 
 func (s *Store) diff(ctx context.Context, from, to string) ([]Change, error) {
-	if err := errors.Join(s.known(ctx, from), s.known(ctx, to)); err != nil {
+	if err := errors.Join(s.checkKept(ctx, from), s.checkKept(ctx, to)); err != nil {
 		return nil, err
 	}
-	out, err := run(ctx, s.git.bare(ctx, s.home(), append(diffTree, "--raw", "--numstat", "-z", from, to)...))
+	out, err := run(ctx, s.git.storeGit(ctx, s.storeDir(), append(diffTree, "--raw", "--numstat", "-z", from, to)...))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,9 @@ func (s *Store) diff(ctx context.Context, from, to string) ([]Change, error) {
 	return changes, nil
 }
 
-var diffTree = []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev"}
+var diffTree = []string{
+	"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-abbrev",
+}
 
 // entry is a line of `git diff-tree --raw`: a path in two trees.
 type entry struct {
@@ -94,7 +96,7 @@ func (e entry) kind() Kind {
 // parseRaw reads the raw lines that `git diff-tree --raw -z` prints, and
 // returns the fields that follow them. What makes no sense ends it.
 func parseRaw(out []byte) (entries []entry, rest []string) {
-	fields := split(out)
+	fields := splitNUL(out)
 	for len(fields) >= 2 && strings.HasPrefix(fields[0], ":") {
 		head := strings.Fields(fields[0][1:])
 		if len(head) != 5 {
@@ -113,17 +115,17 @@ const MaxPatch = 256 << 10
 // people. One longer than MaxPatch ends with a line that says so.
 func (s *Store) Patch(ctx context.Context, from, to, path string) (string, error) {
 	text, err := s.patch(ctx, from, to, path)
-	return text, s.fail("compare snapshots", err)
+	return text, s.wrap("compare snapshots", err)
 }
 
 func (s *Store) patch(ctx context.Context, from, to, path string) (string, error) {
-	if err := errors.Join(s.known(ctx, from), s.known(ctx, to)); err != nil {
+	if err := errors.Join(s.checkKept(ctx, from), s.checkKept(ctx, to)); err != nil {
 		return "", err
 	}
 	enough, stop := context.WithCancel(ctx)
 	defer stop()
-	out := &capped{full: stop}
-	cmd := s.git.bare(enough, s.home(), append(diffTree, "--patch", "--unified=3", from, to, "--", path)...)
+	out := &limitedBuffer{full: stop}
+	cmd := s.git.storeGit(enough, s.storeDir(), append(diffTree, "--patch", "--unified=3", from, to, "--", path)...)
 	cmd.Stdout = out
 	if _, err := runTo(enough, cmd); err != nil && (ctx.Err() != nil || !out.cut) {
 		return "", err
@@ -135,14 +137,14 @@ func (s *Store) patch(ctx context.Context, from, to, path string) (string, error
 	return text, nil
 }
 
-// capped keeps the first MaxPatch bytes and then ends what writes them.
-type capped struct {
+// limitedBuffer keeps the first MaxPatch bytes and then ends what writes them.
+type limitedBuffer struct {
 	b    bytes.Buffer
 	full func()
 	cut  bool
 }
 
-func (c *capped) Write(p []byte) (int, error) {
+func (c *limitedBuffer) Write(p []byte) (int, error) {
 	room := MaxPatch - c.b.Len()
 	if len(p) <= room {
 		return c.b.Write(p)

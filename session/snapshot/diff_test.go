@@ -60,7 +60,7 @@ func FuzzParseRaw(f *testing.F) {
 	f.Add([]byte(":000000 100644 a b A\x00:x y\x00-\t-\t:x y\x00"))
 	f.Fuzz(func(t *testing.T, out []byte) {
 		entries, rest := parseRaw(out)
-		if n := len(entries)*2 + len(rest); n > len(split(out)) {
+		if n := len(entries)*2 + len(rest); n > len(splitNUL(out)) {
 			t.Errorf("%d fields of %q", n, out)
 		}
 		for _, e := range entries {
@@ -80,7 +80,7 @@ func TestVersion(t *testing.T) {
 		"xcode-select: error":                {0, 0},
 		"git version 3.0":                    {3, 0},
 	} {
-		if major, minor := version(text); [2]int{major, minor} != want {
+		if major, minor := parseVersion(text); [2]int{major, minor} != want {
 			t.Errorf("%q: got %d.%d, want %v", text, major, minor, want)
 		}
 	}

@@ -52,12 +52,12 @@ func (e *ChangedError) Unwrap() error { return ErrChanged }
 
 const withoutFiles = "the conversation can still be rewound"
 
-func (s *Store) gone() error {
+func (s *Store) newGoneError() error {
 	return &Error{Kind: ErrGone, Advice: "the checkpoint's files were deleted from " + s.o.Dir + "; " + withoutFiles}
 }
 
-// fail names the step of an error and finds out what kind it is.
-func (s *Store) fail(step string, err error) error {
+// wrap names the step of an error and finds out what kind it is.
+func (s *Store) wrap(step string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -95,9 +95,11 @@ func classify(err error) (hint string, kind error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, exec.ErrDot):
 		return "install git to keep the files of checkpoints; " + withoutFiles, ErrNoGit
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), has("No space left on device", "Disk quota exceeded"):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
+		has("No space left on device", "Disk quota exceeded"):
 		return "free some space and go on: earlier checkpoints are kept", ErrFull
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission), has("Read-only file system", "insufficient permission", "Permission denied"):
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission),
+		has("Read-only file system", "insufficient permission", "Permission denied"):
 		return "make the folder writable, or set BELAY_HOME to another one", ErrReadOnly
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a file is in the way of the folder: move it, or set BELAY_HOME to another one", ErrReadOnly

@@ -31,7 +31,7 @@ func TestTakeMendsWhatAKilledOneLeft(t *testing.T) {
 			p.difficult()
 			want := p.take().ID
 			harm(p)
-			if got := p.take(); got.ID != want || !p.Has(t.Context(), want) {
+			if got := p.take(); got.ID != want || !p.has(t, want) {
 				t.Errorf("got %s, want %s, and that it is kept", got.ID, want)
 			}
 			whole := look(t, p.root)
@@ -44,7 +44,7 @@ func TestTakeMendsWhatAKilledOneLeft(t *testing.T) {
 
 func (p *place) inStore(name, content string) {
 	p.Helper()
-	name = filepath.Join(p.home(), filepath.FromSlash(name))
+	name = filepath.Join(p.storeDir(), filepath.FromSlash(name))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644)); err != nil {
 		p.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (p *place) inStore(name, content string) {
 func (p *place) fromStore(names ...string) {
 	p.Helper()
 	for _, name := range names {
-		if err := os.RemoveAll(filepath.Join(p.home(), name)); err != nil {
+		if err := os.RemoveAll(filepath.Join(p.storeDir(), name)); err != nil {
 			p.Fatal(err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestTakesAtTheSameTimeAgree(t *testing.T) {
 	ids := make([]string, 6)
 	var wait sync.WaitGroup
 	for i := range ids {
-		other := New(Options{Dir: p.dir, Root: p.root})
+		other := New(Options{Dir: p.dir, Root: p.root, NoSync: true})
 		wait.Go(func() {
 			tree, err := other.Take(t.Context())
 			if err != nil {
@@ -110,7 +110,7 @@ func TestTakesAtTheSameTimeAgree(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if len(slices.Compact(ids)) != 1 || !p.Has(t.Context(), ids[0]) {
+	if len(slices.Compact(ids)) != 1 || !p.has(t, ids[0]) {
 		t.Errorf("got %v, want the same, kept", ids)
 	}
 }
@@ -118,7 +118,7 @@ func TestTakesAtTheSameTimeAgree(t *testing.T) {
 func TestAWaitingTakeEndsWithItsContext(t *testing.T) {
 	p := newPlace(t)
 	p.take()
-	held, err := acquire(t.Context(), filepath.Join(p.home(), "lock"))
+	held, err := acquire(t.Context(), filepath.Join(p.storeDir(), "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,9 +133,6 @@ func TestAWaitingTakeEndsWithItsContext(t *testing.T) {
 func TestATakeThatIsCutOffCanBeRepeated(t *testing.T) {
 	p := newPlace(t)
 	p.difficult()
-	if p.Warm() {
-		t.Error("it is warm before it has read anything")
-	}
 	began := filepath.Join(t.TempDir(), "began")
 	t.Run("while git runs", func(t *testing.T) {
 		fake(t, "*update-index*) touch '"+began+"'; exec sleep 1000;;")
@@ -153,9 +150,7 @@ func TestATakeThatIsCutOffCanBeRepeated(t *testing.T) {
 			t.Errorf("got %v, want that it was cancelled", err)
 		}
 	})
-	if p.take(); !p.Warm() {
-		t.Error("it is not warm after it has read everything")
-	}
+	p.take()
 }
 
 func TestRestoreRefusesWhatHasChangedSince(t *testing.T) {
@@ -186,7 +181,13 @@ func TestARestoreThatWasCutOffCanBeRepeated(t *testing.T) {
 	p.rewind(before.ID, after.ID)
 	p.rewind(after.ID, before.ID)
 	// As if the process had died having written some: the rest is as it was.
-	p.write(map[string]string{"unix.txt": "a\nb $Id$\n", tempPrefix + digest("binary"): "half", "sub/" + tempPrefix + "other": "half"})
+	p.write(
+		map[string]string{
+			"unix.txt":                    "a\nb $Id$\n",
+			tempPrefix + digest("binary"): "half",
+			"sub/" + tempPrefix + "other": "half",
+		},
+	)
 	if p.take(); t.Failed() {
 		return
 	}
@@ -274,14 +275,15 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		_, diff := p.Diff(t.Context(), one, two)
 		_, patch := p.Patch(t.Context(), one, two, "a")
 		for _, err := range []error{restore, diff, patch} {
-			if !errors.Is(err, ErrGone) || !strings.Contains(hint(err), "were deleted from "+p.dir+"; the conversation can still be rewound") {
+			if !errors.Is(err, ErrGone) ||
+				!strings.Contains(hint(err), "were deleted from "+p.dir+"; the conversation can still be rewound") {
 				t.Errorf("got %v (%s)", err, hint(err))
 			}
 		}
-		if p.Has(t.Context(), one) {
+		if p.has(t, one) {
 			t.Error("it has what was deleted")
 		}
-		if got := p.take(); got.ID != two || p.Has(t.Context(), one) {
+		if got := p.take(); got.ID != two || p.has(t, one) {
 			t.Errorf("got %s, want %s alone", got.ID, two)
 		}
 	})
@@ -310,7 +312,7 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{true, false, true} { // needed, old, taken just now
-		if got := p.Has(t.Context(), ids[i]); got != want {
+		if got := p.has(t, ids[i]); got != want {
 			t.Errorf("has tree %d: %v, want %v", i, got, want)
 		}
 	}
@@ -326,10 +328,10 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	if err := p.Prune(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if list, _ := filepath.Glob(filepath.Join(p.home(), "objects", "*", "*")); len(list) > 0 || p.Has(t.Context(), ids[0]) {
+	if list, _ := filepath.Glob(filepath.Join(p.storeDir(), "objects", "*", "*")); len(list) > 0 || p.has(t, ids[0]) {
 		t.Errorf("objects are left: %v", list)
 	}
-	if got := p.take(); got.ID != ids[0] || !p.Has(t.Context(), ids[0]) {
+	if got := p.take(); got.ID != ids[0] || !p.has(t, ids[0]) {
 		t.Errorf("taken again: got %s, want %s", got.ID, ids[0])
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// program is the git of this machine, once it was found.
-type program struct {
+// gitProgram is the git of this machine, once it was found.
+type gitProgram struct {
 	mu    sync.Mutex
 	path  string
 	minor int // of version 2
@@ -27,12 +27,12 @@ type program struct {
 // The versions, all of 2, that are needed: to work at all, and to write many
 // files into one pack.
 const (
-	oldest  = 20
-	packing = 38
+	minMinor     = 20
+	packingMinor = 38
 )
 
-// find looks for git and asks it for its version, once.
-func (p *program) find(ctx context.Context) error {
+// locate looks for git and asks it for its version, once.
+func (p *gitProgram) locate(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.path != "" {
@@ -50,15 +50,15 @@ func (p *program) find(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	major, minor := version(string(out))
+	major, minor := parseVersion(string(out))
 	switch {
 	case err != nil || major == 0: // such as the placeholder that macOS puts there
 		hint, kind := classify(exec.ErrNotFound)
 		return &Error{Kind: kind, Path: path, Err: err, Advice: hint}
-	case major < 2 || major == 2 && minor < oldest:
+	case major < 2 || major == 2 && minor < minMinor:
 		return &Error{
 			Kind: ErrOldGit, Path: path, Err: errors.New(strings.TrimSpace(string(out))),
-			Advice: fmt.Sprintf("install git 2.%d or later to keep the files of checkpoints; %s", oldest, withoutFiles),
+			Advice: fmt.Sprintf("install git 2.%d or later to keep the files of checkpoints; %s", minMinor, withoutFiles),
 		}
 	case major > 2:
 		minor += 1000
@@ -67,8 +67,8 @@ func (p *program) find(ctx context.Context) error {
 	return nil
 }
 
-// version reads what `git --version` prints; 0 when it is something else.
-func version(text string) (major, minor int) {
+// parseVersion reads what `git --version` prints; 0 when it is something else.
+func parseVersion(text string) (major, minor int) {
 	text, ok := strings.CutPrefix(text, "git version ")
 	parts := strings.SplitN(text, ".", 3)
 	if !ok || len(parts) < 2 {
@@ -102,8 +102,8 @@ func (e *gitError) Error() string {
 
 func (e *gitError) Unwrap() error { return e.err }
 
-// status is the exit code of a git that ended badly, or -1.
-func status(err error) int {
+// exitStatus is the exit code of a git that ended badly, or -1.
+func exitStatus(err error) int {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ExitCode()
@@ -122,23 +122,23 @@ func run(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 // runTo runs a command whose output goes elsewhere, and returns what it warned
 // of.
 func runTo(ctx context.Context, cmd *exec.Cmd) (string, error) {
-	var said tail
+	var said tailBuffer
 	cmd.Stderr = &said
-	end(cmd)
+	endGently(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
 	if err != nil {
-		err = &gitError{step: verb(cmd.Args[1:]), err: err, stderr: said.b.String()}
+		err = &gitError{step: subcommand(cmd.Args[1:]), err: err, stderr: said.b.String()}
 	}
 	return said.b.String(), err
 }
 
-// end makes a command end gently with its context, so that it takes its own
+// endGently makes a command end gently with its context, so that it takes its own
 // lock files away.
-func end(cmd *exec.Cmd) {
-	apart(cmd)
+func endGently(cmd *exec.Cmd) {
+	ownProcessGroup(cmd)
 	cmd.WaitDelay = 2 * time.Second
 	cmd.Cancel = func() error {
 		if cmd.Process.Signal(syscall.SIGTERM) == nil {
@@ -148,8 +148,8 @@ func end(cmd *exec.Cmd) {
 	}
 }
 
-// verb is the name of the command among git's arguments.
-func verb(args []string) string {
+// subcommand is the name of the command among git's arguments.
+func subcommand(args []string) string {
 	for i := 0; i < len(args); i++ {
 		if args[i] == "-c" {
 			i++
@@ -160,10 +160,10 @@ func verb(args []string) string {
 	return ""
 }
 
-// tail keeps the end of what is written to it.
-type tail struct{ b bytes.Buffer }
+// tailBuffer keeps the end of what is written to it.
+type tailBuffer struct{ b bytes.Buffer }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tailBuffer) Write(p []byte) (int, error) {
 	const enough = 64 << 10
 	if t.b.Len() > enough {
 		t.b.Next(t.b.Len() - enough/2)
@@ -171,9 +171,9 @@ func (t *tail) Write(p []byte) (int, error) {
 	return t.b.Write(p)
 }
 
-// clean is the environment of every git that works on the store: nothing of
+// storeEnv is the environment of every git that works on the store: nothing of
 // the caller's git, and no settings but the store's.
-func clean(home string) []string {
+func storeEnv(home string) []string {
 	env := []string{
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "LC_ALL=C",
 		"GIT_DIR=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1",
@@ -191,29 +191,29 @@ func clean(home string) []string {
 	return env
 }
 
-// bare runs git on the store alone.
-func (p *program) bare(ctx context.Context, home string, args ...string) *exec.Cmd {
+// storeGit runs git on the store alone.
+func (p *gitProgram) storeGit(ctx context.Context, home string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.path, args...)
-	cmd.Dir, cmd.Env = home, clean(home)
+	cmd.Dir, cmd.Env = home, storeEnv(home)
 	return cmd
 }
 
-func (w *work) bare(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
-	cmd := w.s.git.bare(ctx, w.home, args...)
-	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+w.index)
-	cmd.Stdin, cmd.ExtraFiles = in, w.lock.inherit()
+func (op *operation) runOnStore(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
+	cmd := op.store.git.storeGit(ctx, op.dir, args...)
+	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+op.index)
+	cmd.Stdin, cmd.ExtraFiles = in, op.lock.inherit()
 	return run(ctx, cmd)
 }
 
-// command is a git that works on the workspace with the store's index.
-func (w *work) command(ctx context.Context, in io.Reader, args ...string) *exec.Cmd {
-	cmd := w.s.git.bare(ctx, w.home, append([]string{"-c", "core.excludesFile=" + w.around.excludes}, args...)...)
-	cmd.Dir = w.root
-	cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+w.around.top, "GIT_INDEX_FILE="+w.index)
-	cmd.Stdin, cmd.ExtraFiles = in, w.lock.inherit()
+// workspaceGit is a git that works on the workspace with the store's index.
+func (op *operation) workspaceGit(ctx context.Context, in io.Reader, args ...string) *exec.Cmd {
+	cmd := op.store.git.storeGit(ctx, op.dir, append([]string{"-c", "core.excludesFile=" + op.repo.excludes}, args...)...)
+	cmd.Dir = op.root
+	cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+op.repo.root, "GIT_INDEX_FILE="+op.index)
+	cmd.Stdin, cmd.ExtraFiles = in, op.lock.inherit()
 	return cmd
 }
 
-func (w *work) inTree(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
-	return run(ctx, w.command(ctx, in, args...))
+func (op *operation) runInWorkspace(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
+	return run(ctx, op.workspaceGit(ctx, in, args...))
 }

@@ -21,8 +21,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// apart keeps a key that interrupts belay from git: belay ends it.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// ownProcessGroup keeps a key that interrupts belay from git: belay ends it.
+func ownProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // inherit is what a git is given, so that the lock is held until it has ended
 // although its belay was killed.

@@ -30,7 +30,8 @@ type Failure struct {
 }
 
 // errUncovered tells that a file would be lost without a way back.
-var errUncovered = errors.New("it is there now but no snapshot can keep it (ignored, too large or not readable): move it away and rewind again")
+var errUncovered = errors.New("it is there now but no snapshot can keep it (ignored, too large or not readable): " +
+	"move it away and rewind again")
 
 // Restore makes the files of the workspace what they were in a kept tree: it
 // writes what changed and removes what came later. Files that no tree holds
@@ -44,29 +45,29 @@ var errUncovered = errors.New("it is there now but no snapshot can keep it (igno
 // What could not be restored is named in Done, and the rest is done.
 func (s *Store) Restore(ctx context.Context, id, expect string) (RestoreResult, error) {
 	done, err := s.restore(ctx, id, expect)
-	return done, s.fail("restore the files", err)
+	return done, s.wrap("restore the files", err)
 }
 
 func (s *Store) restore(ctx context.Context, id, expect string) (RestoreResult, error) {
-	if err := s.known(ctx, id); err != nil {
+	if err := s.checkKept(ctx, id); err != nil {
 		return RestoreResult{}, err
 	}
 	if expect != "" {
-		if err := s.known(ctx, expect); err != nil {
+		if err := s.checkKept(ctx, expect); err != nil {
 			return RestoreResult{}, err
 		}
 	}
-	w, err := s.begin(ctx)
+	op, err := s.begin(ctx)
 	if err != nil {
 		return RestoreResult{}, err
 	}
-	defer w.end()
-	now, err := w.take(ctx)
+	defer op.end()
+	now, err := op.take(ctx)
 	if err != nil {
 		return RestoreResult{}, err
 	}
 	if expect != "" && expect != now.ID {
-		entries, err := w.compare(ctx, expect, now.ID)
+		entries, err := op.compare(ctx, expect, now.ID)
 		if err != nil {
 			return RestoreResult{}, err
 		}
@@ -76,68 +77,68 @@ func (s *Store) restore(ctx context.Context, id, expect string) (RestoreResult, 
 		}
 		return RestoreResult{}, changed
 	}
-	entries, err := w.compare(ctx, now.ID, id)
+	entries, err := op.compare(ctx, now.ID, id)
 	if err != nil {
 		return RestoreResult{}, err
 	}
-	skipped, err := w.skipped(id)
+	skipped, err := op.skipped(id)
 	if err != nil {
 		return RestoreResult{}, err
 	}
-	done, err := w.turnInto(ctx, entries, skipped)
+	done, err := op.apply(ctx, entries, skipped)
 	if err != nil {
 		return done, err
 	}
-	if after, err := w.take(ctx); err == nil { // the index knows the files again
+	if after, err := op.take(ctx); err == nil { // the index knows the files again
 		done.ID = after.ID
 	}
 	return done, nil
 }
 
-func (w *work) compare(ctx context.Context, from, to string) ([]entry, error) {
-	out, err := w.bare(ctx, nil, append(diffTree, "--raw", "-z", from, to)...)
+func (op *operation) compare(ctx context.Context, from, to string) ([]entry, error) {
+	out, err := op.runOnStore(ctx, nil, append(diffTree, "--raw", "-z", from, to)...)
 	entries, _ := parseRaw(out)
 	return entries, err
 }
 
-// turnInto does what the entries say. Files come first that are in the way of
+// apply does what the entries say. Files come first that are in the way of
 // others; then files are written, the ignore rules among them; then those are
 // removed that the rules, as they now are, do not ignore.
-func (w *work) turnInto(ctx context.Context, entries []entry, skipped []string) (RestoreResult, error) {
+func (op *operation) apply(ctx context.Context, entries []entry, skipped []string) (RestoreResult, error) {
 	var done RestoreResult
-	tree, err := openTree(w.root)
+	tree, err := openTree(op.root, op.store.o.NoSync)
 	if err != nil {
 		return done, err
 	}
 	defer tree.close()
-	first, write, last := order(entries)
+	first, write, last := orderRestore(entries)
 	remove := func(list []string) {
 		for _, p := range list {
 			if err := tree.remove(p); err != nil {
-				done.Failed = append(done.Failed, Failure{Path: p, Err: plain(err)})
+				done.Failed = append(done.Failed, Failure{Path: p, Err: withoutPath(err)})
 			} else {
 				done.Removed = append(done.Removed, p)
 			}
 		}
 	}
 	remove(first)
-	if err := w.write(ctx, tree, write, &done); err != nil {
+	if err := op.write(ctx, tree, write, &done); err != nil {
 		return done, err
 	}
-	last, done.Kept, err = w.spare(ctx, last, skipped)
+	last, done.Kept, err = op.keepIgnored(ctx, last, skipped)
 	if err != nil {
 		return done, err
 	}
 	remove(last)
 	if len(done.Kept) > 0 { // or the next Take would go on covering them
-		err = w.forget(ctx, done.Kept)
+		err = op.removeFromIndex(ctx, done.Kept)
 	}
 	return done, err
 }
 
-// order parts the entries: what must go before anything can be written, what is
+// orderRestore parts the entries: what must go before anything can be written, what is
 // to be written, and what is to be removed.
-func order(entries []entry) (first []string, write []entry, last []string) {
+func orderRestore(entries []entry) (first []string, write []entry, last []string) {
 	targets, above := map[string]bool{}, map[string]bool{}
 	for _, e := range entries {
 		if e.mode == absentMode {
@@ -167,9 +168,9 @@ func order(entries []entry) (first []string, write []entry, last []string) {
 	return first, write, last
 }
 
-// spare parts files that came later from those that the checkpoint did not
+// keepIgnored parts files that came later from those that the checkpoint did not
 // cover: it may have been there, so it is left.
-func (w *work) spare(ctx context.Context, paths, skipped []string) (remove, keep []string, err error) {
+func (op *operation) keepIgnored(ctx context.Context, paths, skipped []string) (remove, keep []string, err error) {
 	if len(paths) == 0 {
 		return nil, nil, nil
 	}
@@ -177,14 +178,14 @@ func (w *work) spare(ctx context.Context, paths, skipped []string) (remove, keep
 	for _, p := range paths {
 		asked.WriteString("./" + p + "\x00") // so that none begins with a sign that means something
 	}
-	cmd := w.command(ctx, strings.NewReader(asked.String()), "check-ignore", "-z", "--no-index", "--stdin")
+	cmd := op.workspaceGit(ctx, strings.NewReader(asked.String()), "check-ignore", "-z", "--no-index", "--stdin")
 	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0") // which it does not know
 	out, err := run(ctx, cmd)
-	if err != nil && status(err) != 1 {
+	if err != nil && exitStatus(err) != 1 {
 		return nil, nil, err
 	}
 	uncovered := map[string]bool{}
-	for _, p := range split(out) {
+	for _, p := range splitNUL(out) {
 		uncovered[strings.TrimPrefix(p, "./")] = true
 	}
 	for _, p := range skipped {
@@ -205,7 +206,7 @@ func (w *work) spare(ctx context.Context, paths, skipped []string) (remove, keep
 }
 
 // write fetches the content of entries from the store and writes each.
-func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *RestoreResult) error {
+func (op *operation) write(ctx context.Context, tree *workspaceTree, entries []entry, done *RestoreResult) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -215,9 +216,9 @@ func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *Res
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := w.s.git.bare(ctx, w.home, "cat-file", "--batch")
-	cmd.Stdin, cmd.ExtraFiles = strings.NewReader(want.String()), w.lock.inherit()
-	end(cmd)
+	cmd := op.store.git.storeGit(ctx, op.dir, "cat-file", "--batch")
+	cmd.Stdin, cmd.ExtraFiles = strings.NewReader(want.String()), op.lock.inherit()
+	endGently(cmd)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *Res
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	err = receive(ctx, bufio.NewReaderSize(pipe, 64<<10), tree, entries, done)
+	err = receiveFiles(ctx, bufio.NewReaderSize(pipe, 64<<10), tree, entries, done)
 	if err != nil {
 		stop()
 	}
@@ -235,15 +236,15 @@ func (w *work) write(ctx context.Context, tree *tree, entries []entry, done *Res
 	return err
 }
 
-// receive reads what `git cat-file --batch` prints.
-func receive(ctx context.Context, from *bufio.Reader, tree *tree, entries []entry, done *RestoreResult) error {
+// receiveFiles reads what `git cat-file --batch` prints.
+func receiveFiles(ctx context.Context, from *bufio.Reader, tree *workspaceTree, entries []entry, done *RestoreResult) error {
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		head, err := from.ReadString('\n')
 		if err != nil {
-			return because(ctx, fmt.Errorf("read from the store: %w", err))
+			return preferContextError(ctx, fmt.Errorf("read from the store: %w", err))
 		}
 		fields := strings.Fields(head)
 		if len(fields) != 3 {
@@ -260,20 +261,20 @@ func receive(ctx context.Context, from *bufio.Reader, tree *tree, entries []entr
 			return err
 		}
 		if err != nil {
-			done.Failed = append(done.Failed, Failure{Path: e.path, Err: plain(err)})
+			done.Failed = append(done.Failed, Failure{Path: e.path, Err: withoutPath(err)})
 		} else {
 			done.Written = append(done.Written, e.path)
 		}
 		if _, err := io.CopyN(io.Discard, from, content.N+1); err != nil {
-			return because(ctx, fmt.Errorf("read from the store: %w", err))
+			return preferContextError(ctx, fmt.Errorf("read from the store: %w", err))
 		}
 	}
 	return nil
 }
 
-// plain leaves out the names within an error: they are of temporary files, or
+// withoutPath leaves out the names within an error: they are of temporary files, or
 // say again what the failure says.
-func plain(err error) error {
+func withoutPath(err error) error {
 	var named *fs.PathError
 	var two *os.LinkError
 	switch {
@@ -285,8 +286,8 @@ func plain(err error) error {
 	return err
 }
 
-// because prefers the end of a context to what followed from it.
-func because(ctx context.Context, err error) error {
+// preferContextError prefers the end of a context to what followed from it.
+func preferContextError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

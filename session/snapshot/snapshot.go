@@ -33,6 +33,7 @@ type Options struct {
 	MaxFile int64            // bytes; 0: MaxFile
 	Exclude string           // a folder that is never looked into: belay's own data; absolute, may be empty
 	Now     func() time.Time // nil: time.Now
+	NoSync  bool             // does not wait for the disk: for tests of other things than its loss
 }
 
 // Store keeps the working tree of one workspace at many times. It may be used
@@ -40,7 +41,7 @@ type Options struct {
 // waits. A Store holds nothing open between calls.
 type Store struct {
 	o   Options
-	git program
+	git gitProgram
 }
 
 // New returns the store of a workspace. It touches no file: what is missing or
@@ -57,27 +58,27 @@ func New(o Options) *Store {
 
 // Tree is the working tree as it was at one time.
 type Tree struct {
-	ID      string // of the content: equal trees have the same
-	Files   int    // how many files it holds
-	Skipped []Skip // what it does not hold, though git would
-	Took    time.Duration
+	ID       string // of the content: equal trees have the same
+	Files    int    // how many files it holds
+	Skipped  []Skip // what it does not hold, though git would
+	Duration time.Duration
 }
 
 // Skip is something in the workspace that a tree does not hold.
 type Skip struct {
 	Path   string // relative to the workspace, with slashes; a folder ends in one
-	Reason Why
+	Reason SkipReason
 }
 
-// Why says for what reason something is not kept, in words for people.
-type Why string
+// SkipReason says for what reason something is not kept, in words for people.
+type SkipReason string
 
 // The reasons.
 const (
-	TooLarge   Why = "too large"
-	Nested     Why = "a repository of its own"
-	Unreadable Why = "cannot be read"
-	Reserved   Why = "has a name that git keeps to itself"
+	TooLarge   SkipReason = "too large"
+	Nested     SkipReason = "a repository of its own"
+	Unreadable SkipReason = "cannot be read"
+	Reserved   SkipReason = "has a name that git keeps to itself"
 )
 
 // Take keeps the working tree as it is now, until Prune. It waits for another
@@ -86,74 +87,70 @@ const (
 // take seconds; later ones read what has changed.
 func (s *Store) Take(ctx context.Context) (Tree, error) {
 	began := s.o.Now()
-	w, err := s.begin(ctx)
+	op, err := s.begin(ctx)
 	if err != nil {
-		return Tree{}, s.fail("take a snapshot", err)
+		return Tree{}, s.wrap("take a snapshot", err)
 	}
-	defer w.end()
-	t, err := w.take(ctx)
+	defer op.end()
+	t, err := op.take(ctx)
 	if err == nil {
-		err = w.keep(t)
+		err = op.keepTree(t)
 	}
 	if err != nil {
-		return Tree{}, s.fail("take a snapshot", err)
+		return Tree{}, s.wrap("take a snapshot", err)
 	}
-	t.Took = s.o.Now().Sub(began)
+	t.Duration = s.o.Now().Sub(began)
 	return t, nil
-}
-
-// Warm reports whether an earlier Take has read the workspace, so that the next
-// one is quick.
-func (s *Store) Warm() bool {
-	list, err := filepath.Glob(filepath.Join(s.home(), "index*"))
-	return err == nil && slices.ContainsFunc(list, func(name string) bool { return filepath.Ext(name) != ".lock" })
 }
 
 // take brings the index up to date and makes a tree of it, which no ref keeps
 // yet. An index that does not serve, damaged or of objects that are gone, is
 // made anew.
-func (w *work) take(ctx context.Context) (Tree, error) {
-	t, err := w.tree(ctx)
+func (op *operation) take(ctx context.Context) (Tree, error) {
+	t, err := op.writeTree(ctx)
 	var said *gitError
-	if !errors.As(err, &said) || status(err) < 0 { // well, or cut off
+	if !errors.As(err, &said) || exitStatus(err) < 0 { // well, or cut off
 		return t, err
 	}
 	if _, kind := classify(err); kind != nil {
 		return t, err
 	}
-	if os.Remove(w.index) != nil {
+	if os.Remove(op.index) != nil {
 		return t, err
 	}
-	return w.tree(ctx)
+	return op.writeTree(ctx)
 }
 
-func (w *work) tree(ctx context.Context) (Tree, error) {
-	found, err := w.gather(ctx)
+func (op *operation) writeTree(ctx context.Context) (Tree, error) {
+	found, err := op.findChanges(ctx)
 	if err != nil {
 		return Tree{}, err
 	}
-	if err := w.update(ctx, &found); err != nil {
+	if err := op.updateIndex(ctx, &found); err != nil {
 		return Tree{}, err
 	}
-	files, err := entries(w.index)
+	if err := op.saveRecheck(found.recheck); err != nil {
+		return Tree{}, err
+	}
+	files, err := countEntries(op.index)
 	if err != nil {
 		return Tree{}, err
 	}
 	var out []byte
 	switch {
 	case files == 0:
-		out, err = w.bare(ctx, nil, "mktree")
-	case w.around.prefix != "":
-		out, err = w.inTree(ctx, nil, "write-tree", "--prefix="+w.around.prefix)
+		out, err = op.runOnStore(ctx, nil, "mktree")
+	case op.repo.prefix != "":
+		out, err = op.runInWorkspace(ctx, nil, "write-tree", "--prefix="+op.repo.prefix)
 	default:
-		out, err = w.inTree(ctx, nil, "write-tree")
+		out, err = op.runInWorkspace(ctx, nil, "write-tree")
 	}
 	return Tree{ID: strings.TrimSpace(string(out)), Files: files, Skipped: found.skipped}, err
 }
 
-// entries reads from the head of an index how many files it lists, see
+// countEntries reads from the head of an index how many files it lists, see
 // gitformat-index.
-func entries(index string) (int, error) {
+func countEntries(index string) (int, error) {
 	f, err := os.Open(index)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -169,10 +166,10 @@ func entries(index string) (int, error) {
 	return int(binary.BigEndian.Uint32(head[8:])), nil
 }
 
-// keep gives a tree a ref, so that it stays, and writes down what it skipped,
+// keepTree gives a tree a ref, so that it stays, and writes down what it skipped,
 // so that a restore leaves that alone.
-func (w *work) keep(t Tree) error {
-	list, err := w.skipped(t.ID)
+func (op *operation) keepTree(t Tree) error {
+	list, err := op.skipped(t.ID)
 	if err != nil {
 		return err
 	}
@@ -182,38 +179,41 @@ func (w *work) keep(t Tree) error {
 	}
 	slices.Sort(list)
 	if list = slices.Compact(list); len(list) != known {
-		if err := replace(filepath.Join(w.home, "skipped", t.ID), strings.Join(list, "\x00")); err != nil {
+		if err := op.replaceFile(filepath.Join(op.dir, "skipped", t.ID), strings.Join(list, "\x00")); err != nil {
 			return err
 		}
 	}
-	ref, now := filepath.Join(w.home, refs, t.ID), w.s.o.Now()
+	ref, now := filepath.Join(op.dir, refsDir, t.ID), op.store.o.Now()
 	if os.Chtimes(ref, now, now) == nil {
 		return nil
 	}
-	if err := replace(ref, t.ID+"\n"); err != nil {
+	if err := op.replaceFile(ref, t.ID+"\n"); err != nil {
 		return err
 	}
 	return os.Chtimes(ref, now, now)
 }
 
 // skipped lists what the kept tree of an id does not hold.
-func (w *work) skipped(id string) ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(w.home, "skipped", id))
+func (op *operation) skipped(id string) ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(op.dir, "skipped", id))
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(b) == 0 {
 		return nil, nil
 	}
 	return strings.Split(string(b), "\x00"), err
 }
 
-// replace writes a file in one step, and to the disk.
-func replace(name, content string) error {
+// replaceFile writes a file in one step, and to the disk.
+func (op *operation) replaceFile(name, content string) error {
 	temp := name + ".lock" // a name that git never takes for a ref
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err == nil && !op.store.o.NoSync {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp, name)

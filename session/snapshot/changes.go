@@ -10,45 +10,51 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
-// gathered is what has changed in the workspace since the index was written.
-type gathered struct {
+// changes is what has changed in the workspace since the index was written.
+type changes struct {
 	changed []string // to be read, or found missing
 	dropped []string // to be taken from the index, whatever is on the disk
 	skipped []Skip
+	recheck []string // of changed: the index would not notice another change to them
 }
 
-// gather finds out what has changed. Git compares; what may be read is decided
+// findChanges finds out what has changed. Git compares; what may be read is decided
 // here.
-func (w *work) gather(ctx context.Context) (gathered, error) {
+func (op *operation) findChanges(ctx context.Context) (changes, error) {
+	now := time.Now() // by the clock that stamps files
+	if err := op.forgetRecheck(ctx); err != nil {
+		return changes{}, err
+	}
 	var out bytes.Buffer
 	var forced []byte
 	var warned string
 	var err error
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		cmd := w.command(ctx, nil, "ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+		cmd := op.workspaceGit(ctx, nil, "ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard")
 		cmd.Stdout = &out
 		warned, err = runTo(ctx, cmd)
 	})
-	wait.Go(func() { forced = w.trackedThoughIgnored(ctx) })
+	wait.Go(func() { forced = op.trackedThoughIgnored(ctx) })
 	wait.Wait()
 	if err != nil {
-		return gathered{}, err
+		return changes{}, err
 	}
-	g := gathering{w: w, seen: map[string]bool{}, dirs: map[string]bool{".": true}}
-	for _, rest := range split(out.Bytes()) {
+	g := changeScanner{op: op, now: now, seen: map[string]bool{}, folders: map[string]bool{".": true}}
+	for _, rest := range splitNUL(out.Bytes()) {
 		tag, path, _ := strings.Cut(rest, " ")
 		g.add(path, tag != "?")
 	}
-	for _, path := range split(forced) {
+	for _, path := range splitNUL(forced) {
 		g.add(path, false)
 	}
 	for line := range strings.Lines(warned) {
 		if rest, ok := strings.CutPrefix(line, "warning: could not open directory '"); ok {
 			if end := strings.LastIndex(rest, "': "); end >= 0 {
-				g.skip(strings.TrimPrefix(rest[:end], w.around.prefix), Unreadable)
+				g.skip(strings.TrimPrefix(rest[:end], op.repo.prefix), Unreadable)
 			}
 		}
 	}
@@ -58,15 +64,15 @@ func (w *work) gather(ctx context.Context) (gathered, error) {
 // trackedThoughIgnored lists the files that the user's repository tracks
 // against its own rules, as `git add -f` does. An index that cannot be read
 // here, such as a split one, is passed over.
-func (w *work) trackedThoughIgnored(ctx context.Context) []byte {
-	if w.around.index == "" {
+func (op *operation) trackedThoughIgnored(ctx context.Context) []byte {
+	if op.repo.index == "" {
 		return nil
 	}
-	if _, err := os.Stat(w.around.index); err != nil {
+	if _, err := os.Stat(op.repo.index); err != nil {
 		return nil
 	}
-	cmd := w.command(ctx, nil, "ls-files", "-z", "-c", "-i", "--exclude-standard")
-	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+w.around.index, "GIT_OPTIONAL_LOCKS=0")
+	cmd := op.workspaceGit(ctx, nil, "ls-files", "-z", "-c", "-i", "--exclude-standard")
+	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+op.repo.index, "GIT_OPTIONAL_LOCKS=0")
 	out, err := run(ctx, cmd)
 	if err != nil {
 		return nil
@@ -74,7 +80,7 @@ func (w *work) trackedThoughIgnored(ctx context.Context) []byte {
 	return out
 }
 
-func split(out []byte) []string {
+func splitNUL(out []byte) []string {
 	text := strings.TrimSuffix(string(out), "\x00")
 	if text == "" {
 		return nil
@@ -82,20 +88,21 @@ func split(out []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// gathering sorts the paths that git names.
-type gathering struct {
-	w     *work
-	found gathered
-	seen  map[string]bool
-	dirs  map[string]bool // of folders: whether they are that, and all above them
+// changeScanner sorts the paths that git names.
+type changeScanner struct {
+	op      *operation
+	now     time.Time // when the scan began
+	found   changes
+	seen    map[string]bool
+	folders map[string]bool // of folders: whether they are that, and all above them
 }
 
-func (g *gathering) skip(path string, why Why) {
+func (g *changeScanner) skip(path string, why SkipReason) {
 	g.found.skipped = append(g.found.skipped, Skip{Path: path, Reason: why})
 }
 
 // add judges one path. Tracked ones are in the store's index.
-func (g *gathering) add(path string, tracked bool) {
+func (g *changeScanner) add(path string, tracked bool) {
 	if g.seen[path] {
 		return
 	}
@@ -104,23 +111,23 @@ func (g *gathering) add(path string, tracked bool) {
 		g.skip(path, Nested)
 		return
 	}
-	if g.w.apart(path) {
+	if g.op.excluded(path) {
 		return
 	}
 	if strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], tempPrefix) {
 		return
 	}
-	if reserved(path) {
+	if isReserved(path) {
 		g.skip(path, Reserved)
 		return
 	}
-	name := filepath.Join(g.w.root, filepath.FromSlash(path))
+	name := filepath.Join(g.op.root, filepath.FromSlash(path))
 	info, err := os.Lstat(name)
 	absent := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	switch {
 	case absent && !tracked:
-	case absent, err == nil && !g.below(filepath.Dir(path)):
-		if absent && g.below(filepath.Dir(path)) {
+	case absent, err == nil && !g.isFolder(filepath.Dir(path)):
+		if absent && g.isFolder(filepath.Dir(path)) {
 			g.found.changed = append(g.found.changed, path)
 		} else if tracked {
 			g.found.dropped = append(g.found.dropped, path)
@@ -128,11 +135,11 @@ func (g *gathering) add(path string, tracked bool) {
 	case err != nil:
 		g.skip(path, Unreadable)
 	default:
-		g.judge(path, name, info, tracked)
+		g.addFile(path, name, info, tracked)
 	}
 }
 
-func (g *gathering) judge(path, name string, info fs.FileInfo, tracked bool) {
+func (g *changeScanner) addFile(path, name string, info fs.FileInfo, tracked bool) {
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
 		g.found.changed = append(g.found.changed, path)
@@ -140,7 +147,7 @@ func (g *gathering) judge(path, name string, info fs.FileInfo, tracked bool) {
 		if tracked {
 			g.found.dropped = append(g.found.dropped, path)
 		}
-	case info.Size() > g.w.s.o.MaxFile:
+	case info.Size() > g.op.store.o.MaxFile:
 		g.skip(path, TooLarge)
 		if tracked {
 			g.found.dropped = append(g.found.dropped, path)
@@ -149,28 +156,31 @@ func (g *gathering) judge(path, name string, info fs.FileInfo, tracked bool) {
 		g.skip(path, Unreadable)
 	default:
 		g.found.changed = append(g.found.changed, path)
+		if unnoticeable(name, info, g.now) {
+			g.found.recheck = append(g.found.recheck, path)
+		}
 	}
 }
 
-// below reports whether a folder of the workspace is one, reached by no link.
-func (g *gathering) below(dir string) bool {
-	ok, known := g.dirs[dir]
+// isFolder reports whether a folder of the workspace is one, reached by no link.
+func (g *changeScanner) isFolder(dir string) bool {
+	ok, known := g.folders[dir]
 	if !known {
-		info, err := os.Lstat(filepath.Join(g.w.root, dir))
-		ok = g.below(filepath.Dir(dir)) && err == nil && info.IsDir()
-		g.dirs[dir] = ok
+		info, err := os.Lstat(filepath.Join(g.op.root, dir))
+		ok = g.isFolder(filepath.Dir(dir)) && err == nil && info.IsDir()
+		g.folders[dir] = ok
 	}
 	return ok
 }
 
-// apart reports whether a path is in the folder that stays apart. Not even
+// excluded reports whether a path is in the folder that stays apart. Not even
 // opening a file there is safe: the locks of a database that this program has
 // open are lost when it closes any other handle of it.
-func (w *work) apart(path string) bool {
-	if w.s.o.Exclude == "" {
+func (op *operation) excluded(path string) bool {
+	if op.store.o.Exclude == "" {
 		return false
 	}
-	rel, err := filepath.Rel(w.s.o.Exclude, filepath.Join(w.root, filepath.FromSlash(path)))
+	rel, err := filepath.Rel(op.store.o.Exclude, filepath.Join(op.root, filepath.FromSlash(path)))
 	return err == nil && filepath.IsLocal(rel)
 }
 
@@ -183,9 +193,9 @@ func canRead(name string) bool {
 	return true
 }
 
-// reserved reports whether git refuses a path: it would be a part of a
+// isReserved reports whether git refuses a path: it would be a part of a
 // repository.
-func reserved(path string) bool {
+func isReserved(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		if strings.EqualFold(part, ".git") {
 			return true
@@ -198,22 +208,23 @@ func reserved(path string) bool {
 // each: three times as fast for 20,000, and a twentieth of the space.
 const manyFiles = 200
 
-// update brings the index up to date. A file that git cannot read after all,
+// updateIndex brings the index up to date. A file that git cannot read after all,
 // because it changes under its eyes, is skipped.
-func (w *work) update(ctx context.Context, found *gathered) error {
+func (op *operation) updateIndex(ctx context.Context, found *changes) error {
 	if len(found.dropped) > 0 {
-		if err := w.forget(ctx, found.dropped); err != nil {
+		if err := op.removeFromIndex(ctx, found.dropped); err != nil {
 			return err
 		}
 	}
 	for tries := 0; len(found.changed) > 0; tries++ {
 		var args []string
-		if len(found.changed) >= manyFiles && w.s.git.minor >= packing {
-			args = []string{"-c", "core.bigFileThreshold=0", "-c", "core.fsyncMethod=fsync"} // git 2.39 mixes up packs and batches
+		if len(found.changed) >= manyFiles && op.store.git.minor >= packingMinor {
+			// git 2.39 mixes up packs and batches
+			args = []string{"-c", "core.bigFileThreshold=0", "-c", "core.fsyncMethod=fsync"}
 		}
 		args = append(args, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-		_, err := w.inTree(ctx, list(found.changed), args...)
-		bad := w.refused(err)
+		_, err := op.runInWorkspace(ctx, nulTerminated(found.changed), args...)
+		bad := op.refusedPath(err)
 		if err == nil || bad == "" || tries == 20 {
 			return err
 		}
@@ -232,8 +243,8 @@ func (w *work) update(ctx context.Context, found *gathered) error {
 	return nil
 }
 
-// refused is the path that git could not read, by what it said.
-func (w *work) refused(err error) string {
+// refusedPath is the path that git could not read, by what it said.
+func (op *operation) refusedPath(err error) string {
 	var said *gitError
 	if !errors.As(err, &said) {
 		return ""
@@ -242,15 +253,15 @@ func (w *work) refused(err error) string {
 		return ""
 	}
 	_, path, _ := strings.Cut(said.stderr, "fatal: Unable to process path ")
-	return strings.TrimPrefix(strings.TrimSuffix(path, "\n"), w.around.prefix)
+	return strings.TrimPrefix(strings.TrimSuffix(path, "\n"), op.repo.prefix)
 }
 
-// forget takes paths from the index.
-func (w *work) forget(ctx context.Context, paths []string) error {
-	_, err := w.inTree(ctx, list(paths), "update-index", "-z", "--force-remove", "--stdin")
+// removeFromIndex takes paths from the index.
+func (op *operation) removeFromIndex(ctx context.Context, paths []string) error {
+	_, err := op.runInWorkspace(ctx, nulTerminated(paths), "update-index", "-z", "--force-remove", "--stdin")
 	return err
 }
 
-func list(paths []string) *strings.Reader {
+func nulTerminated(paths []string) *strings.Reader {
 	return strings.NewReader(strings.Join(paths, "\x00") + "\x00")
 }

@@ -16,46 +16,47 @@ import (
 // never covers one, and a restore that is repeated replaces it.
 const tempPrefix = ".belay-restore-"
 
-// tree is the workspace as a restore changes it: one folder deep at a time, by
+// workspaceTree is the workspace as a restore changes it: one folder deep at a time, by
 // handles, so that no link leads a write anywhere else.
-type tree struct {
-	root *os.Root
-	dir  string   // the folder that was opened last
-	at   *os.Root // and its handle
+type workspaceTree struct {
+	root   *os.Root
+	noSync bool     // does not wait for the disk
+	dir    string   // the folder that was opened last
+	folder *os.Root // and its handle
 }
 
-func openTree(root string) (*tree, error) {
+func openTree(root string, noSync bool) (*workspaceTree, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
-	return &tree{root: r, dir: ".", at: r}, nil
+	return &workspaceTree{root: r, dir: ".", folder: r, noSync: noSync}, nil
 }
 
-func (t *tree) close() {
-	t.leave()
+func (t *workspaceTree) close() {
+	t.closeFolder()
 	t.root.Close()
 }
 
-func (t *tree) leave() {
-	if t.at != t.root {
-		t.at.Close()
+func (t *workspaceTree) closeFolder() {
+	if t.folder != t.root {
+		t.folder.Close()
 	}
-	t.dir, t.at = ".", t.root
+	t.dir, t.folder = ".", t.root
 }
 
-// enter opens the folder of a path, and makes it if it should.
-func (t *tree) enter(dir string, mk bool) (*os.Root, error) {
+// openFolder opens the folder of a path, and makes it if it should.
+func (t *workspaceTree) openFolder(dir string, mk bool) (*os.Root, error) {
 	if dir == t.dir {
-		return t.at, nil
+		return t.folder, nil
 	}
-	t.leave()
+	t.closeFolder()
 	at := t.root
 	for part := range strings.SplitSeq(dir, "/") {
 		if dir == "." {
 			break
 		}
-		next, err := step(at, part, mk)
+		next, err := openChild(at, part, mk)
 		if at != t.root {
 			at.Close()
 		}
@@ -64,11 +65,11 @@ func (t *tree) enter(dir string, mk bool) (*os.Root, error) {
 		}
 		at = next
 	}
-	t.dir, t.at = dir, at
+	t.dir, t.folder = dir, at
 	return at, nil
 }
 
-func step(at *os.Root, part string, mk bool) (*os.Root, error) {
+func openChild(at *os.Root, part string, mk bool) (*os.Root, error) {
 	info, err := at.Lstat(part)
 	if mk && errors.Is(err, fs.ErrNotExist) {
 		if err := at.Mkdir(part, 0o777); err != nil {
@@ -94,16 +95,16 @@ func step(at *os.Root, part string, mk bool) (*os.Root, error) {
 }
 
 // locate parts a path into its folder, opened, and its name.
-func (t *tree) locate(p string, mk bool) (*os.Root, string, error) {
-	if reserved(p) || !filepath.IsLocal(filepath.FromSlash(p)) {
+func (t *workspaceTree) locate(p string, mk bool) (*os.Root, string, error) {
+	if isReserved(p) || !filepath.IsLocal(filepath.FromSlash(p)) {
 		return nil, "", errors.New("it is not a path of the workspace")
 	}
-	dir, err := t.enter(path.Dir(p), mk)
+	dir, err := t.openFolder(path.Dir(p), mk)
 	return dir, path.Base(p), err
 }
 
 // put writes what an entry was, beside its place first.
-func (t *tree) put(e entry, content io.Reader) error {
+func (t *workspaceTree) put(e entry, content io.Reader) error {
 	dir, name, err := t.locate(e.path, true)
 	if err != nil {
 		return err
@@ -126,13 +127,13 @@ func (t *tree) put(e entry, content io.Reader) error {
 		err = putLink(dir, temp, content)
 	} else {
 		mode, exact := permissions(e, info)
-		err = putFile(dir, temp, content, mode, exact)
+		err = t.putFile(dir, temp, content, mode, exact)
 	}
 	if err == nil {
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {
-		err = errors.Join(err, except(dir.Remove(temp), fs.ErrNotExist))
+		err = errors.Join(err, ignore(dir.Remove(temp), fs.ErrNotExist))
 	}
 	return err
 }
@@ -158,7 +159,7 @@ func permissions(e entry, old fs.FileInfo) (mode fs.FileMode, exact bool) {
 	return mode, exact
 }
 
-func putFile(dir *os.Root, name string, content io.Reader, mode fs.FileMode, exact bool) error {
+func (t *workspaceTree) putFile(dir *os.Root, name string, content io.Reader, mode fs.FileMode, exact bool) error {
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -167,19 +168,19 @@ func putFile(dir *os.Root, name string, content io.Reader, mode fs.FileMode, exa
 	if err == nil && exact {
 		err = f.Chmod(mode) // whatever the umask is
 	}
-	if err == nil {
+	if err == nil && !t.noSync {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
 }
 
 // remove takes a file away, and the folders that are empty then.
-func (t *tree) remove(p string) error {
+func (t *workspaceTree) remove(p string) error {
 	dir, name, err := t.locate(p, false)
 	if err == nil {
 		err = removeFile(dir, name)
 	}
-	if err := except(err, fs.ErrNotExist); err != nil {
+	if err := ignore(err, fs.ErrNotExist); err != nil {
 		return err
 	}
 	for p = path.Dir(p); p != "."; p = path.Dir(p) {
@@ -202,7 +203,7 @@ func removeFile(dir *os.Root, name string) error {
 	return dir.Remove(name)
 }
 
-func except(err, kind error) error {
+func ignore(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil
 	}
