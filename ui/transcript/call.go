@@ -10,7 +10,7 @@ import (
 	"belay/ui/theme"
 )
 
-func (p *Pane) symbol(e *entry) (string, theme.Style) {
+func (p *painter) symbol(e *entry) (string, theme.Style) {
 	switch e.phase {
 	case waiting:
 		return "▸", p.theme.Warn
@@ -30,7 +30,7 @@ func (p *Pane) symbol(e *entry) (string, theme.Style) {
 
 // drawCall is one line for a call; running ones show the end of their output,
 // failed ones the end of what they said, opened ones everything.
-func (p *Pane) drawCall(e *entry) []string {
+func (p *painter) drawCall(e *entry) []string {
 	symbol, st := p.symbol(e)
 	right := p.outcome(e)
 	title := theme.Line(e.title)
@@ -65,7 +65,7 @@ func (p *Pane) drawCall(e *entry) []string {
 }
 
 // outcome is the right side of a call's line.
-func (p *Pane) outcome(e *entry) string {
+func (p *painter) outcome(e *entry) string {
 	took := theme.Fit("", 6)
 	if e.took > 0 || e.phase == done || e.phase == failed {
 		s := theme.Elapsed(e.took)
@@ -92,7 +92,7 @@ func (p *Pane) outcome(e *entry) string {
 }
 
 // tail gives the last n lines of an output.
-func (p *Pane) tail(output string, n int) []string {
+func (p *painter) tail(output string, n int) []string {
 	output = strings.TrimRight(theme.Plain(output), "\n ")
 	if output == "" {
 		return nil
@@ -107,7 +107,7 @@ func (p *Pane) tail(output string, n int) []string {
 }
 
 // opened is the whole of a call: arguments, change, output.
-func (p *Pane) opened(e *entry) []string {
+func (p *painter) opened(e *entry) []string {
 	bar := margin + p.theme.Faint.Paint("│ ")
 	width := max(p.inner()-2, 8)
 	var lines []string
@@ -174,7 +174,7 @@ func pretty(args string) string {
 	return b.String()
 }
 
-func (p *Pane) drawLocal(e *entry) []string {
+func (p *painter) drawLocal(e *entry) []string {
 	symbol, st := p.symbol(e)
 	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint("!") + " " + theme.Cut(theme.Line(e.title), p.inner()-30)
 	lines := []string{theme.Sides(left, p.theme.Dim.Paint("yours; the model does not see it "), p.width)}

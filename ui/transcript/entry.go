@@ -111,8 +111,17 @@ func (e *entry) foldable() bool {
 // userLines is how many lines of a prompt are shown until it is opened.
 const userLines = 14
 
-// layout gives the entry's lines for the pane's width.
-func (p *Pane) layout(e *entry) []string {
+// painter lays entries out in lines, each for as long as it stays the same.
+type painter struct {
+	width    int
+	theme    *theme.Theme
+	now      func() time.Time
+	markdown markdown
+	unfold   bool // all reasoning is open
+}
+
+// layout gives the entry's lines for the painter's width.
+func (p *painter) layout(e *entry) []string {
 	key := cacheKey{p.width, p.theme.Version(), e.version}
 	if e.lines != nil && e.cached == key {
 		return e.lines
@@ -138,7 +147,7 @@ func indent(lines []string, by string) []string {
 	return out
 }
 
-func (p *Pane) draw(e *entry) []string {
+func (p *painter) draw(e *entry) []string {
 	switch e.kind {
 	case user:
 		return p.drawUser(e)
@@ -162,9 +171,9 @@ func (p *Pane) draw(e *entry) []string {
 }
 
 // inner is the width of text beside the margins.
-func (p *Pane) inner() int { return max(p.width-len(margin)-1, 8) }
+func (p *painter) inner() int { return max(p.width-len(margin)-1, 8) }
 
-func (p *Pane) drawUser(e *entry) []string {
+func (p *painter) drawUser(e *entry) []string {
 	lines := theme.Wrap(theme.Plain(strings.TrimSpace(e.text)), p.inner())
 	if len(lines) > userLines && !e.open {
 		lines = append(lines[:userLines:userLines], p.theme.Dim.Paint("… "+theme.Plural(len(lines)-userLines, "line")+" more"))
@@ -181,7 +190,7 @@ func (p *Pane) drawUser(e *entry) []string {
 
 // drawProse renders a piece of Markdown. The model's name stands at the start
 // of the first line: room for it is made with spaces that do not break.
-func (p *Pane) drawProse(e *entry) []string {
+func (p *painter) drawProse(e *entry) []string {
 	width := p.inner()
 	if _, text, ok := e.fence(); ok {
 		return p.withLabel(e, p.drawFence(e, text, width), false)
@@ -209,7 +218,7 @@ func (p *Pane) drawProse(e *entry) []string {
 	return p.withLabel(e, lines, inline)
 }
 
-func (p *Pane) withLabel(e *entry, lines []string, inline bool) []string {
+func (p *painter) withLabel(e *entry, lines []string, inline bool) []string {
 	out := indent(lines, margin)
 	if !e.head {
 		return out
@@ -249,7 +258,7 @@ func (e *entry) fence() (lang, text string, ok bool) {
 
 // drawFence shows code that is still being written: plain, and only its last
 // line laid out anew.
-func (p *Pane) drawFence(e *entry, text string, width int) []string {
+func (p *painter) drawFence(e *entry, text string, width int) []string {
 	text = text[min(e.coded, len(text)):]
 	for {
 		n := strings.IndexByte(text, '\n')
@@ -268,7 +277,7 @@ func codeLines(l string, width int) []string {
 	return indent(theme.Hard(strings.ReplaceAll(l, "\t", "    "), max(width-2, 1)), "  ")
 }
 
-func (p *Pane) drawCut(e *entry) []string {
+func (p *painter) drawCut(e *entry) []string {
 	words := cutWords(e)
 	var lines []string
 	if text := strings.TrimSpace(theme.Plain(e.text)); text != "" {
@@ -297,7 +306,7 @@ func (p *Pane) drawCut(e *entry) []string {
 	return append(lines, margin+p.theme.Warn.Paint(mark))
 }
 
-func (p *Pane) drawReasoning(e *entry) []string {
+func (p *painter) drawReasoning(e *entry) []string {
 	text := strings.TrimSpace(theme.Plain(e.text))
 	if e.open || p.unfold {
 		lines := theme.Wrap(strings.ReplaceAll(text, "**", ""), p.inner()-2)

@@ -13,30 +13,55 @@ import (
 
 // fold turns records into entries.
 type fold struct {
-	entries  []*entry
-	calls    map[string]*entry
-	tallies  map[int]*tally
-	words    *entry // the open piece of the reply that is arriving
-	first    *entry // the first piece of the same
-	think    *entry // the reasoning that is arriving
-	plan     *entry
-	advice   *entry // says how to go on, until somebody does
-	cutoff   *entry
-	failures int
-	calling  int // calls that the attempt under way has finished
+	entryList
+	names  map[models.Target]string // short names of the settings
+	more   bool                     // older records exist
+	oldest int64                    // the first loaded one
+
+	calls    map[string]*entry // by their ids
+	tallies  map[int]*tally    // by turn
+	words    *entry            // the open piece of the reply that is arriving
+	first    *entry            // the first piece of the same
+	think    *entry            // the reasoning that is arriving
+	plan     *entry            // the model's list of this turn
+	advice   *entry            // says how to go on, until somebody does
+	cutoff   *entry            // half text of a failed attempt, which new words replace
+	failures int               // attempts that failed in a row
+	calling  int               // calls that the attempt under way has finished
 	edge     edge
 	target   models.Target // who is asked
 	answer   string        // the last whole answer
 	large    large
 }
 
+// reset forgets all records, and goes to the end.
 func (f *fold) reset() {
-	*f = fold{calls: map[string]*entry{}, tallies: map[int]*tally{}}
+	names, steps := f.names, f.large.of
+	*f = fold{names: names, calls: map[string]*entry{}, tallies: map[int]*tally{}}
+	f.large.of = steps
+	f.entryList.reset()
 }
 
-func (f *fold) push(e *entry) *entry {
-	f.entries = append(f.entries, e)
-	return e
+// SetNames gives targets the short names of the settings.
+func (f *fold) SetNames(conditions []models.Condition) {
+	if f.names == nil {
+		f.names = map[models.Target]string{}
+	}
+	for _, c := range conditions {
+		if c.Short != "" {
+			f.names[c.Target] = theme.Line(c.Short)
+		}
+	}
+}
+
+// SetSteps tells how many steps the plan has, which the end of a log may not say.
+func (f *fold) SetSteps(n int) { f.large.of = n }
+
+func (f *fold) short(t models.Target) string {
+	if s := f.names[t]; s != "" {
+		return s
+	}
+	return theme.Short(t)
 }
 
 func (f *fold) tally(turn int) *tally {
@@ -50,30 +75,29 @@ func (f *fold) tally(turn int) *tally {
 
 // Load replaces everything by the end of a log. More says whether older
 // records exist, and gone which parts were taken back.
-func (p *Pane) Load(records []session.Record, more bool, gone ...session.RewoundSpan) {
-	of := p.large.of
-	p.fold.reset()
-	p.large.of, p.large.reading = of, true
-	p.follow, p.top, p.off, p.cursor, p.found = true, 0, 0, -1, -1
-	for _, r := range p.lives(records, gone) {
-		p.Apply(r)
+func (f *fold) Load(records []session.Record, more bool, gone ...session.RewoundSpan) {
+	f.reset()
+	f.large.reading = true
+	for _, r := range f.lives(records, gone) {
+		f.Apply(r)
 	}
-	p.large.reading = false
-	p.more, p.oldest = more, 0
+	f.large.reading = false
+	f.more, f.oldest = more, 0
 	if len(records) > 0 {
-		p.oldest = records[0].Seq
+		f.oldest = records[0].Seq
 	}
 }
 
 // Prepend puts older records before what is loaded; the view does not move.
-func (p *Pane) Prepend(records []session.Record, more bool, gone ...session.RewoundSpan) {
-	p.more = more
+func (f *fold) Prepend(records []session.Record, more bool, gone ...session.RewoundSpan) {
+	f.more = more
 	if len(records) == 0 {
 		return
 	}
-	p.oldest = records[0].Seq
-	old := New(p.theme, p.now)
-	old.names, old.large.of, old.large.reading = p.names, p.large.of, true
+	f.oldest = records[0].Seq
+	old := &fold{names: f.names}
+	old.reset()
+	old.large.of, old.large.reading = f.large.of, true
 	for _, r := range old.lives(records, gone) {
 		old.Apply(r)
 	}
@@ -81,172 +105,164 @@ func (p *Pane) Prepend(records []session.Record, more bool, gone ...session.Rewo
 	kept := old.entries[:0]
 	for _, e := range old.entries {
 		// A call whose result stands on the later page is shown once, there.
-		if later := p.calls[e.id]; e.kind == call && later != nil {
+		if later := f.calls[e.id]; e.kind == call && later != nil {
 			later.adopt(e)
 			continue
 		}
 		if e.kind == call {
-			p.calls[e.id] = e
+			f.calls[e.id] = e
 		}
 		kept = append(kept, e)
 	}
 	for turn, t := range old.tallies {
-		now := p.fold.tally(turn)
+		now := f.tally(turn)
 		now.usage, now.cost = now.usage.Add(t.usage), now.cost+t.cost
 		if now.began.IsZero() {
 			now.began = t.began
 		}
 	}
-	for _, e := range p.entries {
+	for _, e := range f.entries {
 		if e.kind == ending {
 			e.touch()
 		}
 	}
-	kept = p.join(old, kept)
-	if e := p.large.skipped; e != nil && old.large.skipped != nil { // it was told before
-		p.remove(e)
+	kept = f.join(old, kept)
+	if e := f.large.skipped; e != nil && old.large.skipped != nil { // it was told before
+		f.remove(e)
 	}
-	n := len(kept)
-	p.entries = append(kept, p.entries...)
-	p.top, p.seen = p.top+n, p.seen+n
-	if p.cursor >= 0 {
-		p.cursor += n
-	}
-	if p.found >= 0 {
-		p.found += n
-	}
+	f.prepend(kept)
 }
 
 // Apply shows one more record.
-func (p *Pane) Apply(r session.Record) {
+func (f *fold) Apply(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TextDelta:
-		p.say(r, e.Text)
+		f.say(r, e.Text)
 	case session.ReasoningDelta:
-		p.ponder(r, e.Text)
+		f.ponder(r, e.Text)
 	case session.CallDelta:
-		p.giveWay()
-		p.closeThought(r.Time)
-		c := p.call(r, e.CallID, e.Name)
+		f.giveWay()
+		f.closeThought(r.Time)
+		c := f.call(r, e.CallID, e.Name)
 		c.bytes = e.Bytes
 		c.touch()
 	case session.ToolOutput:
-		if c := p.calls[e.CallID]; c != nil {
+		if c := f.calls[e.CallID]; c != nil {
 			c.output = bounded(c.output + e.Text)
 			c.touch()
 		}
 	case session.AttemptStarted:
-		p.target = e.Target
+		f.target = e.Target
 	case session.ReplyOpened:
-		p.target = e.Target
+		f.target = e.Target
 	case session.ItemAdded:
-		p.item(r, e.Item)
+		f.item(r, e.Item)
 	case session.ToolStarted, session.ToolEnded, session.ApprovalAsked, session.ApprovalAnswered:
-		p.applyCall(r)
+		f.applyCall(r)
 	case session.CutOff:
-		p.cut(r, e)
+		f.cut(r, e)
 	default:
-		p.applyTurn(r)
+		f.applyTurn(r)
 	}
 }
 
-func (p *Pane) applyTurn(r session.Record) {
+func (f *fold) applyTurn(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
-		p.finish(r.Time)
-		p.followed()
-		p.begin()
-		p.tally(r.Turn).began = r.Time
+		f.finish(r.Time)
+		f.followed()
+		f.begin()
+		f.tally(r.Turn).began = r.Time
 		if e.Prompt.Text != "" || !e.RunsPlan {
-			p.push(&entry{kind: user, seq: r.Seq, turn: r.Turn, at: r.Time, text: e.Prompt.Text})
+			f.push(&entry{kind: user, seq: r.Seq, turn: r.Turn, at: r.Time, text: e.Prompt.Text})
 		}
 		if n := len(e.Prompt.Images); n > 0 {
-			p.line(r, "+", theme.Plural(n, "picture"), calm)
+			f.line(r, "+", theme.Plural(n, "picture"), calm)
 		}
 		for _, a := range e.Prompt.Attachments {
-			p.push(&entry{kind: quiet, seq: r.Seq, turn: r.Turn, symbol: "+", folds: true, text: theme.Line(a.Name) + " goes with it", detail: theme.Sanitize(a.Text)})
+			f.push(&entry{kind: quiet, seq: r.Seq, turn: r.Turn, symbol: "+", folds: true, text: theme.Line(a.Name) + " goes with it", detail: theme.Sanitize(a.Text)})
 		}
 		if e.Note != "" {
-			p.line(r, "·", "the model is also told: "+theme.Cut(theme.Line(e.Note), 160), calm)
+			f.line(r, "·", "the model is also told: "+theme.Cut(theme.Line(e.Note), 160), calm)
 		}
 	case session.TurnResumed:
-		p.finish(r.Time)
-		p.followed()
-		p.crossed()
-		p.line(r, "↻", strings.TrimSuffix("goes on: "+theme.Line(e.Why), ": "), calm)
+		f.finish(r.Time)
+		f.followed()
+		f.crossed()
+		f.line(r, "↻", strings.TrimSuffix("goes on: "+theme.Line(e.Why), ": "), calm)
 	case session.AttemptFailed:
-		p.failedAttempt(r, e)
+		f.failedAttempt(r, e)
 	case session.ReplyResumed:
-		p.line(r, "·", "the connection broke; the same reply goes on", calm)
+		f.line(r, "·", "the connection broke; the same reply goes on", calm)
 	case session.Switched:
-		p.switched(r, e)
+		f.switched(r, e)
 	case session.ReplyEnded:
-		t := p.tally(r.Turn)
+		t := f.tally(r.Turn)
 		t.usage, t.cost = t.usage.Add(e.Usage), t.cost+e.Cost
-		p.failures = 0
-		p.crossed()
+		f.failures = 0
+		f.crossed()
 		if e.Served != "" && e.Served != e.Target.Model && !strings.HasPrefix(e.Served, e.Target.Model+"-") {
-			p.line(r, "≠", fmt.Sprintf("%s was asked, %s answered", e.Target.Model, e.Served), warn)
+			f.line(r, "≠", fmt.Sprintf("%s was asked, %s answered", e.Target.Model, e.Served), warn)
 		}
 		if e.LeftOut > 0 {
-			p.line(r, "…", theme.Plural(e.LeftOut, "older item")+" did not fit and stayed out of the request", calm)
+			f.line(r, "…", theme.Plural(e.LeftOut, "older item")+" did not fit and stayed out of the request", calm)
 		}
 	case session.Pruned:
-		p.line(r, "…", fmt.Sprintf("%s taken out of what the model sees: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After)), calm)
+		f.line(r, "…", fmt.Sprintf("%s taken out of what the model sees: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After)), calm)
 	case session.Restored:
-		p.line(r, "…", "what was taken out is back in what the model sees", calm)
+		f.line(r, "…", "what was taken out is back in what the model sees", calm)
 	case session.Compacted:
-		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "…", folds: true, text: fmt.Sprintf("older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After)), detail: theme.Sanitize(e.Summary)})
+		f.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "…", folds: true, text: fmt.Sprintf("older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After)), detail: theme.Sanitize(e.Summary)})
 	case session.Focused:
 		words := "searches keep to " + theme.Line(strings.Join(e.Paths, ", "))
 		if len(e.Paths) == 0 {
 			words = "searches look everywhere again"
 		}
-		p.line(r, "·", words, calm)
+		f.line(r, "·", words, calm)
 	case session.EffortChosen:
 		words := "reasoning effort: " + theme.Line(e.Effort)
 		if e.Effort == "" {
 			words = "reasoning effort as the settings say"
 		}
-		p.line(r, "·", words, calm)
+		f.line(r, "·", words, calm)
 	case session.NotePinned:
 		words := "pinned to every request: "
 		if e.Unpinned {
 			words = "no longer pinned: "
 		}
-		p.line(r, "·", words+theme.Line(e.Text), calm)
+		f.line(r, "·", words+theme.Line(e.Text), calm)
 	case session.TodosChanged:
-		p.planned(r, e)
+		f.planned(r, e)
 	case session.TurnEnded:
-		p.ended(r, e)
+		f.ended(r, e)
 	case session.Noted:
-		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "·", text: theme.Sanitize(e.Text)})
+		f.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "·", text: theme.Sanitize(e.Text)})
 	case session.Unknown:
-		p.line(r, "·", "written by a newer belay: "+theme.Line(e.Type), calm)
+		f.line(r, "·", "written by a newer belay: "+theme.Line(e.Type), calm)
 	default:
-		p.applyLarge(r)
+		f.applyLarge(r)
 	}
 }
 
-func (p *Pane) line(r session.Record, symbol, text string, m mood) *entry {
-	return p.push(&entry{kind: quiet, seq: r.Seq, turn: r.Turn, symbol: symbol, text: text, mood: m})
+func (f *fold) line(r session.Record, symbol, text string, m mood) *entry {
+	return f.push(&entry{kind: quiet, seq: r.Seq, turn: r.Turn, symbol: symbol, text: text, mood: m})
 }
 
-func (p *Pane) planned(r session.Record, e session.TodosChanged) {
+func (f *fold) planned(r session.Record, e session.TodosChanged) {
 	tasks := make([]task, len(e.Todos))
 	for i, t := range e.Todos {
 		tasks[i] = task{t.Text, t.Status}
 	}
-	if p.plan == nil || p.plan.turn != r.Turn {
-		p.plan = p.push(&entry{kind: plan, seq: r.Seq, turn: r.Turn})
+	if f.plan == nil || f.plan.turn != r.Turn {
+		f.plan = f.push(&entry{kind: plan, seq: r.Seq, turn: r.Turn})
 	}
-	p.plan.tasks = tasks
-	p.plan.touch()
+	f.plan.tasks = tasks
+	f.plan.touch()
 }
 
-func (p *Pane) ended(r session.Record, e session.TurnEnded) {
-	p.finish(r.Time)
-	t := p.tally(r.Turn)
+func (f *fold) ended(r session.Record, e session.TurnEnded) {
+	f.finish(r.Time)
+	t := f.tally(r.Turn)
 	t.ended = r.Time
 	end := &entry{kind: ending, seq: r.Seq, turn: r.Turn, symbol: "·", text: "done", tally: t}
 	reason := theme.Line(e.Reason)
@@ -259,34 +275,34 @@ func (p *Pane) ended(r session.Record, e session.TurnEnded) {
 		if e.ParkCount > 0 {
 			text += fmt.Sprintf(" (%s time)", ordinal(e.ParkCount))
 		}
-		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "⏸", mood: warn, text: text + because(e.Fault, reason)})
+		f.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "⏸", mood: warn, text: text + because(e.Fault, reason)})
 		return
 	case session.OutcomeFailed:
 		failed := &entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "✗", mood: bad, text: "failed" + because(e.Fault, reason), detail: evidence(e.Fault)}
 		if e.Fault != nil && reason != "" { // the turn ended for more than its last fault
 			failed.text, failed.detail = reason, strings.TrimPrefix(because(e.Fault, ""), ": ")+"\n"+failed.detail
 		}
-		p.push(failed)
+		f.push(failed)
 		end.text = "failed"
 	case session.OutcomeStopped:
 		end.symbol, end.text = "■", "stopped"
 		if e.Interrupted {
-			p.advice = p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: keys.Label(keys.TryNow) + " goes on; or just write what is next"})
+			f.advice = f.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "≋", mood: warn, text: "belay ended here in mid-turn. What was done is kept.", detail: keys.Label(keys.TryNow) + " goes on; or just write what is next"})
 			return
 		}
 	case session.OutcomeNeedsPerson:
-		p.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "!", mood: warn, text: "needs you" + because(e.Fault, reason), detail: evidence(e.Fault)})
+		f.push(&entry{kind: notice, seq: r.Seq, turn: r.Turn, symbol: "!", mood: warn, text: "needs you" + because(e.Fault, reason), detail: evidence(e.Fault)})
 		end.text = "waits for you"
 	}
-	p.push(end)
+	f.push(end)
 }
 
 // followed takes back advice on how to go on: it goes on.
-func (p *Pane) followed() {
-	if p.advice != nil {
-		p.advice.detail = ""
-		p.advice.touch()
-		p.advice = nil
+func (f *fold) followed() {
+	if f.advice != nil {
+		f.advice.detail = ""
+		f.advice.touch()
+		f.advice = nil
 	}
 }
 
@@ -359,19 +375,19 @@ func bounded(s string) string {
 }
 
 // Answer is the last whole answer of the model, as Markdown.
-func (p *Pane) Answer() string { return p.answer }
+func (f *fold) Answer() string { return f.answer }
 
 // Ran shows a shell command of the user's and what it printed.
-func (p *Pane) Ran(command, output string, failedRun bool) {
+func (f *fold) Ran(command, output string, failedRun bool) {
 	e := &entry{kind: local, title: command, output: theme.Sanitize(output), phase: done}
 	if failedRun {
 		e.phase = failed
 	}
-	p.push(e)
-	p.follow = true
+	f.push(e)
+	f.follow = true
 }
 
 // Note shows a line that belongs to no record.
-func (p *Pane) Note(text string) {
-	p.push(&entry{kind: quiet, symbol: "·", text: text})
+func (f *fold) Note(text string) {
+	f.push(&entry{kind: quiet, symbol: "·", text: text})
 }

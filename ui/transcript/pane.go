@@ -9,40 +9,22 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"belay/models"
 	"belay/ui/theme"
 )
 
 // Pane is the transcript of one session. It holds what was loaded and lays out
 // only what is in view.
 type Pane struct {
-	width, height int
-	theme         *theme.Theme
-	now           func() time.Time
-	markdown      markdown
-	names         map[models.Target]string
-
 	fold
-	unfold bool // all reasoning is open
-
-	// The place in view: the end, or a line of an entry at the top.
-	follow bool
-	top    int // index of the entry
-	off    int // lines of it that are above the view
-	seen   int // number of entries when the end was last in view
-
-	cursor int // index of the chosen entry, or -1
-	rows   []int
-	more   bool  // older records exist
-	oldest int64 // the first loaded one
-
-	query string
-	found int // index of the entry found last, or -1
+	painter
+	height int
+	rows   []int  // the entries in view, one for each line
+	query  string // words that are searched for
 }
 
 // New makes an empty transcript.
 func New(th *theme.Theme, now func() time.Time) *Pane {
-	p := &Pane{theme: th, now: now, follow: true, cursor: -1, found: -1, width: 80, height: 10}
+	p := &Pane{height: 10, painter: painter{theme: th, now: now, width: 80}}
 	p.fold.reset()
 	return p
 }
@@ -54,29 +36,6 @@ func (p *Pane) SetSize(width, height int) {
 
 // SetTheme changes the colours.
 func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
-
-// SetNames gives targets the short names of the settings.
-func (p *Pane) SetNames(conditions []models.Condition) {
-	if p.names == nil {
-		p.names = map[models.Target]string{}
-	}
-	for _, c := range conditions {
-		if c.Short != "" {
-			p.names[c.Target] = theme.Line(c.Short)
-		}
-	}
-}
-
-// SetSteps tells how many steps the plan has, which the end of a log may not
-// say.
-func (p *Pane) SetSteps(n int) { p.large.of = n }
-
-func (p *Pane) short(t models.Target) string {
-	if s := p.names[t]; s != "" {
-		return s
-	}
-	return theme.Short(t)
-}
 
 // Empty reports whether there is nothing to show.
 func (p *Pane) Empty() bool { return len(p.entries) == 0 }

@@ -23,51 +23,51 @@ type large struct {
 }
 
 // applyLarge shows what happens to a plan, and to the way back.
-func (p *Pane) applyLarge(r session.Record) {
+func (f *fold) applyLarge(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.PlanSet:
-		p.large.of = len(e.Plan.Steps)
+		f.large.of = len(e.Plan.Steps)
 		name := e.Plan.Task + "\x00" + string(e.Plan.Planning)
 		if len(e.Plan.Steps) == 0 {
 			if e.Plan.Planning != "" {
-				p.line(r, "≡", "a model looks around and proposes steps", calm)
+				f.line(r, "≡", "a model looks around and proposes steps", calm)
 			}
 			return
 		}
-		if p.large.shown != name {
-			p.large.shown, p.large.states = name, nil
+		if f.large.shown != name {
+			f.large.shown, f.large.states = name, nil
 			words := theme.Plural(len(e.Plan.Steps), "step")
 			if e.Plan.By.Model != "" {
-				words += " proposed by " + p.short(e.Plan.By)
+				words += " proposed by " + f.short(e.Plan.By)
 			}
-			p.line(r, "≡", words+": "+keys.Label(keys.StepsPanel)+" shows them", calm)
+			f.line(r, "≡", words+": "+keys.Label(keys.StepsPanel)+" shows them", calm)
 		}
 	case session.StepMoved:
-		p.moved(r, e)
+		f.moved(r, e)
 	case session.StepChecked:
-		p.checked(r, e)
+		f.checked(r, e)
 	case session.Checkpointed:
-		p.checkpointed(r, e)
+		f.checkpointed(r, e)
 	case session.Rewound:
-		p.rewound(r, e)
+		f.rewound(r, e)
 	}
 }
 
 // moved says that a step began, or what came of it, once.
-func (p *Pane) moved(r session.Record, e session.StepMoved) {
-	if p.large.states[e.Number] == e.Step.State {
+func (f *fold) moved(r session.Record, e session.StepMoved) {
+	if f.large.states[e.Number] == e.Step.State {
 		return
 	}
-	if p.large.states == nil {
-		p.large.states = map[int]session.StepState{}
+	if f.large.states == nil {
+		f.large.states = map[int]session.StepState{}
 	}
-	p.large.states[e.Number] = e.Step.State
+	f.large.states[e.Number] = e.Step.State
 	s := e.Step
 	step := fmt.Sprintf("step %d", e.Number)
 	switch s.State {
 	case session.StepRunning:
-		if p.large.of > 0 {
-			step += fmt.Sprintf(" of %d", p.large.of)
+		if f.large.of > 0 {
+			step += fmt.Sprintf(" of %d", f.large.of)
 		}
 		if s.Title != "" {
 			step += ": " + theme.Line(s.Title)
@@ -75,7 +75,7 @@ func (p *Pane) moved(r session.Record, e session.StepMoved) {
 		if s.Tier != "" {
 			step += " (" + theme.Line(string(s.Tier)) + ")"
 		}
-		p.line(r, "▶", step, calm)
+		f.line(r, "▶", step, calm)
 	case session.StepDone:
 		words := step + " done"
 		if note := theme.Line(firstLine(strings.TrimSpace(s.Note))); note != "" {
@@ -87,19 +87,19 @@ func (p *Pane) moved(r session.Record, e session.StepMoved) {
 		if s.Cost > 0 {
 			words += " · " + theme.Money(s.Cost)
 		}
-		p.line(r, "✓", words, good)
+		f.line(r, "✓", words, good)
 	case session.StepFailed:
-		p.line(r, "✗", step+" failed"+because(s.Fault, theme.Line(s.Reason)), bad)
+		f.line(r, "✗", step+" failed"+because(s.Fault, theme.Line(s.Reason)), bad)
 	case session.StepParked:
 		words := step + " parked"
 		if !s.RetryAt.IsZero() {
 			words += " until " + theme.At(s.RetryAt)
 		}
-		p.line(r, "⏸", words+because(s.Fault, theme.Line(s.Reason)), warn)
+		f.line(r, "⏸", words+because(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepPerson:
-		p.line(r, "!", step+" needs you"+because(s.Fault, theme.Line(s.Reason)), warn)
+		f.line(r, "!", step+" needs you"+because(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepSkipped:
-		p.line(r, "–", step+" skipped"+because(nil, theme.Line(s.Reason)), calm)
+		f.line(r, "–", step+" skipped"+because(nil, theme.Line(s.Reason)), calm)
 	}
 }
 
@@ -107,22 +107,22 @@ func (p *Pane) moved(r session.Record, e session.StepMoved) {
 const check = "check"
 
 // checked shows a check as a call: one line, and what it printed behind it.
-func (p *Pane) checked(r session.Record, e session.StepChecked) {
+func (f *fold) checked(r session.Record, e session.StepChecked) {
 	c := &entry{kind: call, seq: r.Seq, turn: r.Turn, id: fmt.Sprintf("check %d", r.Seq), tool: check, title: e.Command, output: e.Output, summary: e.Summary, phase: done, took: e.Duration}
 	if !e.OK {
 		c.phase = failed
 	}
-	p.push(c)
+	f.push(c)
 }
 
 // checkpointed says what a checkpoint does not hold; the rest goes without
 // saying.
-func (p *Pane) checkpointed(r session.Record, e session.Checkpointed) {
-	if e.Problem != "" && e.Problem != p.large.why { // once, however many turns it lasts
-		p.line(r, "·", "the files are not kept from here on, so that a rewind covers the conversation alone: "+theme.Line(e.Problem), warn)
+func (f *fold) checkpointed(r session.Record, e session.Checkpointed) {
+	if e.Problem != "" && e.Problem != f.large.why { // once, however many turns it lasts
+		f.line(r, "·", "the files are not kept from here on, so that a rewind covers the conversation alone: "+theme.Line(e.Problem), warn)
 	}
-	p.large.why = e.Problem
-	if len(e.Skipped) == 0 || p.large.skipped != nil {
+	f.large.why = e.Problem
+	if len(e.Skipped) == 0 || f.large.skipped != nil {
 		return
 	}
 	list := e.Skipped
@@ -130,15 +130,15 @@ func (p *Pane) checkpointed(r session.Record, e session.Checkpointed) {
 	if len(list) > 3 {
 		words, list = words+fmt.Sprintf("%d paths, such as ", len(list)), list[:2]
 	}
-	p.large.skipped = p.line(r, "·", words+theme.Line(strings.Join(list, ", ")), calm)
+	f.large.skipped = f.line(r, "·", words+theme.Line(strings.Join(list, ", ")), calm)
 }
 
 // rewound says what was taken back, or brought back, and takes it away. What
 // is brought back is read from the log again.
-func (p *Pane) rewound(r session.Record, e session.Rewound) {
-	n := p.large.turns[r.Seq]
-	if e.Conversation && e.Undo == 0 && !p.large.reading {
-		n = p.takeBack(session.RewoundSpan{From: e.To, Until: r.Seq})
+func (f *fold) rewound(r session.Record, e session.Rewound) {
+	n := f.large.turns[r.Seq]
+	if e.Conversation && e.Undo == 0 && !f.large.reading {
+		n = f.takeBack(session.RewoundSpan{From: e.To, Until: r.Seq})
 	}
 	var words string
 	switch {
@@ -174,47 +174,47 @@ func (p *Pane) rewound(r session.Record, e session.Rewound) {
 			words = strings.TrimSuffix(words, "them back") + "it back"
 		}
 	}
-	line := p.line(r, "⟲", words, calm)
+	line := f.line(r, "⟲", words, calm)
 	if len(e.Failed) > 0 {
 		line.mood = warn
 		line.detail = "not as they were: " + theme.Line(strings.Join(e.Failed, ", "))
 	}
-	p.large.states = nil // a step that begins again is told again
+	f.large.states = nil // a step that begins again is told again
 }
 
 // takeBack removes what stands for the records of a span, and counts its turns.
-func (p *Pane) takeBack(s session.RewoundSpan) (turns int) {
-	p.finish(time.Time{})
-	for _, e := range slices.Clone(p.entries) {
+func (f *fold) takeBack(s session.RewoundSpan) (turns int) {
+	f.finish(time.Time{})
+	for _, e := range slices.Clone(f.entries) {
 		if !s.Contains(e.seq) && !e.loose {
 			continue
 		}
 		if e.kind == user {
 			turns++
 		}
-		delete(p.calls, e.id)
-		p.remove(e)
+		delete(f.calls, e.id)
+		f.remove(e)
 		switch e {
-		case p.plan:
-			p.plan = nil
-		case p.cutoff:
-			p.cutoff = nil
-		case p.large.skipped:
-			p.large.skipped = nil
+		case f.plan:
+			f.plan = nil
+		case f.cutoff:
+			f.cutoff = nil
+		case f.large.skipped:
+			f.large.skipped = nil
 		}
 	}
-	p.answer = p.lastAnswer()
+	f.answer = f.lastAnswer()
 	return turns
 }
 
 // lastAnswer puts the pieces of the last answer that is left together.
-func (p *Pane) lastAnswer() string {
-	for i := len(p.entries) - 1; i >= 0; i-- {
-		if p.entries[i].kind != prose || !p.entries[i].head {
+func (f *fold) lastAnswer() string {
+	for i := len(f.entries) - 1; i >= 0; i-- {
+		if f.entries[i].kind != prose || !f.entries[i].head {
 			continue
 		}
 		var pieces []string
-		for _, e := range p.entries[i:] {
+		for _, e := range f.entries[i:] {
 			if e.kind != prose {
 				break
 			}
@@ -227,12 +227,12 @@ func (p *Pane) lastAnswer() string {
 
 // lives leaves out the records that were taken back. How many turns each rewind
 // took is noted first, as far as the records reach.
-func (p *Pane) lives(records []session.Record, gone []session.RewoundSpan) []session.Record {
+func (f *fold) lives(records []session.Record, gone []session.RewoundSpan) []session.Record {
 	if len(gone) == 0 {
 		return records
 	}
-	if p.large.turns == nil {
-		p.large.turns = map[int64]int{}
+	if f.large.turns == nil {
+		f.large.turns = map[int64]int{}
 	}
 	for _, g := range gone {
 		n := 0
@@ -247,7 +247,7 @@ func (p *Pane) lives(records []session.Record, gone []session.RewoundSpan) []ses
 		if len(records) > 0 && records[0].Seq > g.From+1 {
 			n = 0 // some are on an older page
 		}
-		p.large.turns[g.Until] = n
+		f.large.turns[g.Until] = n
 	}
 	return slices.DeleteFunc(slices.Clone(records), func(r session.Record) bool {
 		return slices.ContainsFunc(gone, func(g session.RewoundSpan) bool { return g.Contains(r.Seq) })

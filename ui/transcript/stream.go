@@ -13,21 +13,21 @@ import (
 
 // say adds words to the reply that is arriving. Pieces that are closed become
 // entries of their own, so that only the last one is rendered again.
-func (p *Pane) say(r session.Record, text string) {
+func (f *fold) say(r session.Record, text string) {
 	if text == "" {
 		return
 	}
-	p.giveWay()
-	p.closeThought(r.Time)
-	if p.words == nil {
-		p.words = p.push(&entry{kind: prose, seq: r.Seq, turn: r.Turn, at: r.Time, live: true, loose: true, head: true, label: p.short(p.target), grown: &blocks{}})
-		p.first = p.words
+	f.giveWay()
+	f.closeThought(r.Time)
+	if f.words == nil {
+		f.words = f.push(&entry{kind: prose, seq: r.Seq, turn: r.Turn, at: r.Time, live: true, loose: true, head: true, label: f.short(f.target), grown: &blocks{}})
+		f.first = f.words
 	}
-	p.grow(theme.Sanitize(text))
+	f.grow(theme.Sanitize(text))
 }
 
-func (p *Pane) grow(text string) {
-	e := p.words
+func (f *fold) grow(text string) {
+	e := f.words
 	b := e.grown
 	was := b.closed()
 	b.add(text)
@@ -38,43 +38,31 @@ func (p *Pane) grow(text string) {
 		}
 		e.text, e.live, e.grown = piece, false, nil
 		e.touch()
-		e = p.insertAfter(e, &entry{kind: prose, seq: e.seq, turn: e.turn, at: e.at, live: true, loose: true, grown: b})
+		e = f.insertAfter(e, &entry{kind: prose, seq: e.seq, turn: e.turn, at: e.at, live: true, loose: true, grown: b})
 	}
 	e.text = b.open()
 	e.touch()
-	p.words = e
-}
-
-// insertAfter puts an entry behind another; nearly always that is the end.
-func (p *Pane) insertAfter(e, next *entry) *entry {
-	i := len(p.entries) - 1
-	for i >= 0 && p.entries[i] != e {
-		i--
-	}
-	p.entries = append(p.entries, nil)
-	copy(p.entries[i+2:], p.entries[i+1:])
-	p.entries[i+1] = next
-	return next
+	f.words = e
 }
 
 // closeWords ends the reply that was arriving.
-func (p *Pane) closeWords() {
-	e := p.words
+func (f *fold) closeWords() {
+	e := f.words
 	if e == nil {
 		return
 	}
-	p.words = nil
+	f.words = nil
 	b := e.grown
-	p.first.source = b.source
+	f.first.source = b.source
 	e.live, e.grown = false, nil
 	e.text = strings.TrimRight(e.text, "\n \t")
 	e.touch()
 	if strings.TrimSpace(e.text) == "" {
-		p.remove(e)
+		f.remove(e)
 	}
 	if b.refs {
 		defs := definitions(b.source)
-		for _, x := range p.entries {
+		for _, x := range f.entries {
 			if x.kind == prose && x.turn == e.turn {
 				x.defs = defs
 				x.touch()
@@ -94,18 +82,18 @@ func definitions(source string) string {
 	return strings.Join(out, "\n")
 }
 
-func (p *Pane) ponder(r session.Record, text string) {
-	p.giveWay()
-	if p.think == nil {
-		p.think = p.push(&entry{kind: reasoning, seq: r.Seq, turn: r.Turn, at: r.Time, live: true, loose: true})
+func (f *fold) ponder(r session.Record, text string) {
+	f.giveWay()
+	if f.think == nil {
+		f.think = f.push(&entry{kind: reasoning, seq: r.Seq, turn: r.Turn, at: r.Time, live: true, loose: true})
 	}
-	p.think.text += theme.Sanitize(text)
-	p.think.touch()
+	f.think.text += theme.Sanitize(text)
+	f.think.touch()
 }
 
-func (p *Pane) closeThought(at time.Time) {
-	if e := p.think; e != nil {
-		p.think = nil
+func (f *fold) closeThought(at time.Time) {
+	if e := f.think; e != nil {
+		f.think = nil
 		e.live = false
 		if !at.IsZero() && !e.at.IsZero() {
 			e.took = at.Sub(e.at)
@@ -115,43 +103,19 @@ func (p *Pane) closeThought(at time.Time) {
 }
 
 // giveWay removes what a failed attempt had said: the new words replace it.
-func (p *Pane) giveWay() {
-	p.edge.gave = p.edge.gave || !p.edge.turned
-	if p.cutoff != nil {
-		p.remove(p.cutoff)
-		p.cutoff = nil
-	}
-}
-
-func (p *Pane) remove(e *entry) {
-	for i := len(p.entries) - 1; i >= 0; i-- {
-		if p.entries[i] != e {
-			continue
-		}
-		p.entries = append(p.entries[:i], p.entries[i+1:]...)
-		if p.top > i {
-			p.top--
-		} else if p.top == i {
-			p.off = 0
-			p.top = max(0, min(p.top, len(p.entries)-1))
-		}
-		if p.cursor == i {
-			p.cursor = -1
-		} else if p.cursor > i {
-			p.cursor--
-		}
-		if p.seen > i {
-			p.seen--
-		}
-		return
+func (f *fold) giveWay() {
+	f.edge.gave = f.edge.gave || !f.edge.turned
+	if f.cutoff != nil {
+		f.remove(f.cutoff)
+		f.cutoff = nil
 	}
 }
 
 // cut takes back what was arriving and shows it as cut off.
-func (p *Pane) cut(r session.Record, e session.CutOff) {
-	label := p.short(p.target)
-	p.giveWay()
-	p.dropLive()
+func (f *fold) cut(r session.Record, e session.CutOff) {
+	label := f.short(f.target)
+	f.giveWay()
+	f.dropLive()
 	c := &entry{kind: cut, seq: r.Seq, turn: r.Turn, label: label, text: e.Text, tool: theme.Line(e.Tool)}
 	if e.Stopped {
 		c.phase = denied
@@ -162,37 +126,37 @@ func (p *Pane) cut(r session.Record, e session.CutOff) {
 		}
 		c.tool, c.label = "", ""
 	}
-	p.push(c)
+	f.push(c)
 	if !e.Stopped {
-		p.cutoff = c
+		f.cutoff = c
 	}
 }
 
 // dropLive removes what had arrived of a reply and was never finished.
-func (p *Pane) dropLive() {
-	p.think, p.words = nil, nil
-	for i := len(p.entries) - 1; i >= 0; i-- {
-		e := p.entries[i]
+func (f *fold) dropLive() {
+	f.think, f.words = nil, nil
+	for i := len(f.entries) - 1; i >= 0; i-- {
+		e := f.entries[i]
 		if e.kind == call && e.phase == written && e.args == "" {
-			delete(p.calls, e.id)
-			p.remove(e)
+			delete(f.calls, e.id)
+			f.remove(e)
 		} else if e.loose {
-			p.remove(e)
+			f.remove(e)
 		}
 	}
 }
 
 // confirm takes the first words, or the first reasoning, that arrived and were
 // not finished yet as finished in a record. It gives its entries and its whole text.
-func (p *Pane) confirm(k kind, seq int64) (list []*entry, source string) {
-	i := len(p.entries)
-	for at := len(p.entries) - 1; at >= 0 && p.entries[at].turn == p.entries[len(p.entries)-1].turn; at-- {
-		if e := p.entries[at]; e.loose && e.kind == k && (e.head || k == reasoning) {
+func (f *fold) confirm(k kind, seq int64) (list []*entry, source string) {
+	i := len(f.entries)
+	for at := len(f.entries) - 1; at >= 0 && f.entries[at].turn == f.entries[len(f.entries)-1].turn; at-- {
+		if e := f.entries[at]; e.loose && e.kind == k && (e.head || k == reasoning) {
 			i = at
 		}
 	}
-	for ; i < len(p.entries); i++ {
-		e := p.entries[i]
+	for ; i < len(f.entries); i++ {
+		e := f.entries[i]
 		if len(list) > 0 && (!e.loose || e.kind != k || e.head || k == reasoning) {
 			break
 		}
@@ -206,63 +170,63 @@ func (p *Pane) confirm(k kind, seq int64) (list []*entry, source string) {
 }
 
 // finish settles what a turn left open.
-func (p *Pane) finish(at time.Time) {
-	p.closeThought(at)
-	p.closeWords()
+func (f *fold) finish(at time.Time) {
+	f.closeThought(at)
+	f.closeWords()
 }
 
 // item shows a finished item in the place of what had arrived of it.
-func (p *Pane) item(r session.Record, it models.Item) {
+func (f *fold) item(r session.Record, it models.Item) {
 	target := models.Target{Provider: it.Origin.Provider, Model: it.Origin.Model}
 	if it.Origin.Model == "" {
-		target = p.target
+		target = f.target
 	}
-	p.target = target
+	f.target = target
 	switch it.Kind {
 	case models.Message:
 		if it.Role != models.Assistant {
 			return
 		}
 		text := theme.Sanitize(it.Text)
-		p.answer = text
-		p.giveWay()
-		p.finish(r.Time)
-		list, source := p.confirm(prose, r.Seq)
+		f.answer = text
+		f.giveWay()
+		f.finish(r.Time)
+		list, source := f.confirm(prose, r.Seq)
 		if len(list) > 0 && source == text {
 			return
 		}
 		for _, e := range list {
-			p.remove(e) // it ended differently
+			f.remove(e) // it ended differently
 		}
-		p.say(r, text)
-		p.closeWords()
-		p.confirm(prose, r.Seq)
+		f.say(r, text)
+		f.closeWords()
+		f.confirm(prose, r.Seq)
 	case models.Reasoning:
-		p.giveWay()
-		p.closeThought(r.Time)
-		list, _ := p.confirm(reasoning, r.Seq)
+		f.giveWay()
+		f.closeThought(r.Time)
+		list, _ := f.confirm(reasoning, r.Seq)
 		switch {
 		case it.Text == "":
 		case len(list) > 0:
 			list[0].text = theme.Sanitize(it.Text)
 			list[0].touch()
 		default:
-			p.ponder(r, it.Text)
-			p.closeThought(r.Time)
-			p.confirm(reasoning, r.Seq)
+			f.ponder(r, it.Text)
+			f.closeThought(r.Time)
+			f.confirm(reasoning, r.Seq)
 		}
 	case models.Call:
-		p.giveWay()
-		p.finish(r.Time)
-		c := p.call(r, it.CallID, it.Name)
-		p.finished()
+		f.giveWay()
+		f.finish(r.Time)
+		c := f.call(r, it.CallID, it.Name)
+		f.finished()
 		c.args, c.bytes = it.Arguments, 0
 		c.touch()
 	}
 }
 
-func (p *Pane) call(r session.Record, id, tool string) *entry {
-	if c := p.calls[id]; c != nil {
+func (f *fold) call(r session.Record, id, tool string) *entry {
+	if c := f.calls[id]; c != nil {
 		if tool != "" {
 			c.tool = tool
 		}
@@ -271,23 +235,23 @@ func (p *Pane) call(r session.Record, id, tool string) *entry {
 		}
 		return c
 	}
-	p.finish(r.Time)
-	c := p.push(&entry{kind: call, seq: r.Seq, turn: r.Turn, id: id, tool: tool})
-	p.calls[id] = c
+	f.finish(r.Time)
+	c := f.push(&entry{kind: call, seq: r.Seq, turn: r.Turn, id: id, tool: tool})
+	f.calls[id] = c
 	return c
 }
 
-func (p *Pane) applyCall(r session.Record) {
+func (f *fold) applyCall(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.ToolStarted:
-		c := p.call(r, e.Effect.CallID, e.Effect.Tool)
+		c := f.call(r, e.Effect.CallID, e.Effect.Tool)
 		c.title, c.phase, c.began = e.Effect.Title, running, r.Time
 		if e.Effect.Args != "" {
 			c.args = e.Effect.Args
 		}
 		c.touch()
 	case session.ToolEnded:
-		c := p.call(r, e.CallID, e.Tool)
+		c := f.call(r, e.CallID, e.Tool)
 		c.output, c.summary, c.diff, c.file, c.took = e.Output, e.Summary, e.Diff, e.File, e.Duration
 		if e.Title != "" {
 			c.title = e.Title
@@ -305,7 +269,7 @@ func (p *Pane) applyCall(r session.Record) {
 		}
 		c.touch()
 	case session.ApprovalAsked:
-		c := p.call(r, e.Approval.CallID, e.Approval.Tool)
+		c := f.call(r, e.Approval.CallID, e.Approval.Tool)
 		c.title, c.args, c.phase = e.Approval.Title, e.Approval.Args, waiting
 		if strings.HasPrefix(e.Approval.Preview, "---") || strings.HasPrefix(e.Approval.Preview, "@@") {
 			c.diff = e.Approval.Preview
@@ -313,7 +277,7 @@ func (p *Pane) applyCall(r session.Record) {
 		}
 		c.touch()
 	case session.ApprovalAnswered:
-		c := p.calls[e.Answer.CallID]
+		c := f.calls[e.Answer.CallID]
 		if c == nil || c.phase != waiting {
 			return
 		}

@@ -41,26 +41,26 @@ func (f *fold) begin() {
 }
 
 // failedAttempt takes back what arrived of an attempt and says what stays.
-func (p *Pane) failedAttempt(r session.Record, e session.AttemptFailed) {
+func (f *fold) failedAttempt(r session.Record, e session.AttemptFailed) {
 	if r.Seq == 0 {
 		return // of a summary: nothing of it is in the conversation
 	}
-	p.dropLive()
-	p.failures++
-	p.target = e.Target
-	if c := p.cutoff; c != nil && c.seq == r.Seq-1 && c.text != "" {
-		c.label = p.short(e.Target) // the log does not say who was asked until now
+	f.dropLive()
+	f.failures++
+	f.target = e.Target
+	if c := f.cutoff; c != nil && c.seq == r.Seq-1 && c.text != "" {
+		c.label = f.short(e.Target) // the log does not say who was asked until now
 		c.touch()
 	}
-	n := p.calling
-	first := !p.edge.crossed
-	p.crossed()
+	n := f.calling
+	first := !f.edge.crossed
+	f.crossed()
 	var line *entry
 	if n > 0 {
-		line = p.line(r, "✓", keptWords(n), calm)
+		line = f.line(r, "✓", keptWords(n), calm)
 	}
 	if first {
-		p.edge.failed, p.edge.calls, p.edge.line = r.Seq, n, line
+		f.edge.failed, f.edge.calls, f.edge.line = r.Seq, n, line
 	}
 }
 
@@ -73,53 +73,43 @@ func keptWords(n int) string {
 }
 
 // join carries what an older page left open over to the later one.
-func (p *Pane) join(old *Pane, kept []*entry) []*entry {
-	if n := old.calling + p.edge.calls; p.edge.failed > 0 && old.calling > 0 {
-		p.edge.calls = n
-		if p.edge.line == nil {
+func (f *fold) join(old *fold, kept []*entry) []*entry {
+	if n := old.calling + f.edge.calls; f.edge.failed > 0 && old.calling > 0 {
+		f.edge.calls = n
+		if f.edge.line == nil {
 			at := 0
-			for i, e := range p.entries {
-				if e.seq > 0 && e.seq <= p.edge.failed {
+			for i, e := range f.entries {
+				if e.seq > 0 && e.seq <= f.edge.failed {
 					at = i + 1
 				}
 			}
-			p.edge.line = &entry{kind: quiet, seq: p.edge.failed, symbol: "✓"}
-			p.put(at, p.edge.line)
+			f.edge.line = &entry{kind: quiet, seq: f.edge.failed, symbol: "✓"}
+			f.insert(at, f.edge.line)
 		}
-		p.edge.line.text = keptWords(n)
-		p.edge.line.touch()
+		f.edge.line.text = keptWords(n)
+		f.edge.line.touch()
 	}
-	if !p.edge.crossed {
-		p.calling += old.calling
+	if !f.edge.crossed {
+		f.calling += old.calling
 	}
 	switch {
 	case old.cutoff == nil:
-	case p.edge.gave:
+	case f.edge.gave:
 		kept = slices.DeleteFunc(kept, func(e *entry) bool { return e == old.cutoff })
-	case p.edge.turned:
+	case f.edge.turned:
 		old.cutoff.leave()
-	case p.cutoff == nil:
-		p.cutoff = old.cutoff
+	case f.cutoff == nil:
+		f.cutoff = old.cutoff
 	}
 	next := old.edge
 	if !next.crossed { // the older page is part of the same attempt
-		next.crossed, next.failed, next.calls, next.line = p.edge.crossed, p.edge.failed, p.edge.calls, p.edge.line
+		next.crossed, next.failed, next.calls, next.line = f.edge.crossed, f.edge.failed, f.edge.calls, f.edge.line
 	}
 	if !next.turned && !next.gave {
-		next.turned, next.gave = p.edge.turned, p.edge.gave
+		next.turned, next.gave = f.edge.turned, f.edge.gave
 	}
-	p.edge = next
+	f.edge = next
 	return kept
-}
-
-// put places an entry; the view and the choice stay on what they were on.
-func (p *Pane) put(at int, e *entry) {
-	p.entries = slices.Insert(p.entries, at, e)
-	for _, i := range []*int{&p.top, &p.cursor, &p.seen, &p.found} {
-		if *i >= at {
-			*i++
-		}
-	}
 }
 
 // leave lets half text stand that nothing will replace any more.
@@ -140,8 +130,8 @@ func cutWords(e *entry) string {
 	return "cut off; will be written again"
 }
 
-func (p *Pane) switched(r session.Record, e session.Switched) {
-	from, to := p.short(e.From), p.short(e.To)
+func (f *fold) switched(r session.Record, e session.Switched) {
+	from, to := f.short(e.From), f.short(e.To)
 	text := fmt.Sprintf("%s → %s", from, to)
 	switch {
 	case e.Failback:
@@ -150,8 +140,8 @@ func (p *Pane) switched(r session.Record, e session.Switched) {
 		text += ": your choice"
 	default:
 		text += ": " + theme.Kind(e.Fault)
-		if p.failures > 1 {
-			text += fmt.Sprintf(" ×%d", p.failures)
+		if f.failures > 1 {
+			text += fmt.Sprintf(" ×%d", f.failures)
 		}
 		if e.FromTier.Rank() >= 0 && e.FromTier.Rank() < e.ToTier.Rank() {
 			text += ", back when " + from + " answers again"
@@ -160,6 +150,6 @@ func (p *Pane) switched(r session.Record, e session.Switched) {
 			}
 		}
 	}
-	p.failures, p.target = 0, e.To
-	p.line(r, "⇄", text, calm)
+	f.failures, f.target = 0, e.To
+	f.line(r, "⇄", text, calm)
 }

@@ -7,7 +7,7 @@ import (
 	"belay/ui/theme"
 )
 
-func (p *Pane) drawPlan(e *entry) []string {
+func (p *painter) drawPlan(e *entry) []string {
 	finished := 0
 	for _, t := range e.tasks {
 		if t.status == "done" {
@@ -35,7 +35,7 @@ func (p *Pane) drawPlan(e *entry) []string {
 	return lines
 }
 
-func (p *Pane) paint(m mood) theme.Style {
+func (p *painter) paint(m mood) theme.Style {
 	switch m {
 	case good:
 		return p.theme.Good
@@ -48,7 +48,7 @@ func (p *Pane) paint(m mood) theme.Style {
 }
 
 // drawQuiet draws a symbol and words in one colour, and calmer words below.
-func (p *Pane) drawQuiet(e *entry) []string {
+func (p *painter) drawQuiet(e *entry) []string {
 	st := p.paint(e.mood)
 	var lines []string
 	for i, l := range theme.Wrap(theme.Plain(e.text), p.inner()-2) {
@@ -69,7 +69,7 @@ func (p *Pane) drawQuiet(e *entry) []string {
 	return lines
 }
 
-func (p *Pane) drawEnding(e *entry) []string {
+func (p *painter) drawEnding(e *entry) []string {
 	words := []string{e.text}
 	if t := e.tally; t != nil {
 		if d := t.ended.Sub(t.began); !t.began.IsZero() && !t.ended.IsZero() && d >= 0 {
