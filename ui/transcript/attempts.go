@@ -9,118 +9,127 @@ import (
 	"belay/ui/theme"
 )
 
-// edge is what the beginning of what is loaded still needs to know of the
-// records before it: a failed attempt may lie across two pages.
-type edge struct {
-	crossed bool  // a reply, a turn or a failed attempt has ended since
-	failed  int64 // the failed attempt that ended first, if one did
-	calls   int   // that it had finished on this page
-	line    *entry
-	turned  bool // a turn has begun: older half text stays
-	gave    bool // new words came: older half text gives way
+// pageBoundary is what the first loaded page leaves open for the page before it: a
+// failed attempt may lie across two pages.
+type pageBoundary struct {
+	attemptEnded bool   // a reply, a turn or a failed attempt has ended since
+	failedSeq    int64  // the failed attempt that ended first, if one did
+	calls        int    // that it had finished on this page
+	line         *entry // that says so
+	turnStarted  bool   // a turn has begun: older half text stays
+	replaced     bool   // new words came: older half text gives way
 }
 
-// finished counts a call that an attempt has finished. Should the attempt fail
+// countCall counts a call that an attempt has finished. Should the attempt fail
 // nevertheless, it is kept.
-func (f *fold) finished() { f.calling++ }
+func (f *fold) countCall() { f.finishedCalls++ }
 
-// crossed ends the count: what comes is another attempt.
-func (f *fold) crossed() {
-	f.calling = 0
-	f.edge.crossed = true
+// endAttempt ends the count: what comes is another attempt.
+func (f *fold) endAttempt() {
+	f.finishedCalls = 0
+	f.boundary.attemptEnded = true
 }
 
-// begin starts a turn: half text of the one before is not written again.
-func (f *fold) begin() {
-	if f.cutoff != nil {
-		f.cutoff.leave()
+// startTurn starts a turn: half text of the one before is not written again.
+func (f *fold) startTurn() {
+	if f.cutOffEntry != nil {
+		f.cutOffEntry.keepCutOff()
 	}
-	f.failures, f.cutoff = 0, nil
-	f.edge.turned = f.edge.turned || !f.edge.gave
-	f.crossed()
+	f.failures, f.cutOffEntry = 0, nil
+	f.boundary.turnStarted = f.boundary.turnStarted || !f.boundary.replaced
+	f.endAttempt()
 }
 
-// failedAttempt takes back what arrived of an attempt and says what stays.
-func (f *fold) failedAttempt(r session.Record, e session.AttemptFailed) {
+// attemptFailed takes back what arrived of an attempt and says what stays.
+func (f *fold) attemptFailed(r session.Record, e session.AttemptFailed) {
 	if r.Seq == 0 {
 		return // of a summary: nothing of it is in the conversation
 	}
-	f.dropLive()
+	f.dropUnconfirmed()
 	f.failures++
 	f.target = e.Target
-	if c := f.cutoff; c != nil && c.seq == r.Seq-1 && c.text != "" {
-		c.label = f.short(e.Target) // the log does not say who was asked until now
-		c.touch()
+	if c := f.cutOffEntry; c != nil && c.seq == r.Seq-1 && c.text != "" {
+		c.label = f.shortName(e.Target) // the log does not say who was asked until now
+		c.invalidate()
 	}
-	n := f.calling
-	first := !f.edge.crossed
-	f.crossed()
+	n := f.finishedCalls
+	first := !f.boundary.attemptEnded
+	f.endAttempt()
 	var line *entry
 	if n > 0 {
-		line = f.line(r, "✓", keptWords(n), calm)
+		line = f.addLine(r, "✓", keptCallsText(n), plain)
 	}
 	if first {
-		f.edge.failed, f.edge.calls, f.edge.line = r.Seq, n, line
+		f.boundary.failedSeq = r.Seq
+		f.boundary.calls, f.boundary.line = n, line
 	}
 }
 
-func keptWords(n int) string {
-	words := theme.Plural(n, "finished call") + " are kept"
+func keptCallsText(n int) string {
 	if n == 1 {
-		words = "1 finished call is kept"
+		return "1 finished call is kept"
 	}
-	return words
+	return theme.Plural(n, "finished call") + " are kept"
 }
 
-// join carries what an older page left open over to the later one.
-func (f *fold) join(old *fold, kept []*entry) []*entry {
-	if n := old.calling + f.edge.calls; f.edge.failed > 0 && old.calling > 0 {
-		f.edge.calls = n
-		if f.edge.line == nil {
-			at := 0
-			for i, e := range f.entries {
-				if e.seq > 0 && e.seq <= f.edge.failed {
-					at = i + 1
-				}
-			}
-			f.edge.line = &entry{kind: quiet, seq: f.edge.failed, symbol: "✓"}
-			f.insert(at, f.edge.line)
-		}
-		f.edge.line.text = keptWords(n)
-		f.edge.line.touch()
+// addKeptCalls counts calls of an older page to the failed attempt that ended
+// first on this one.
+func (f *fold) addKeptCalls(n int) {
+	b := &f.boundary
+	if b.failedSeq == 0 || n == 0 {
+		return
 	}
-	if !f.edge.crossed {
-		f.calling += old.calling
+	b.calls += n
+	if b.line == nil {
+		at := 0
+		for i, e := range f.entries {
+			if e.seq > 0 && e.seq <= b.failedSeq {
+				at = i + 1
+			}
+		}
+		b.line = &entry{kind: statusLine, seq: b.failedSeq, symbol: "✓"}
+		f.insert(at, b.line)
+	}
+	b.line.text = keptCallsText(b.calls)
+	b.line.invalidate()
+}
+
+// joinOlder carries what an older page left open over to the later one.
+func (f *fold) joinOlder(old *fold, kept []*entry) []*entry {
+	f.addKeptCalls(old.finishedCalls)
+	if !f.boundary.attemptEnded {
+		f.finishedCalls += old.finishedCalls
 	}
 	switch {
-	case old.cutoff == nil:
-	case f.edge.gave:
-		kept = slices.DeleteFunc(kept, func(e *entry) bool { return e == old.cutoff })
-	case f.edge.turned:
-		old.cutoff.leave()
-	case f.cutoff == nil:
-		f.cutoff = old.cutoff
+	case old.cutOffEntry == nil:
+	case f.boundary.replaced:
+		kept = slices.DeleteFunc(kept, func(e *entry) bool { return e == old.cutOffEntry })
+	case f.boundary.turnStarted:
+		old.cutOffEntry.keepCutOff()
+	case f.cutOffEntry == nil:
+		f.cutOffEntry = old.cutOffEntry
 	}
-	next := old.edge
-	if !next.crossed { // the older page is part of the same attempt
-		next.crossed, next.failed, next.calls, next.line = f.edge.crossed, f.edge.failed, f.edge.calls, f.edge.line
+	next := old.boundary
+	if !next.attemptEnded { // the older page is part of the same attempt
+		next.attemptEnded, next.failedSeq = f.boundary.attemptEnded, f.boundary.failedSeq
+		next.calls, next.line = f.boundary.calls, f.boundary.line
 	}
-	if !next.turned && !next.gave {
-		next.turned, next.gave = f.edge.turned, f.edge.gave
+	if !next.turnStarted && !next.replaced {
+		next.turnStarted, next.replaced = f.boundary.turnStarted, f.boundary.replaced
 	}
-	f.edge = next
+	f.boundary = next
 	return kept
 }
 
-// leave lets half text stand that nothing will replace any more.
-func (e *entry) leave() {
-	if e.phase == written {
+// keepCutOff lets half text stand that nothing will replace any more.
+func (e *entry) keepCutOff() {
+	if e.phase == pending {
 		e.phase = unknown
-		e.touch()
+		e.invalidate()
 	}
 }
 
-func cutWords(e *entry) string {
+func cutOffText(e *entry) string {
 	switch e.phase {
 	case denied:
 		return "stopped here"
@@ -131,7 +140,7 @@ func cutWords(e *entry) string {
 }
 
 func (f *fold) switched(r session.Record, e session.Switched) {
-	from, to := f.short(e.From), f.short(e.To)
+	from, to := f.shortName(e.From), f.shortName(e.To)
 	text := fmt.Sprintf("%s → %s", from, to)
 	switch {
 	case e.Failback:
@@ -150,6 +159,7 @@ func (f *fold) switched(r session.Record, e session.Switched) {
 			}
 		}
 	}
-	f.failures, f.target = 0, e.To
-	f.line(r, "⇄", text, calm)
+	f.failures = 0
+	f.target = e.To
+	f.addLine(r, "⇄", text, plain)
 }

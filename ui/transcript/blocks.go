@@ -70,53 +70,68 @@ func (b *blocks) cut(at int) {
 	b.list, b.quoted = false, false
 }
 
+// line looks at a line that is complete: where it stands, and whether a piece ends
+// before it or with it.
 func (b *blocks) line(text string, from, to int) {
 	body := strings.TrimLeft(text, " \t")
-	indent := len(text) - len(body)
 	switch {
 	case b.fence != "":
-		if closes(body, b.fence) {
-			b.fence = ""
-			if b.indent == 0 && !b.list && !b.quoted {
-				b.cut(to)
-			}
-		}
-		b.blank = false
-		return
+		b.insideFence(body, to)
 	case b.html != "":
 		if strings.Contains(text, b.html) {
 			b.html = ""
 		}
-		return
 	case strings.TrimSpace(body) == "":
 		b.blank = true
+	default:
+		b.words(body, len(text)-len(body), from)
+		b.blank = false
+	}
+}
+
+func (b *blocks) insideFence(body string, to int) {
+	b.blank = false
+	if !closes(body, b.fence) {
 		return
 	}
-	marker := fenceOf(body)
-	item := listItem(body)
-	// A new piece may begin at the margin after a blank line, unless it goes
-	// on with a loose list, and at a fence, which ends any paragraph.
-	if indent == 0 && from > b.start {
-		if b.blank && !(b.list && item) || marker != "" && !b.list && !b.quoted {
-			b.cut(from)
-		}
+	b.fence = ""
+	if b.indent == 0 && !b.list && !b.quoted {
+		b.cut(to)
+	}
+}
+
+// words looks at a line that is neither blank nor part of a fence or of HTML.
+func (b *blocks) words(body string, indent, from int) {
+	marker, item := fenceOf(body), listItem(body)
+	if indent == 0 && from > b.start && b.begins(marker, item) {
+		b.cut(from)
 	}
 	if from == b.start || strings.TrimSpace(b.source[b.start:from]) == "" {
 		b.list, b.quoted = item, strings.HasPrefix(body, ">")
 	}
+	shallow := indent < 4
 	// A list may also follow a paragraph without a blank line; then what
 	// follows after a blank may still belong to it.
-	b.list = b.list || item && indent < 4
-	if marker != "" && (indent < 4 || b.list) {
+	b.list = b.list || item && shallow
+	if marker != "" && (shallow || b.list) {
 		b.fence, b.indent = marker, indent
 	}
-	if indent < 4 && b.html == "" {
+	if !shallow {
+		return
+	}
+	if b.html == "" {
 		b.html = htmlEnd(body)
 	}
-	if indent < 4 && strings.HasPrefix(body, "[") && strings.Contains(body, "]:") {
+	if strings.HasPrefix(body, "[") && strings.Contains(body, "]:") {
 		b.refs = true
 	}
-	b.blank = false
+}
+
+// begins reports whether a line at the margin begins a new piece: after a blank
+// line, unless it goes on with a loose list, and at a fence, which ends any
+// paragraph.
+func (b *blocks) begins(marker string, item bool) bool {
+	return b.blank && !(b.list && item) || marker != "" && !b.list && !b.quoted
 }
 
 // fenceOf gives the marker with which a line opens a code fence.
@@ -145,6 +160,11 @@ func listItem(body string) bool {
 	return n > 0 && n < 10 && len(digits) >= 2 && (digits[0] == '.' || digits[0] == ')') && digits[1] == ' '
 }
 
+var htmlBlocks = []struct{ begin, end string }{
+	{"<!--", "-->"}, {"<?", "?>"}, {"<![cdata[", "]]>"}, {"<pre", "</pre>"}, {"<script", "</script>"},
+	{"<style", "</style>"}, {"<textarea", "</textarea>"},
+}
+
 // htmlEnd gives what ends an HTML block that may hold blank lines, if the line
 // opens one and does not end it (CommonMark 0.31, section 4.6).
 func htmlEnd(body string) string {
@@ -152,9 +172,9 @@ func htmlEnd(body string) string {
 		return ""
 	}
 	low := strings.ToLower(body)
-	for _, h := range [][2]string{{"<!--", "-->"}, {"<?", "?>"}, {"<![cdata[", "]]>"}, {"<pre", "</pre>"}, {"<script", "</script>"}, {"<style", "</style>"}, {"<textarea", "</textarea>"}} {
-		if strings.HasPrefix(low, h[0]) && !strings.Contains(low[len(h[0]):], h[1]) {
-			return h[1]
+	for _, block := range htmlBlocks {
+		if strings.HasPrefix(low, block.begin) && !strings.Contains(low[len(block.begin):], block.end) {
+			return block.end
 		}
 	}
 	return ""

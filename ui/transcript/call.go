@@ -10,7 +10,7 @@ import (
 	"belay/ui/theme"
 )
 
-func (p *painter) symbol(e *entry) (string, theme.Style) {
+func (p *painter) callSymbol(e *entry) (string, theme.Style) {
 	switch e.phase {
 	case waiting:
 		return "▸", p.theme.Warn
@@ -31,15 +31,15 @@ func (p *painter) symbol(e *entry) (string, theme.Style) {
 // drawCall is one line for a call; running ones show the end of their output,
 // failed ones the end of what they said, opened ones everything.
 func (p *painter) drawCall(e *entry) []string {
-	symbol, st := p.symbol(e)
-	right := p.outcome(e)
+	symbol, st := p.callSymbol(e)
+	right := p.callOutcome(e)
 	title := theme.Line(e.title)
 	if title == "" {
 		title = theme.Line(e.args)
 	}
 	changes := ""
-	if e.plus+e.minus > 0 {
-		changes = fmt.Sprintf("  +%d −%d", e.plus, e.minus)
+	if e.addedLines+e.removedLines > 0 {
+		changes = fmt.Sprintf("  +%d −%d", e.addedLines, e.removedLines)
 	}
 	name := theme.Fit(theme.Line(e.tool), max(6, theme.Width(theme.Line(e.tool))))
 	room := p.width - len(margin) - 2 - theme.Width(name) - 1 - theme.Width(right) - theme.Width(changes) - 3
@@ -50,39 +50,40 @@ func (p *painter) drawCall(e *entry) []string {
 	}
 	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint(name) + " " + title
 	if changes != "" {
-		left += "  " + p.theme.Good.Paint(fmt.Sprintf("+%d", e.plus)) + " " + p.theme.Bad.Paint(fmt.Sprintf("−%d", e.minus))
+		left += "  " + p.theme.Good.Paint(fmt.Sprintf("+%d", e.addedLines)) + " " +
+			p.theme.Bad.Paint(fmt.Sprintf("−%d", e.removedLines))
 	}
 	lines := []string{theme.Sides(left, right+" ", p.width)}
 	switch {
 	case e.open:
-		return append(lines, p.opened(e)...)
+		return append(lines, p.openedCall(e)...)
 	case e.phase == running:
-		return append(lines, p.tail(e.output, 5)...)
+		return append(lines, p.lastLines(e.output, 5)...)
 	case e.phase == failed:
-		return append(lines, p.tail(e.output, 3)...)
+		return append(lines, p.lastLines(e.output, 3)...)
 	}
 	return lines
 }
 
-// outcome is the right side of a call's line.
-func (p *painter) outcome(e *entry) string {
+// callOutcome is the right side of a call's line.
+func (p *painter) callOutcome(e *entry) string {
 	took := theme.Fit("", 6)
-	if e.took > 0 || e.phase == done || e.phase == failed {
-		s := theme.Elapsed(e.took)
+	if e.duration > 0 || e.phase == done || e.phase == failed {
+		s := theme.Elapsed(e.duration)
 		took = strings.Repeat(" ", max(0, 6-theme.Width(s))) + s
 	}
 	switch e.phase {
 	case waiting:
 		return p.theme.Warn.Paint("waiting for you")
 	case running:
-		return p.theme.Dim.Paint(theme.Clock(p.now().Sub(e.began)))
+		return p.theme.Dim.Paint(theme.Clock(p.now().Sub(e.startedAt)))
 	case denied:
 		return p.theme.Warn.Paint("refused")
 	case unknown:
 		return p.theme.Warn.Paint("interrupted: may or may not be done")
 	case failed:
 		return p.theme.Bad.Paint(theme.Cut(theme.Line(e.summary), p.width/3)) + p.theme.Dim.Paint(took)
-	case written:
+	case pending:
 		if e.bytes > 0 {
 			return p.theme.Dim.Paint("writing " + theme.Count(int64(e.bytes)) + "B")
 		}
@@ -91,8 +92,8 @@ func (p *painter) outcome(e *entry) string {
 	return p.theme.Dim.Paint(theme.Cut(theme.Line(e.summary), p.width/3) + took)
 }
 
-// tail gives the last n lines of an output.
-func (p *painter) tail(output string, n int) []string {
+// lastLines gives the last n lines of an output.
+func (p *painter) lastLines(output string, n int) []string {
 	output = strings.TrimRight(theme.Plain(output), "\n ")
 	if output == "" {
 		return nil
@@ -106,8 +107,8 @@ func (p *painter) tail(output string, n int) []string {
 	return lines
 }
 
-// opened is the whole of a call: arguments, change, output.
-func (p *painter) opened(e *entry) []string {
+// openedCall is the whole of a call: arguments, change, output.
+func (p *painter) openedCall(e *entry) []string {
 	bar := margin + p.theme.Faint.Paint("│ ")
 	width := max(p.inner()-2, 8)
 	var lines []string
@@ -118,7 +119,7 @@ func (p *painter) opened(e *entry) []string {
 			}
 		}
 	}
-	if args := pretty(e.args); args != "" && (e.diff == "" || e.phase != done) {
+	if args := argsText(e.args); args != "" && (e.diff == "" || e.phase != done) {
 		add(p.theme.Dim, theme.Visible(args))
 	}
 	if e.diff != "" {
@@ -137,8 +138,8 @@ func (p *painter) opened(e *entry) []string {
 	return append(lines, margin+p.theme.Faint.Paint("╵"))
 }
 
-// pretty writes JSON arguments as lines "name: value"; anything else as it is.
-func pretty(args string) string {
+// argsText writes JSON arguments as lines "name: value"; anything else as it is.
+func argsText(args string) string {
 	if strings.TrimSpace(args) == "" || strings.TrimSpace(args) == "{}" {
 		return ""
 	}
@@ -174,18 +175,21 @@ func pretty(args string) string {
 	return b.String()
 }
 
+// maxLocalLines is how much of the output of a person's own command is shown until
+// it is opened.
+const maxLocalLines = 12
+
 func (p *painter) drawLocal(e *entry) []string {
-	symbol, st := p.symbol(e)
+	symbol, st := p.callSymbol(e)
 	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint("!") + " " + theme.Cut(theme.Line(e.title), p.inner()-30)
 	lines := []string{theme.Sides(left, p.theme.Dim.Paint("yours; the model does not see it "), p.width)}
 	if e.open {
-		return append(lines, p.opened(e)...)
+		return append(lines, p.openedCall(e)...)
 	}
-	all := p.tail(e.output, 1000)
-	const most = 12
-	if len(all) > most {
-		more := margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint("… "+theme.Plural(len(all)-most, "line")+" more: "+keys.Label(keys.OpenCall))
-		all = append([]string{more}, all[len(all)-most:]...)
+	all := p.lastLines(e.output, 1000)
+	if hidden := len(all) - maxLocalLines; hidden > 0 {
+		more := "… " + theme.Plural(hidden, "line") + " more: " + keys.Label(keys.OpenCall)
+		all = append([]string{margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint(more)}, all[hidden:]...)
 	}
 	return append(lines, all...)
 }

@@ -13,7 +13,7 @@ import (
 func Diff(th *theme.Theme, diff string, width int, sideBySide bool) []string {
 	rows := parseDiff(diff)
 	if sideBySide {
-		return besides(th, rows, width)
+		return sideBySideRows(th, rows, width)
 	}
 	var out []string
 	for _, r := range rows {
@@ -99,56 +99,79 @@ func numbered(th *theme.Theme, st theme.Style, n int, op, text string, width int
 	return out
 }
 
-// besides pairs removed lines with the added ones that follow them.
-func besides(th *theme.Theme, rows []diffRow, width int) []string {
-	half := (width - 3) / 2
-	var out []string
-	pair := func(l, r []string) {
-		blankSide := strings.Repeat(" ", half)
-		for i := range max(len(l), len(r)) {
-			a, b := blankSide, blankSide
-			if i < len(l) {
-				a = theme.Fit(l[i], half)
-			}
-			if i < len(r) {
-				b = theme.Fit(r[i], half)
-			}
-			out = append(out, a+th.Faint.Paint(" │ ")+b)
-		}
-	}
-	for i := 0; i < len(rows); {
-		switch rows[i].op {
-		case '@':
-			out = append(out, th.Dim.Paint(theme.Cut(rows[i].text, width)))
-			i++
-		case ' ':
-			pair(numbered(th, theme.Style{}, rows[i].old, " ", rows[i].text, half), numbered(th, theme.Style{}, rows[i].new, " ", rows[i].text, half))
-			i++
-		default:
-			var gone, come [][]string
-			for ; i < len(rows) && rows[i].op == '-'; i++ {
-				gone = append(gone, numbered(th, th.Removed, rows[i].old, "−", rows[i].text, half))
-			}
-			for ; i < len(rows) && rows[i].op == '+'; i++ {
-				come = append(come, numbered(th, th.Added, rows[i].new, "+", rows[i].text, half))
-			}
-			for k := range max(len(gone), len(come)) {
-				var l, r []string
-				if k < len(gone) {
-					l = gone[k]
-				}
-				if k < len(come) {
-					r = come[k]
-				}
-				pair(l, r)
-			}
-		}
-	}
-	return out
+// columns are a diff with the old lines on the left and the new ones on the right.
+type columns struct {
+	theme *theme.Theme
+	width int // of one
+	lines []string
 }
 
-// changed counts the added and removed lines of a unified diff.
-func changed(diff string) (plus, minus int) {
+// sideBySideRows pairs removed lines with the added ones that follow them.
+func sideBySideRows(th *theme.Theme, rows []diffRow, width int) []string {
+	c := columns{theme: th, width: (width - 3) / 2}
+	for len(rows) > 0 {
+		switch rows[0].op {
+		case '@':
+			c.lines = append(c.lines, th.Dim.Paint(theme.Cut(rows[0].text, width)))
+			rows = rows[1:]
+		case ' ':
+			r := rows[0]
+			c.add(c.side(theme.Style{}, r.old, " ", r.text), c.side(theme.Style{}, r.new, " ", r.text))
+			rows = rows[1:]
+		default:
+			rows = rows[c.change(rows):]
+		}
+	}
+	return c.lines
+}
+
+// change puts removed lines beside the added ones that follow, and gives how many
+// rows these are.
+func (c *columns) change(rows []diffRow) int {
+	n := 0
+	var removed, added [][]string
+	for ; n < len(rows) && rows[n].op == '-'; n++ {
+		removed = append(removed, c.side(c.theme.Removed, rows[n].old, "−", rows[n].text))
+	}
+	for ; n < len(rows) && rows[n].op == '+'; n++ {
+		added = append(added, c.side(c.theme.Added, rows[n].new, "+", rows[n].text))
+	}
+	for i := range max(len(removed), len(added)) {
+		var left, right []string
+		if i < len(removed) {
+			left = removed[i]
+		}
+		if i < len(added) {
+			right = added[i]
+		}
+		c.add(left, right)
+	}
+	return n
+}
+
+func (c *columns) side(st theme.Style, number int, op, text string) []string {
+	return numbered(c.theme, st, number, op, text, c.width)
+}
+
+// add puts two sides next to each other, of which one may be longer.
+func (c *columns) add(left, right []string) {
+	for i := range max(len(left), len(right)) {
+		old, now := "", ""
+		if i < len(left) {
+			old = left[i]
+		}
+		if i < len(right) {
+			now = right[i]
+		}
+		c.lines = append(c.lines, theme.Fit(old, c.width)+c.theme.Faint.Paint(" │ ")+theme.Fit(now, c.width))
+	}
+}
+
+// IsDiff reports whether a text is a unified diff.
+func IsDiff(text string) bool { return strings.HasPrefix(text, "---") || strings.HasPrefix(text, "@@") }
+
+// changedLines counts the added and removed lines of a unified diff.
+func changedLines(diff string) (plus, minus int) {
 	for _, r := range parseDiff(diff) {
 		switch r.op {
 		case '+':

@@ -1,92 +1,102 @@
 package transcript
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"belay/models"
-	"belay/ui/theme"
+	"belay/session"
 )
 
 type kind int
 
 const (
-	user      kind = iota // a person's words
-	prose                 // a piece of the model's words
-	cut                   // words of a failed attempt
-	reasoning             // the model's thinking
-	call                  // a tool call
-	plan                  // the model's list
-	quiet                 // one line about what happened
-	notice                // a line or more that a person should read
-	ending                // the end of a turn
-	local                 // a shell command of the user's
+	prompt     kind = iota // a person's words
+	prose                  // a piece of the model's words
+	cutOff                 // words of a failed attempt
+	reasoning              // the model's thinking
+	call                   // a tool call
+	todoList               // the model's list
+	statusLine             // one line about what happened
+	notice                 // a line or more that a person should read
+	ending                 // the end of a turn
+	local                  // a shell command of the user's
 )
 
+// phase is how far a call is.
 type phase int
 
 const (
-	written phase = iota // arguments are being written or wait to run
+	pending phase = iota // its arguments are being written, or it is about to run
 	waiting              // for a person
-	running              //
-	done                 //
-	failed               //
-	denied               //
-	unknown              // interrupted; nobody knows
+	running
+	done
+	failed
+	denied
+	unknown // interrupted; nobody knows
 )
 
 // entry is one thing in the transcript. Its lines are made when it comes into
 // view and kept until its width, its theme or it itself changes.
 type entry struct {
 	kind  kind
-	seq   int64
+	seq   int64 // of its record; 0: it is not in the log yet
 	turn  int
 	at    time.Time
 	text  string
 	label string // of the model, at the first piece of its words
-	head  bool   // first piece of a message
+	head  bool   // the first piece of a message
 	open  bool   // unfolded
 
-	// of what arrives: loose until the finished item stands in the log
-	loose  bool
-	source string // the whole text, at its first piece
+	// Of what arrives.
+	unconfirmed bool   // the finished item is not in the log yet
+	source      string // the whole text, at its first piece
 
-	// of words that still grow
-	live  bool
-	grown *blocks
-	defs  string   // link definitions that stand in other pieces
-	code  []string // laid out lines of an open code fence
-	coded int      // bytes of it that are laid out
+	// Of words that still grow.
+	live       bool
+	blocks     *blocks
+	linkDefs   string   // link definitions that stand in other pieces
+	fenceLines []string // lines of an open code fence that are laid out
+	fenceBytes int      // how much of it they are
 
-	// of a call
-	id, tool, title, args, output, summary, diff, file string
-	phase                                              phase
-	began                                              time.Time
-	took                                               time.Duration
-	plus, minus                                        int
-	bytes                                              int
+	// Of a call.
+	id           string
+	tool         string
+	isCheck      bool // it decides whether a step is done, and is no tool
+	title        string
+	args         string
+	output       string
+	summary      string
+	diff         string
+	file         string // with the whole output
+	phase        phase
+	startedAt    time.Time
+	duration     time.Duration
+	addedLines   int
+	removedLines int
+	bytes        int // of the arguments, while they are being written
 
-	// of a quiet line
-	symbol string
-	mood   mood
-	detail string
-	folds  bool // the detail shows only when it is opened
+	// Of lines about what happened.
+	symbol      string
+	level       level
+	detail      string
+	foldsDetail bool // the detail shows only when the entry is opened
 
-	tally *tally
-	tasks []task
+	totals *turnTotals // of an ending
+	todos  []todo
 
-	version int
+	version int // counts changes
 	cached  cacheKey
 	lines   []string
 }
 
-type task struct{ text, status string }
+type todo struct{ text, status string }
 
-type mood int
+// level is how much a line asks for attention.
+type level int
 
 const (
-	calm mood = iota
+	plain level = iota
 	good
 	warn
 	bad
@@ -94,249 +104,36 @@ const (
 
 type cacheKey struct{ width, theme, version int }
 
-// tally sums up what a turn took.
-type tally struct {
-	usage models.Usage
-	cost  float64
-	began time.Time
-	ended time.Time
+// turnTotals sums up what a turn took.
+type turnTotals struct {
+	usage     models.Usage
+	cost      float64
+	startedAt time.Time
+	endedAt   time.Time
 }
 
-func (e *entry) touch() { e.version++ }
+// newEntry makes the entry of a record.
+func newEntry(k kind, r session.Record) *entry { return &entry{kind: k, seq: r.Seq, turn: r.Turn} }
+
+// newLive makes an entry of words that arrive.
+func newLive(k kind, r session.Record) *entry {
+	e := newEntry(k, r)
+	e.at, e.live, e.unconfirmed = r.Time, true, true
+	return e
+}
+
+// invalidate has the entry laid out again.
+func (e *entry) invalidate() { e.version++ }
 
 func (e *entry) foldable() bool {
-	return e.kind == call || e.kind == reasoning || e.kind == local || e.folds || e.kind == user && strings.Count(e.text, "\n") >= userLines
-}
-
-// userLines is how many lines of a prompt are shown until it is opened.
-const userLines = 14
-
-// painter lays entries out in lines, each for as long as it stays the same.
-type painter struct {
-	width    int
-	theme    *theme.Theme
-	now      func() time.Time
-	markdown markdown
-	unfold   bool // all reasoning is open
-}
-
-// layout gives the entry's lines for the painter's width.
-func (p *painter) layout(e *entry) []string {
-	key := cacheKey{p.width, p.theme.Version(), e.version}
-	if e.lines != nil && e.cached == key {
-		return e.lines
-	}
-	if e.cached.width != key.width {
-		e.code, e.coded = nil, 0
-	}
-	e.cached = key
-	e.lines = p.draw(e)
-	return e.lines
-}
-
-const margin = "   " // everything but prompts and labels begins here
-
-func indent(lines []string, by string) []string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		if l != "" {
-			l = by + l
-		}
-		out[i] = l
-	}
-	return out
-}
-
-func (p *painter) draw(e *entry) []string {
 	switch e.kind {
-	case user:
-		return p.drawUser(e)
-	case prose:
-		return p.drawProse(e)
-	case cut:
-		return p.drawCut(e)
-	case reasoning:
-		return p.drawReasoning(e)
-	case call:
-		return p.drawCall(e)
-	case local:
-		return p.drawLocal(e)
-	case plan:
-		return p.drawPlan(e)
-	case ending:
-		return p.drawEnding(e)
-	default:
-		return p.drawQuiet(e)
+	case call, reasoning, local:
+		return true
+	case prompt:
+		return strings.Count(e.text, "\n") >= maxPromptLines
 	}
+	return e.foldsDetail
 }
 
-// inner is the width of text beside the margins.
-func (p *painter) inner() int { return max(p.width-len(margin)-1, 8) }
-
-func (p *painter) drawUser(e *entry) []string {
-	lines := theme.Wrap(theme.Plain(strings.TrimSpace(e.text)), p.inner())
-	if len(lines) > userLines && !e.open {
-		lines = append(lines[:userLines:userLines], p.theme.Dim.Paint("… "+theme.Plural(len(lines)-userLines, "line")+" more"))
-	}
-	for i, l := range lines {
-		lead := margin
-		if i == 0 {
-			lead = " " + p.theme.Accent.Paint("›") + " "
-		}
-		lines[i] = p.theme.User.Over(theme.Fit(lead+l, p.width))
-	}
-	return lines
-}
-
-// drawProse renders a piece of Markdown. The model's name stands at the start
-// of the first line: room for it is made with spaces that do not break.
-func (p *painter) drawProse(e *entry) []string {
-	width := p.inner()
-	if _, text, ok := e.fence(); ok {
-		return p.withLabel(e, p.drawFence(e, text, width), false)
-	}
-	source := e.text
-	if e.live && len(source) > plainAbove {
-		return p.withLabel(e, wrapped(source, width), false)
-	}
-	gap, inline := "", false
-	if e.head && e.label != "" && paragraph(source) {
-		gap, inline = strings.Repeat("\u00a0", theme.Width(e.label)+2), true
-	}
-	if e.defs != "" && strings.Contains(source, "[") {
-		source += "\n\n" + e.defs
-	}
-	lines := p.markdown.render(p.theme, width, gap+source)
-	if inline {
-		if len(lines) > 0 && strings.HasPrefix(lines[0], gap) {
-			lines[0] = lines[0][len(gap):]
-		} else {
-			inline = false
-			lines = p.markdown.render(p.theme, width, source)
-		}
-	}
-	return p.withLabel(e, lines, inline)
-}
-
-func (p *painter) withLabel(e *entry, lines []string, inline bool) []string {
-	out := indent(lines, margin)
-	if !e.head {
-		return out
-	}
-	mark := " " + p.theme.Accent.Paint("●") + " "
-	if e.label == "" {
-		if len(lines) > 0 {
-			out[0] = mark + lines[0]
-		}
-		return out
-	}
-	name := p.theme.Accent.Paint(e.label)
-	if inline {
-		out[0] = mark + name + "  " + lines[0]
-		return out
-	}
-	return append([]string{mark + name}, out...)
-}
-
-// paragraph reports whether Markdown begins with plain words.
-func paragraph(s string) bool {
-	if s == "" || strings.HasPrefix(s, "    ") || strings.ContainsRune("#-*+>`~|<\t\n[=_0123456789", rune(s[0])) {
-		return false
-	}
-	head, rest, _ := strings.Cut(s, "\n")
-	next, _, _ := strings.Cut(rest, "\n")
-	// A setext heading or a table would be broken by words put before it.
-	return !strings.Contains(head, "|") && strings.Trim(next, "=- ") != "" || strings.TrimSpace(next) == "" && !strings.Contains(head, "|")
-}
-
-func (e *entry) fence() (lang, text string, ok bool) {
-	if !e.live || e.grown == nil {
-		return "", "", false
-	}
-	return e.grown.code()
-}
-
-// drawFence shows code that is still being written: plain, and only its last
-// line laid out anew.
-func (p *painter) drawFence(e *entry, text string, width int) []string {
-	text = text[min(e.coded, len(text)):]
-	for {
-		n := strings.IndexByte(text, '\n')
-		if n < 0 {
-			break
-		}
-		e.code = append(e.code, codeLines(text[:n], width)...)
-		e.coded += n + 1
-		text = text[n+1:]
-	}
-	lines := append(e.code[:len(e.code):len(e.code)], codeLines(text, width)...)
-	return lines
-}
-
-func codeLines(l string, width int) []string {
-	return indent(theme.Hard(strings.ReplaceAll(l, "\t", "    "), max(width-2, 1)), "  ")
-}
-
-func (p *painter) drawCut(e *entry) []string {
-	words := cutWords(e)
-	var lines []string
-	if text := strings.TrimSpace(theme.Plain(e.text)); text != "" {
-		gap := ""
-		if e.label != "" {
-			gap = strings.Repeat("\u00a0", theme.Width(e.label)+2)
-		}
-		lines = theme.Wrap(gap+text, p.inner())
-		for i, l := range lines {
-			if i == 0 {
-				l = " ● " + theme.Fit(e.label, theme.Width(gap)) + strings.TrimPrefix(l, gap)
-			} else {
-				l = margin + l
-			}
-			lines[i] = p.theme.Dim.Paint(l)
-		}
-	}
-	if e.tool != "" {
-		words = "the call of " + e.tool + " was " + words
-	}
-	mark := "(" + words + ")"
-	if n := len(lines); n > 0 && theme.Width(lines[n-1])+theme.Width(mark)+3 <= p.width {
-		lines[n-1] += "  " + p.theme.Warn.Paint(mark)
-		return lines
-	}
-	return append(lines, margin+p.theme.Warn.Paint(mark))
-}
-
-func (p *painter) drawReasoning(e *entry) []string {
-	text := strings.TrimSpace(theme.Plain(e.text))
-	if e.open || p.unfold {
-		lines := theme.Wrap(strings.ReplaceAll(text, "**", ""), p.inner()-2)
-		for i := range lines {
-			lines[i] = margin + "  " + p.theme.Think.Paint(lines[i])
-		}
-		return append([]string{margin + p.theme.Dim.Paint("∴ thinking")}, lines...)
-	}
-	lead := "∴ thought"
-	show := firstLine(text)
-	if e.live {
-		lead, show = "∴ thinking", lastLine(text)
-	}
-	right := ""
-	if e.took >= time.Second {
-		right = p.theme.Dim.Paint(theme.Clock(e.took)) + " "
-	}
-	room := p.width - len(margin) - theme.Width(lead) - theme.Width(right) - 4
-	left := margin + p.theme.Dim.Paint(lead)
-	if show != "" && room > 8 {
-		left += "  " + p.theme.Think.Paint(theme.Cut(strings.ReplaceAll(show, "**", ""), room))
-	}
-	return []string{theme.Sides(left, right, p.width)}
-}
-
-func share(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
-}
-
-func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+// maxPromptLines is how many lines of a prompt are shown until it is opened.
+const maxPromptLines = 14

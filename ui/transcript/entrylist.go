@@ -10,7 +10,7 @@ type entryList struct {
 
 	follow bool // the end is in view
 	top    int  // index of the entry at the top
-	off    int  // lines of it that are above the view
+	offset int  // lines of it that are above the view
 	seen   int  // number of entries when the end was last in view
 	cursor int  // index of the chosen entry, or -1
 	found  int  // index of the entry that a search found last, or -1
@@ -72,7 +72,7 @@ func (l *entryList) removeAt(i int) {
 	if l.top > i {
 		l.top--
 	} else if l.top == i {
-		l.off = 0
+		l.offset = 0
 		l.top = max(0, min(l.top, len(l.entries)-1))
 	}
 	if l.cursor == i {

@@ -15,9 +15,9 @@ func (p *Pane) Find(words string) int {
 	}
 	n := 0
 	for i := len(p.entries) - 1; i >= 0; i-- {
-		if p.holds(i) {
+		if p.contains(i) {
 			if n == 0 {
-				p.show(i)
+				p.revealFound(i)
 			}
 			n++
 		}
@@ -31,14 +31,14 @@ func (p *Pane) FindNext(by int) {
 		return
 	}
 	for i := p.found + by; i >= 0 && i < len(p.entries); i += by {
-		if p.holds(i) {
-			p.show(i)
+		if p.contains(i) {
+			p.revealFound(i)
 			return
 		}
 	}
 }
 
-func (p *Pane) holds(i int) bool {
+func (p *Pane) contains(i int) bool {
 	e := p.entries[i]
 	for _, s := range []string{e.text, e.title, e.args, e.output, e.detail} {
 		if strings.Contains(strings.ToLower(s), p.query) {
@@ -48,9 +48,9 @@ func (p *Pane) holds(i int) bool {
 	return false
 }
 
-// show puts the found words of entry i into view.
-func (p *Pane) show(i int) {
-	p.hold()
+// revealFound puts the found words of entry i into view.
+func (p *Pane) revealFound(i int) {
+	p.stopFollowing()
 	p.found = i
 	e := p.entries[i]
 	at := -1
@@ -62,11 +62,11 @@ func (p *Pane) show(i int) {
 	}
 	if at < 0 && e.foldable() && !e.open {
 		e.open = true
-		e.touch()
-		p.show(i)
+		e.invalidate()
+		p.revealFound(i)
 		return
 	}
-	p.top, p.off = i, p.gap(i)+max(at, 0)
+	p.top, p.offset = i, p.gapBefore(i)+max(at, 0)
 	p.Scroll(-p.height / 3)
 	p.follow = false
 }

@@ -18,9 +18,9 @@ type markdown struct {
 	term    *glamour.TermRenderer
 }
 
-// plainAbove is the size from which an open piece is shown as plain text until
+// maxMarkdownBytes is the size from which an open piece is shown as plain text until
 // it is closed, so that no single piece can make a frame late. Bytes.
-const plainAbove = 6 << 10
+const maxMarkdownBytes = 6 << 10
 
 func (m *markdown) render(th *theme.Theme, width int, source string) []string {
 	if natural, ok := tableWidth(source); ok && natural < width {
@@ -56,7 +56,10 @@ func finish(term *glamour.TermRenderer, source string, width int) []string {
 // tableWidth is the cells that a piece takes that is a table and nothing else.
 func tableWidth(source string) (int, bool) {
 	lines := strings.Split(strings.TrimSpace(source), "\n")
-	if len(lines) < 2 || !strings.Contains(lines[0], "|") || strings.Trim(lines[1], "|-: ") != "" || !strings.Contains(lines[1], "-") {
+	if len(lines) < 2 || !strings.Contains(lines[0], "|") {
+		return 0, false
+	}
+	if rule := lines[1]; strings.Trim(rule, "|-: ") != "" || !strings.Contains(rule, "-") {
 		return 0, false
 	}
 	var widths []int
@@ -89,10 +92,10 @@ func tidy(out string, width int) []string {
 		}
 		lines = append(lines, l)
 	}
-	for len(lines) > 0 && blank(lines[0]) {
+	for len(lines) > 0 && isBlank(lines[0]) {
 		lines = lines[1:]
 	}
-	for len(lines) > 0 && blank(lines[len(lines)-1]) {
+	for len(lines) > 0 && isBlank(lines[len(lines)-1]) {
 		lines = lines[:len(lines)-1]
 	}
 	return lines
@@ -109,31 +112,33 @@ func formatter(th *theme.Theme) string {
 	return "terminal16"
 }
 
-func ptr[T any](v T) *T { return &v }
+func pointer[T any](v T) *T { return &v }
 
 // style is belay's own look of Markdown: the terminal's colour for prose, few
 // accents, no margins (the transcript has its own).
 func style(th *theme.Theme) ansi.StyleConfig {
 	s := styles.NoTTYStyleConfig
-	s.Document = ansi.StyleBlock{Margin: ptr(uint(0))}
-	s.BlockQuote = ansi.StyleBlock{Indent: ptr(uint(1)), IndentToken: ptr("│ ")}
-	s.Heading = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{BlockSuffix: "\n", Bold: ptr(true)}}
-	s.H1 = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: ptr(true)}}
+	s.Document = ansi.StyleBlock{Margin: pointer(uint(0))}
+	s.BlockQuote = ansi.StyleBlock{Indent: pointer(uint(1)), IndentToken: pointer("│ ")}
+	s.Heading = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{BlockSuffix: "\n", Bold: pointer(true)}}
+	s.H1 = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: pointer(true)}}
 	s.H2, s.H3 = ansi.StyleBlock{}, ansi.StyleBlock{}
 	s.H4, s.H5, s.H6 = ansi.StyleBlock{}, ansi.StyleBlock{}, ansi.StyleBlock{}
-	s.Strong = ansi.StylePrimitive{Bold: ptr(true)}
-	s.Emph = ansi.StylePrimitive{Italic: ptr(true)}
-	s.Strikethrough = ansi.StylePrimitive{CrossedOut: ptr(true)}
+	s.Strong = ansi.StylePrimitive{Bold: pointer(true)}
+	s.Emph = ansi.StylePrimitive{Italic: pointer(true)}
+	s.Strikethrough = ansi.StylePrimitive{CrossedOut: pointer(true)}
 	s.List = ansi.StyleList{LevelIndent: 2}
 	s.Item = ansi.StylePrimitive{BlockPrefix: "• "}
 	s.Enumeration = ansi.StylePrimitive{BlockPrefix: ". "}
 	s.Task = ansi.StyleTask{Ticked: "✓ ", Unticked: "○ "}
 	s.HorizontalRule = ansi.StylePrimitive{Format: "\n────────\n"}
-	s.Link = ansi.StylePrimitive{Underline: ptr(true)}
-	s.LinkText = ansi.StylePrimitive{Bold: ptr(true)}
-	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: ptr(true)}}
-	s.CodeBlock = ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: ptr(uint(2))}}
-	s.Table = ansi.StyleTable{CenterSeparator: ptr("┼"), ColumnSeparator: ptr("│"), RowSeparator: ptr("─")}
+	s.Link = ansi.StylePrimitive{Underline: pointer(true)}
+	s.LinkText = ansi.StylePrimitive{Bold: pointer(true)}
+	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: pointer(true)}}
+	s.CodeBlock = ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: pointer(uint(2))}}
+	s.Table = ansi.StyleTable{
+		CenterSeparator: pointer("┼"), ColumnSeparator: pointer("│"), RowSeparator: pointer("─"),
+	}
 	if th.AccentColor == nil {
 		s.Code.Prefix, s.Code.Suffix = "`", "`"
 		return s
@@ -146,9 +151,9 @@ func style(th *theme.Theme) ansi.StyleConfig {
 		}
 		s.CodeBlock.Theme = th.Code
 	}
-	s.Heading.Color = ptr(accent)
-	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: ptr(code)}}
-	s.HorizontalRule.Color, s.BlockQuote.Color = ptr(quiet), ptr(quiet)
-	s.Link.Color, s.LinkText.Color = ptr(quiet), ptr(accent)
+	s.Heading.Color = pointer(accent)
+	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: pointer(code)}}
+	s.HorizontalRule.Color, s.BlockQuote.Color = pointer(quiet), pointer(quiet)
+	s.Link.Color, s.LinkText.Color = pointer(quiet), pointer(accent)
 	return s
 }

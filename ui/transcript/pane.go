@@ -17,9 +17,9 @@ import (
 type Pane struct {
 	fold
 	painter
-	height int
-	rows   []int  // the entries in view, one for each line
-	query  string // words that are searched for
+	height      int
+	lineEntries []int  // the entries in view, one for each line
+	query       string // words that are searched for
 }
 
 // New makes an empty transcript.
@@ -40,36 +40,44 @@ func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
 // Empty reports whether there is nothing to show.
 func (p *Pane) Empty() bool { return len(p.entries) == 0 }
 
-// gap is the number of blank lines before entry i.
-func (p *Pane) gap(i int) int {
+// gapBefore is the number of blank lines before entry i.
+func (p *Pane) gapBefore(i int) int {
 	if i == 0 {
 		return 0
 	}
 	e, before := p.entries[i], p.entries[i-1]
 	switch e.kind {
 	case call, local:
-		if before.kind == call || before.kind == reasoning || before.kind == prose && before.head || before.kind == quiet && e.tool == check {
+		switch before.kind {
+		case call, reasoning:
 			return 0
+		case prose:
+			return gap(!before.head)
+		case statusLine:
+			return gap(!e.isCheck)
 		}
-	case quiet:
-		if before.kind == quiet || before.kind == call {
-			return 0
-		}
+	case statusLine:
+		return gap(before.kind != statusLine && before.kind != call)
 	case ending:
-		if before.kind == quiet || before.kind == notice {
-			return 0
-		}
+		return gap(before.kind != statusLine && before.kind != notice)
 	}
 	return 1
 }
 
-func (p *Pane) size(i int) int { return p.gap(i) + len(p.layout(p.entries[i])) }
+func gap(blank bool) int {
+	if blank {
+		return 1
+	}
+	return 0
+}
 
-// start gives the place at the top of the view when the end is in view.
-func (p *Pane) start() (top, off int) {
+func (p *Pane) heightOf(i int) int { return p.gapBefore(i) + len(p.layout(p.entries[i])) }
+
+// endPlace gives the place at the top of the view when the end is in view.
+func (p *Pane) endPlace() (top, off int) {
 	left := p.height
 	for i := len(p.entries) - 1; i >= 0; i-- {
-		n := p.size(i)
+		n := p.heightOf(i)
 		if n >= left {
 			return i, n - left
 		}
@@ -81,15 +89,15 @@ func (p *Pane) start() (top, off int) {
 // View gives exactly as many lines as the pane is high.
 func (p *Pane) View() []string {
 	lines := make([]string, 0, p.height)
-	p.rows = p.rows[:0]
-	top, off := p.top, p.off
+	p.lineEntries = p.lineEntries[:0]
+	top, off := p.top, p.offset
 	if p.follow {
-		top, off = p.start()
+		top, off = p.endPlace()
 		p.seen = len(p.entries)
 	}
 	for i := top; i < len(p.entries) && len(lines) < p.height; i++ {
 		part := p.layout(p.entries[i])
-		for n := range p.gap(i) + len(part) {
+		for n := range p.gapBefore(i) + len(part) {
 			if i == top && n < off {
 				continue
 			}
@@ -97,11 +105,11 @@ func (p *Pane) View() []string {
 				break
 			}
 			l := ""
-			if k := n - p.gap(i); k >= 0 {
+			if k := n - p.gapBefore(i); k >= 0 {
 				l = p.decorate(i, k, part[k])
 			}
 			lines = append(lines, l)
-			p.rows = append(p.rows, i)
+			p.lineEntries = append(p.lineEntries, i)
 		}
 	}
 	for len(lines) < p.height {
@@ -126,10 +134,10 @@ func (p *Pane) decorate(i, line int, s string) string {
 	return plain[:at] + p.theme.Found.Paint(plain[at:at+len(p.query)]) + plain[at+len(p.query):]
 }
 
-// hold leaves the end: the view stays where it is while more arrives.
-func (p *Pane) hold() {
+// stopFollowing leaves the end: the view stays where it is while more arrives.
+func (p *Pane) stopFollowing() {
 	if p.follow {
-		p.top, p.off = p.start()
+		p.top, p.offset = p.endPlace()
 		p.follow = false
 	}
 }
@@ -139,27 +147,27 @@ func (p *Pane) Scroll(n int) {
 	if len(p.entries) == 0 || n > 0 && p.follow {
 		return
 	}
-	p.hold()
-	p.off += n
-	for p.off < 0 && p.top > 0 {
+	p.stopFollowing()
+	p.offset += n
+	for p.offset < 0 && p.top > 0 {
 		p.top--
-		p.off += p.size(p.top)
+		p.offset += p.heightOf(p.top)
 	}
-	p.off = max(p.off, 0)
-	for p.top < len(p.entries)-1 && p.off >= p.size(p.top) {
-		p.off -= p.size(p.top)
+	p.offset = max(p.offset, 0)
+	for p.top < len(p.entries)-1 && p.offset >= p.heightOf(p.top) {
+		p.offset -= p.heightOf(p.top)
 		p.top++
 	}
 	if n > 0 {
-		p.settle()
+		p.followAtEnd()
 	}
 }
 
-// settle follows again when the end has come into view.
-func (p *Pane) settle() {
-	left := p.height + p.off
+// followAtEnd follows again when the end has come into view.
+func (p *Pane) followAtEnd() {
+	left := p.height + p.offset
 	for i := p.top; i < len(p.entries); i++ {
-		if left -= p.size(i); left < 0 {
+		if left -= p.heightOf(i); left < 0 {
 			return
 		}
 	}
@@ -171,9 +179,9 @@ func (p *Pane) Page(n int) { p.Scroll(n * max(p.height-2, 1)) }
 
 // Top goes to the first loaded line.
 func (p *Pane) Top() {
-	p.hold()
-	p.top, p.off = 0, 0
-	p.settle()
+	p.stopFollowing()
+	p.top, p.offset = 0, 0
+	p.followAtEnd()
 }
 
 // Bottom goes to the end and follows it.
@@ -198,7 +206,7 @@ func (p *Pane) WantsOlder() (before int64, ok bool) {
 	}
 	top := p.top
 	if p.follow {
-		top, _ = p.start()
+		top, _ = p.endPlace()
 	}
 	return p.oldest, top == 0 || top < 3 && !p.follow
 }
@@ -209,7 +217,7 @@ func (p *Pane) Tick() bool {
 	found := false
 	for _, e := range p.calls {
 		if e.phase == running {
-			e.touch()
+			e.invalidate()
 			found = true
 		}
 	}
@@ -223,7 +231,7 @@ func (p *Pane) Cursor() bool { return p.cursor >= 0 }
 // last one in view.
 func (p *Pane) Open() bool {
 	if p.cursor < 0 {
-		p.cursor = p.nearest()
+		p.cursor = p.lastFoldable()
 	}
 	if p.cursor < 0 {
 		return false
@@ -232,10 +240,10 @@ func (p *Pane) Open() bool {
 	return true
 }
 
-// nearest is the last foldable entry in view, else the last of all.
-func (p *Pane) nearest() int {
-	for k := len(p.rows) - 1; k >= 0; k-- {
-		if i := p.rows[k]; i < len(p.entries) && p.entries[i].foldable() {
+// lastFoldable is the last foldable entry in view, else the last of all.
+func (p *Pane) lastFoldable() int {
+	for k := len(p.lineEntries) - 1; k >= 0; k-- {
+		if i := p.lineEntries[k]; i < len(p.entries) && p.entries[i].foldable() {
 			return i
 		}
 	}
@@ -248,30 +256,30 @@ func (p *Pane) nearest() int {
 }
 
 func (p *Pane) toggle(i int) {
-	p.hold()
+	p.stopFollowing()
 	e := p.entries[i]
 	e.open = !e.open
-	e.touch()
+	e.invalidate()
 	p.reveal(i)
 }
 
 // reveal brings the head of entry i into view.
 func (p *Pane) reveal(i int) {
-	if i < p.top || i == p.top && p.off > p.gap(i) {
-		p.top, p.off = i, 0
+	if i < p.top || i == p.top && p.offset > p.gapBefore(i) {
+		p.top, p.offset = i, 0
 		return
 	}
-	room := p.height + p.off
+	room := p.height + p.offset
 	for k := p.top; k <= i; k++ {
-		room -= p.size(k)
+		room -= p.heightOf(k)
 	}
 	if room >= 0 {
 		return
 	}
-	if n := p.size(i); n < p.height {
+	if n := p.heightOf(i); n < p.height {
 		p.Scroll(-room)
 	} else {
-		p.top, p.off = i, 0
+		p.top, p.offset = i, 0
 	}
 }
 
@@ -279,7 +287,7 @@ func (p *Pane) reveal(i int) {
 func (p *Pane) Move(by int) {
 	for i := p.cursor + by; i >= 0 && i < len(p.entries); i += by {
 		if p.entries[i].foldable() {
-			p.hold()
+			p.stopFollowing()
 			p.cursor = i
 			p.reveal(i)
 			return
@@ -290,18 +298,18 @@ func (p *Pane) Move(by int) {
 // Leave gives the choice up.
 func (p *Pane) Leave() {
 	p.cursor = -1
-	p.settle()
+	p.followAtEnd()
 }
 
 // Click unfolds the entry in a row of the view, if its head is there.
 func (p *Pane) Click(row int) {
-	if row < 0 || row >= len(p.rows) {
+	if row < 0 || row >= len(p.lineEntries) {
 		return
 	}
-	i := p.rows[row]
-	if i < len(p.entries) && p.entries[i].foldable() && (row == 0 || p.rows[row-1] != i || p.gap(i) > 0) {
+	i := p.lineEntries[row]
+	if i < len(p.entries) && p.entries[i].foldable() && (row == 0 || p.lineEntries[row-1] != i || p.gapBefore(i) > 0) {
 		p.toggle(i)
-		p.settle()
+		p.followAtEnd()
 	}
 }
 
@@ -310,7 +318,7 @@ func (p *Pane) Unfold() {
 	p.unfold = !p.unfold
 	for _, e := range p.entries {
 		if e.kind == reasoning {
-			e.touch()
+			e.invalidate()
 		}
 	}
 }

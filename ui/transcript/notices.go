@@ -7,16 +7,16 @@ import (
 	"belay/ui/theme"
 )
 
-func (p *painter) drawPlan(e *entry) []string {
+func (p *painter) drawTodos(e *entry) []string {
 	finished := 0
-	for _, t := range e.tasks {
+	for _, t := range e.todos {
 		if t.status == "done" {
 			finished++
 		}
 	}
-	head := margin + p.theme.Strong.Paint("plan") + p.theme.Dim.Paint("  "+share(finished, len(e.tasks)))
+	head := margin + p.theme.Strong.Paint("plan") + p.theme.Dim.Paint("  "+doneOf(finished, len(e.todos)))
 	lines := []string{head}
-	for _, t := range e.tasks {
+	for _, t := range e.todos {
 		symbol, st := p.theme.Dim.Paint("○"), theme.Style{}
 		switch t.status {
 		case "done":
@@ -35,7 +35,7 @@ func (p *painter) drawPlan(e *entry) []string {
 	return lines
 }
 
-func (p *painter) paint(m mood) theme.Style {
+func (p *painter) levelStyle(m level) theme.Style {
 	switch m {
 	case good:
 		return p.theme.Good
@@ -47,9 +47,9 @@ func (p *painter) paint(m mood) theme.Style {
 	return p.theme.Dim
 }
 
-// drawQuiet draws a symbol and words in one colour, and calmer words below.
-func (p *painter) drawQuiet(e *entry) []string {
-	st := p.paint(e.mood)
+// drawStatusLine draws a symbol and words in one colour, and calmer words below.
+func (p *painter) drawStatusLine(e *entry) []string {
+	st := p.levelStyle(e.level)
 	var lines []string
 	for i, l := range theme.Wrap(theme.Plain(e.text), p.inner()-2) {
 		lead := "  "
@@ -58,7 +58,7 @@ func (p *painter) drawQuiet(e *entry) []string {
 		}
 		lines = append(lines, margin+st.Paint(lead+l))
 	}
-	if e.folds && !e.open {
+	if e.foldsDetail && !e.open {
 		return append(lines, margin+"  "+p.theme.Dim.Paint(keys.Label(keys.OpenCall)+" shows it"))
 	}
 	if e.detail != "" {
@@ -71,8 +71,8 @@ func (p *painter) drawQuiet(e *entry) []string {
 
 func (p *painter) drawEnding(e *entry) []string {
 	words := []string{e.text}
-	if t := e.tally; t != nil {
-		if d := t.ended.Sub(t.began); !t.began.IsZero() && !t.ended.IsZero() && d >= 0 {
+	if t := e.totals; t != nil {
+		if d := t.endedAt.Sub(t.startedAt); !t.startedAt.IsZero() && !t.endedAt.IsZero() && d >= 0 {
 			words = append(words, theme.Elapsed(d))
 		}
 		if t.usage.Input+t.usage.Output > 0 {

@@ -1,0 +1,261 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+// applyTurn shows what happens to a turn, from its prompt to its end.
+func (f *fold) applyTurn(r session.Record) {
+	switch e := r.Event.(type) {
+	case session.TurnStarted:
+		f.turnStarted(r, e)
+	case session.TurnResumed:
+		f.endReply(r.Time)
+		f.dropAdvice()
+		f.endAttempt()
+		f.addLine(r, "↻", strings.TrimSuffix("goes on: "+theme.Line(e.Why), ": "), plain)
+	case session.AttemptFailed:
+		f.attemptFailed(r, e)
+	case session.ReplyResumed:
+		f.addLine(r, "·", "the connection broke; the same reply goes on", plain)
+	case session.Switched:
+		f.switched(r, e)
+	case session.ReplyEnded:
+		f.replyEnded(r, e)
+	case session.TodosChanged:
+		f.todosChanged(r, e)
+	case session.TurnEnded:
+		f.turnEnded(r, e)
+	case session.Noted:
+		n := f.addNotice(r, "·", theme.Sanitize(e.Text))
+		n.level = plain
+	case session.Unknown:
+		f.addLine(r, "·", "written by a newer belay: "+theme.Line(e.Type), plain)
+	default:
+		if !f.applyContext(r) {
+			f.applyPlan(r)
+		}
+	}
+}
+
+// applyContext shows what changes the requests that follow. It reports whether the
+// record is one of these.
+func (f *fold) applyContext(r session.Record) bool {
+	switch e := r.Event.(type) {
+	case session.Pruned:
+		f.addLine(r, "…", theme.Line(e.By)+" taken out of what the model sees: "+sizes(e.Before, e.After), plain)
+	case session.Restored:
+		f.addLine(r, "…", "what was taken out is back in what the model sees", plain)
+	case session.Compacted:
+		n := f.addNotice(r, "…", "older work is now a summary: "+sizes(e.Before, e.After))
+		n.foldsDetail, n.detail = true, theme.Sanitize(e.Summary)
+	case session.Focused:
+		text := "searches keep to " + theme.Line(strings.Join(e.Paths, ", "))
+		if len(e.Paths) == 0 {
+			text = "searches look everywhere again"
+		}
+		f.addLine(r, "·", text, plain)
+	case session.EffortChosen:
+		text := "reasoning effort: " + theme.Line(e.Effort)
+		if e.Effort == "" {
+			text = "reasoning effort as the settings say"
+		}
+		f.addLine(r, "·", text, plain)
+	case session.NotePinned:
+		text := "pinned to every request: "
+		if e.Unpinned {
+			text = "no longer pinned: "
+		}
+		f.addLine(r, "·", text+theme.Line(e.Text), plain)
+	default:
+		return false
+	}
+	return true
+}
+
+func sizes(before, after int64) string {
+	return fmt.Sprintf("%s → %s tokens", theme.Count(before), theme.Count(after))
+}
+
+func (f *fold) turnStarted(r session.Record, e session.TurnStarted) {
+	f.endReply(r.Time)
+	f.dropAdvice()
+	f.startTurn()
+	f.turnTotals(r.Turn).startedAt = r.Time
+	if e.Prompt.Text != "" || !e.RunsPlan {
+		p := newEntry(prompt, r)
+		p.at, p.text = r.Time, e.Prompt.Text
+		f.push(p)
+	}
+	if n := len(e.Prompt.Images); n > 0 {
+		f.addLine(r, "+", theme.Plural(n, "picture"), plain)
+	}
+	for _, a := range e.Prompt.Attachments {
+		l := f.addLine(r, "+", theme.Line(a.Name)+" goes with it", plain)
+		l.foldsDetail, l.detail = true, theme.Sanitize(a.Text)
+	}
+	if e.Note != "" {
+		f.addLine(r, "·", "the model is also told: "+theme.Cut(theme.Line(e.Note), 160), plain)
+	}
+}
+
+func (f *fold) replyEnded(r session.Record, e session.ReplyEnded) {
+	totals := f.turnTotals(r.Turn)
+	totals.usage = totals.usage.Add(e.Usage)
+	totals.cost += e.Cost
+	f.failures = 0
+	f.endAttempt()
+	if e.Served != "" && e.Served != e.Target.Model && !strings.HasPrefix(e.Served, e.Target.Model+"-") {
+		f.addLine(r, "≠", fmt.Sprintf("%s was asked, %s answered", e.Target.Model, e.Served), warn)
+	}
+	if e.LeftOut > 0 {
+		f.addLine(r, "…", theme.Plural(e.LeftOut, "older item")+" did not fit and stayed out of the request", plain)
+	}
+}
+
+// addLine shows one line about what happened.
+func (f *fold) addLine(r session.Record, symbol, text string, l level) *entry {
+	e := newEntry(statusLine, r)
+	e.symbol, e.text, e.level = symbol, text, l
+	return f.push(e)
+}
+
+// addNotice shows what a person should read.
+func (f *fold) addNotice(r session.Record, symbol, text string) *entry {
+	e := newEntry(notice, r)
+	e.symbol, e.text = symbol, text
+	return f.push(e)
+}
+
+func (f *fold) todosChanged(r session.Record, e session.TodosChanged) {
+	todos := make([]todo, len(e.Todos))
+	for i, t := range e.Todos {
+		todos[i] = todo{t.Text, t.Status}
+	}
+	if f.todos == nil || f.todos.turn != r.Turn {
+		f.todos = f.push(newEntry(todoList, r))
+	}
+	f.todos.todos = todos
+	f.todos.invalidate()
+}
+
+func (f *fold) turnEnded(r session.Record, e session.TurnEnded) {
+	f.endReply(r.Time)
+	totals := f.turnTotals(r.Turn)
+	totals.endedAt = r.Time
+	symbol, text := "·", "done"
+	reason := theme.Line(e.Reason)
+	switch e.Outcome {
+	case session.OutcomeParked:
+		f.addNotice(r, "⏸", parkedText(e)+reasonText(e.Fault, reason)).level = warn
+		return
+	case session.OutcomeFailed:
+		f.turnFailed(r, e.Fault, reason)
+		text = "failed"
+	case session.OutcomeStopped:
+		if e.Interrupted {
+			f.advice = f.addNotice(r, "≋", "belay ended here in mid-turn. What was done is kept.")
+			f.advice.level = warn
+			f.advice.detail = keys.Label(keys.TryNow) + " goes on; or just write what is next"
+			return
+		}
+		symbol, text = "■", "stopped"
+	case session.OutcomeNeedsPerson:
+		n := f.addNotice(r, "!", "needs you"+reasonText(e.Fault, reason))
+		n.level, n.detail = warn, evidence(e.Fault)
+		text = "waits for you"
+	}
+	end := newEntry(ending, r)
+	end.symbol, end.text, end.totals = symbol, text, totals
+	f.push(end)
+}
+
+func (f *fold) turnFailed(r session.Record, fault *models.Fault, reason string) {
+	n := f.addNotice(r, "✗", "failed"+reasonText(fault, reason))
+	n.level, n.detail = bad, evidence(fault)
+	if fault != nil && reason != "" { // the turn ended for more than its last fault
+		n.text = reason
+		n.detail = strings.TrimPrefix(reasonText(fault, ""), ": ") + "\n" + n.detail
+	}
+}
+
+func parkedText(e session.TurnEnded) string {
+	text := "parked"
+	if !e.RetryAt.IsZero() {
+		text += " until " + theme.At(e.RetryAt)
+	}
+	if e.ParkCount > 0 {
+		text += fmt.Sprintf(" (%s time)", ordinal(e.ParkCount))
+	}
+	return text
+}
+
+// dropAdvice takes back advice on how to go on: it goes on.
+func (f *fold) dropAdvice() {
+	if f.advice != nil {
+		f.advice.detail = ""
+		f.advice.invalidate()
+		f.advice = nil
+	}
+}
+
+func reasonText(f *models.Fault, reason string) string {
+	switch {
+	case f != nil && f.Target != (models.Target{}):
+		return ": " + theme.Kind(f) + " (" + theme.Line(f.Target.String()) + ")"
+	case f != nil:
+		return ": " + theme.Kind(f)
+	case reason != "":
+		return ": " + reason
+	}
+	return ""
+}
+
+// evidence is the server's own words and what a person can do.
+func evidence(fault *models.Fault) string {
+	if fault == nil {
+		return ""
+	}
+	var lines []string
+	var head []string
+	if fault.Status != 0 {
+		head = append(head, fmt.Sprint(fault.Status))
+	}
+	if fault.Code != "" {
+		head = append(head, theme.Line(fault.Code))
+	}
+	if fault.RequestID != "" {
+		head = append(head, "request "+theme.Line(fault.RequestID))
+	}
+	if len(head) > 0 {
+		lines = append(lines, strings.Join(head, " · "))
+	}
+	if fault.Message != "" {
+		lines = append(lines, "“"+theme.Line(fault.Message)+"”")
+	}
+	if fault.Hint != "" {
+		lines = append(lines, theme.Line(fault.Hint))
+	}
+	if len(fault.Nearest) > 0 {
+		lines = append(lines, "the endpoint knows: "+theme.Line(strings.Join(fault.Nearest, ", ")))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func ordinal(n int) string {
+	switch n {
+	case 1:
+		return "1st"
+	case 2:
+		return "2nd"
+	case 3:
+		return "3rd"
+	}
+	return fmt.Sprintf("%dth", n)
+}
