@@ -10,8 +10,8 @@ import (
 // window by window, so that it takes no more memory than a window does.
 const (
 	window  = 4096
-	overlap = 2 * longestToken // at the end of a window what follows may change
-	seams   = 8                // tries to join two windows before the piece is merged whole
+	overlap = 2 * maxToken // at the end of a window what follows may change
+	seams   = 8            // tries to join two windows before the piece is merged whole
 )
 
 // scratch is the memory of one count.

@@ -1,9 +1,10 @@
 package tokens
 
 import (
+	"compress/gzip"
+	"embed"
+	"io"
 	"sync"
-
-	"github.com/pkoukk/tiktoken-go-loader/assets"
 
 	"belay/models"
 )
@@ -18,7 +19,7 @@ const (
 
 // encoding is what tells one vocabulary from the other.
 type encoding struct {
-	name      string // as tiktoken calls it, and the file
+	name      string // as tiktoken calls it
 	size      int    // tokens
 	text      int    // bytes of all tokens together
 	tableBits int    // both tables are under 40 % full, so probes stay short
@@ -38,16 +39,28 @@ var (
 
 var encodings = []*encoding{o200k, cl100k}
 
+// files are those vocabularies of tiktoken-go-loader that are used: each token's
+// length in a byte, then its bytes, in order of rank, compressed. A test compares
+// them with the loader's, and writes them anew with -update.
+//
+//go:embed vocabularies
+var files embed.FS
+
 func encodingOf(e encoding) *encoding {
 	e.read = sync.OnceValues(func() (*vocabulary, error) {
-		file, err := assets.Assets.Open(e.file())
+		file, err := e.open()
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // it is part of the program
 		return readVocabulary(file, &e)
 	})
 	return &e
 }
 
-func (e *encoding) file() string { return e.name + ".tiktoken" }
+func (e *encoding) open() (io.Reader, error) {
+	packed, err := files.Open("vocabularies/" + e.name + ".gz") // it is part of the program: nothing to close
+	if err != nil {
+		return nil, err
+	}
+	return gzip.NewReader(packed)
+}

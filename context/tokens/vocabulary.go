@@ -2,13 +2,10 @@ package tokens
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"math/bits"
-	"strconv"
 )
 
 const (
@@ -18,7 +15,7 @@ const (
 
 	none = ^uint32(0) // no such token
 
-	longestToken = 128 // bytes, of the longest token of each encoding
+	maxToken = 128 // bytes, of the longest token of each encoding
 )
 
 // vocabulary is an encoding in flat arrays without pointers: about 9 MB for
@@ -43,12 +40,12 @@ type vocabulary struct {
 	pairs []uint64
 }
 
-// readVocabulary reads lines of a token in base64 and its rank, which counts
-// up from 0.
+// readVocabulary reads the tokens in order of their ranks, each behind a byte
+// that says how long it is.
 func readVocabulary(r io.Reader, e *encoding) (*vocabulary, error) {
 	v := &vocabulary{
 		pattern: e.pattern,
-		text:    make([]byte, 0, e.text),
+		text:    make([]byte, 0, e.text+maxToken),
 		start:   make([]uint32, 1, e.size+1),
 		mask:    1<<e.tableBits - 1,
 		words:   make([]uint32, 1<<e.tableBits),
@@ -61,19 +58,17 @@ func readVocabulary(r io.Reader, e *encoding) (*vocabulary, error) {
 	for i := range v.double {
 		v.double[i] = none
 	}
-	lines := bufio.NewReaderSize(r, 64<<10)
+	in := bufio.NewReaderSize(r, 64<<10)
 	for {
-		line, err := lines.ReadSlice('\n')
-		if len(line) > 0 {
-			if err := v.add(bytes.TrimSuffix(line, []byte("\n")), e.size); err != nil {
-				return nil, fmt.Errorf("line %d: %w", len(v.start), err)
-			}
-		}
+		length, err := in.ReadByte()
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err == nil {
+			err = v.read(in, int(length), e.size)
+		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("token %d: %w", v.size(), err)
 		}
 	}
 	if v.size() != e.size {
@@ -88,29 +83,28 @@ func readVocabulary(r io.Reader, e *encoding) (*vocabulary, error) {
 	return v, nil
 }
 
-// add appends the token of one line, to no more than size of them.
-func (v *vocabulary) add(line []byte, size int) error {
-	coded, rank, ok := bytes.Cut(line, []byte(" "))
-	id := len(v.start) - 1
-	if n, err := strconv.Atoi(string(rank)); !ok || err != nil || n != id || id >= size {
-		return fmt.Errorf("rank %q, want %d", rank, id)
+// read appends the next token, to no more than size of them.
+func (v *vocabulary) read(in *bufio.Reader, length, size int) error {
+	id := v.size()
+	if id >= size {
+		return fmt.Errorf("want %d", size)
 	}
-	from := len(v.text)
-	text, err := base64.StdEncoding.AppendDecode(v.text, coded)
-	if err != nil {
+	if length == 0 || length > maxToken {
+		return fmt.Errorf("%d bytes long", length)
+	}
+	begin := len(v.text)
+	v.text = v.text[:begin+length]
+	token := v.text[begin:]
+	if _, err := io.ReadFull(in, token); err != nil {
 		return err
 	}
-	v.text = text
-	token := text[from:]
-	switch n := len(token); {
-	case n == 0 || n > longestToken:
-		return fmt.Errorf("a token of %d bytes", n)
-	case n == 1:
+	switch len(token) {
+	case 1:
 		v.single[token[0]] = uint32(id)
-	case n == 2:
+	case 2:
 		v.double[int(token[0])<<8|int(token[1])] = uint32(id)
 	}
-	v.start = append(v.start, uint32(len(text)))
+	v.start = append(v.start, uint32(len(v.text)))
 	h := hash(token)
 	slot := h >> (64 - tableBits) & v.mask
 	for v.words[slot] != 0 {
@@ -151,7 +145,7 @@ func (v *vocabulary) width(id uint32) int { return int(v.start[id+1] - v.start[i
 
 // word reports whether a piece is one token.
 func (v *vocabulary) word(piece string) bool {
-	if len(piece) > longestToken {
+	if len(piece) > maxToken {
 		return false
 	}
 	h := hash(piece)
