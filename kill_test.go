@@ -187,17 +187,17 @@ func (k *killed) right(how string) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(k.dir, "work", e.Name()))
+	for _, entry := range entries {
+		data, err := os.ReadFile(filepath.Join(k.dir, "work", entry.Name()))
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		text, known := want[e.Name()]
+		text, known := want[entry.Name()]
 		switch {
-		case e.Name() == "log":
+		case entry.Name() == "log":
 			missing := 0
 			for i := 1; i <= killSteps; i++ {
-				n := strings.Count("\n"+string(b), fmt.Sprintf("\n%d\n", i))
+				n := strings.Count("\n"+string(data), fmt.Sprintf("\n%d\n", i))
 				if n > 1 {
 					k.t.Errorf("%s: command %d ran %d times", how, i, n)
 				}
@@ -208,10 +208,10 @@ func (k *killed) right(how string) {
 			if told := k.told(); missing > told {
 				k.t.Errorf("%s: %d commands never ran, and the model was told of %d", how, missing, told)
 			}
-		case !known || string(b) != text:
-			k.t.Errorf("%s: %s holds %q, want %q", how, e.Name(), b, text)
+		case !known || string(data) != text:
+			k.t.Errorf("%s: %s holds %q, want %q", how, entry.Name(), data, text)
 		}
-		delete(want, e.Name())
+		delete(want, entry.Name())
 	}
 	for name := range want {
 		k.t.Errorf("%s: %s is missing", how, name)

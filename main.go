@@ -119,11 +119,11 @@ func saveTerminal() (restore func()) {
 
 // openScreen opens the full screen. Everything slow happens after its first
 // frame.
-func openScreen(ctx context.Context, c cli.CLI, o app.Options, with app.Screen) error {
-	s := &screen{cli: c, options: o, alongside: with.Alongside}
+func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with app.Screen) error {
+	s := &screen{cli: commands, options: options, alongside: with.Alongside}
 	settings := app.ScreenSettings()
 	err := ui.Run(ctx, ui.Options{
-		Project: o.Project,
+		Project: options.Project,
 		Connect: s.connect,
 		Open:    with.Session,
 		GoOn:    with.Resume,
@@ -131,17 +131,19 @@ func openScreen(ctx context.Context, c cli.CLI, o app.Options, with app.Screen) 
 		Prompt:  with.Prompt,
 		Split:   with.Plan,
 		Banner:  with.Banner,
-		Version: c.Version,
+		Version: commands.Version,
 		Theme:   settings.Screen.Theme,
 		Quiet:   settings.Screen.Notify == "off",
-		Mode:    session.Mode(cmp.Or(o.Mode, settings.Permissions.Mode)),
+		Mode:    session.Mode(cmp.Or(options.Mode, settings.Permissions.Mode)),
 		Editor:  cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")),
-		Now:     c.Now,
-		NewID:   c.NewID,
+		Now:     commands.Now,
+		NewID:   commands.NewID,
 
-		Branch:    func(ctx context.Context) string { return systemprompt.Branch(ctx, o.Project) },
-		ListFiles: func(ctx context.Context, focus []string) ([]string, error) { return tools.Files(ctx, o.Project, focus) },
-		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(o.Project, path) },
+		Branch: func(ctx context.Context) string { return systemprompt.Branch(ctx, options.Project) },
+		ListFiles: func(ctx context.Context, focus []string) ([]string, error) {
+			return tools.Files(ctx, options.Project, focus)
+		},
+		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(options.Project, path) },
 		PlanText:  func(list []session.Step) string { return steps.Write("", list) },
 		ParsePlan: func(text string) ([]session.Step, error) { _, list, err := steps.Read(text); return list, err },
 		EditText:  editText,
@@ -252,10 +254,10 @@ func (s *screen) prompts(ctx context.Context) []string {
 // runCommand runs one of belay's own commands as the command line would.
 func (s *screen) runCommand(ctx context.Context, name string) (string, error) {
 	var out bytes.Buffer
-	c := s.cli
-	c.In = strings.NewReader("")
-	c.Out = &out
-	c.Err = &out
+	commands := s.cli
+	commands.In = strings.NewReader("")
+	commands.Out = &out
+	commands.Err = &out
 	args := []string{name, "--dir", s.options.Project}
 	if s.options.Rehearsal != "" && name == "doctor" {
 		args = append(args, "--rehearsal", s.options.Rehearsal)
@@ -263,7 +265,7 @@ func (s *screen) runCommand(ctx context.Context, name string) (string, error) {
 	if s.options.DebugHTTP != "" {
 		args = append(args, "--debug-http", s.options.DebugHTTP)
 	}
-	if code := cli.Run(ctx, c, args); code != 0 {
+	if code := cli.Run(ctx, commands, args); code != 0 {
 		return out.String(), fmt.Errorf("exit code %d", code)
 	}
 	return out.String(), nil
@@ -293,16 +295,21 @@ func (s *screen) capacity(ctx context.Context) (capacity.View, error) {
 	if err != nil {
 		return capacity.View{}, err
 	}
-	v := capacity.View{Says: recent.Sentences()}
+	view := capacity.View{Says: recent.Sentences()}
 	for _, day := range recent.CapacityByHour() {
-		v.Week = append(v.Week, capacity.Day(day))
+		view.Week = append(view.Week, capacity.Day(day))
 	}
 	for _, state := range s.opened().TargetStates() {
-		row := capacity.Row{Condition: state.Condition, Tried: state.Tried, Streak: state.Streak, FirstToken: state.FirstToken}
+		row := capacity.Row{
+			Condition:  state.Condition,
+			Tried:      state.Tried,
+			Streak:     state.Streak,
+			FirstToken: state.FirstToken,
+		}
 		row.Share, row.Attempts = recent.SuccessShare(state.Target)
-		v.Rows = append(v.Rows, row)
+		view.Rows = append(view.Rows, row)
 	}
-	return v, nil
+	return view, nil
 }
 
 // warn is from how many tokens on a request is worth a hint.

@@ -47,8 +47,8 @@ func Run(ctx context.Context, cli CLI, args []string) int {
 	return code
 }
 
-// global are the flags of every command that works in a project.
-type global struct {
+// globalFlags are the flags of every command that works in a project.
+type globalFlags struct {
 	dir, tier, approve string
 	budget, effort     string
 	rehearsal          string
@@ -57,7 +57,7 @@ type global struct {
 }
 
 func (cli CLI) rootCommand() *cobra.Command {
-	var g global
+	var globals globalFlags
 	var last bool
 	var resume string
 	root := &cobra.Command{
@@ -84,12 +84,12 @@ Without a command it opens the full screen.`,
 			case len(args) == 0:
 			case len(args) == 1 && resume == pickSession:
 				resume = args[0]
-			case len(args) == 1 && g.rehearsal == app.BuiltIn:
-				g.rehearsal = args[0]
+			case len(args) == 1 && globals.rehearsal == app.BuiltIn:
+				globals.rehearsal = args[0]
 			default:
 				return unknownCommand(cmd, args[0])
 			}
-			return cli.openScreen(cmd.Context(), g, last, resume, cmd.Flags().Changed("resume"))
+			return cli.openScreen(cmd.Context(), globals, last, resume, cmd.Flags().Changed("resume"))
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
@@ -100,15 +100,27 @@ Without a command it opens the full screen.`,
 	p := root.PersistentFlags()
 	p.BoolP("help", "h", false, "this text")
 	root.Flags().BoolP("version", "v", false, "print the version")
-	p.StringVarP(&g.dir, "dir", "C", "", "work in this `FOLDER` instead of the current one")
-	p.StringVar(&g.debugHTTP, "debug-http", "", "append every exchange with a model to this `FILE`, without keys")
+	p.StringVarP(&globals.dir, "dir", "C", "", "work in this `FOLDER` instead of the current one")
+	p.StringVar(&globals.debugHTTP, "debug-http", "", "append every exchange with a model to this `FILE`, without keys")
 	root.Flags().BoolVarP(&last, "continue", "c", false, "go on with the last session of this folder")
 	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an `ID`, pick one")
 	root.Flags().Lookup("resume").NoOptDefVal = pickSession
-	root.Flags().StringVar(&g.rehearsal, "rehearsal", "", "play with a scripted model: your own `SCRIPT`, or the built-in one")
+	root.Flags().StringVar(&globals.rehearsal, "rehearsal", "", "play with a scripted model: your own `SCRIPT`, or the built-in one")
 	root.Flags().Lookup("rehearsal").NoOptDefVal = app.BuiltIn
-	cli.addModelFlags(root, &g)
-	root.AddCommand(cli.runCommand(&g), cli.resumeCommand(&g), cli.sessionsCommand(&g), cli.modelsCommand(&g), cli.doctorCommand(&g), cli.statsCommand(&g), cli.configCommand(&g), cli.demoCommand(&g), cli.rehearseCommand(), cli.reaperCommand(), cli.playCommand(&g))
+	cli.addModelFlags(root, &globals)
+	root.AddCommand(
+		cli.runCommand(&globals),
+		cli.resumeCommand(&globals),
+		cli.sessionsCommand(&globals),
+		cli.modelsCommand(&globals),
+		cli.doctorCommand(&globals),
+		cli.statsCommand(&globals),
+		cli.configCommand(&globals),
+		cli.demoCommand(&globals),
+		cli.rehearseCommand(),
+		cli.reaperCommand(),
+		cli.playCommand(&globals),
+	)
 	addCompletion(root)
 	checkArgs(root)
 	return root
@@ -117,26 +129,36 @@ Without a command it opens the full screen.`,
 // pickSession is the value of -r without an id.
 const pickSession = "pick"
 
-func (cli CLI) addModelFlags(c *cobra.Command, g *global) {
+func (cli CLI) addModelFlags(c *cobra.Command, g *globalFlags) {
 	c.Flags().StringVar(&g.tier, "tier", "", "`TIER` to ask: heavy, medium or light")
 	c.Flags().StringVar(&g.effort, "effort", "", "reasoning `EFFORT` to ask for, such as low or high (default: the settings')")
 	c.Flags().StringVar(&g.approve, "approve", "", "`MODE`, what runs without asking: ask (reading), edits (and file changes), all")
 	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml and AGENTS.md")
 }
 
-// options turns the global flags into a Choice.
-func (cli CLI) options(g global, what string) (app.Options, error) {
-	if g.tier != "" {
-		if _, err := models.ParseTier(g.tier); err != nil {
+func addRehearsalFlag(command *cobra.Command, script *string) {
+	const text = "a `SCRIPT` that answers in place of the models; built-in for belay's own"
+	command.Flags().StringVar(script, "rehearsal", "", text)
+}
+
+// options turns the global flags into Options.
+func (cli CLI) options(globals globalFlags, program string) (app.Options, error) {
+	if globals.tier != "" {
+		if _, err := models.ParseTier(globals.tier); err != nil {
 			return app.Options{}, &exit.UsageError{Err: err}
 		}
 	}
-	switch session.Mode(g.approve) {
+	switch session.Mode(globals.approve) {
 	case "", session.Ask, session.Edits, session.All:
 	default:
-		return app.Options{}, &exit.UsageError{Err: fmt.Errorf("unknown approval mode %q: use ask, edits or all", g.approve)}
+		return app.Options{}, &exit.UsageError{
+			Err: fmt.Errorf("unknown approval mode %q: use ask, edits or all", globals.approve),
+		}
 	}
-	for _, f := range []struct{ flag, key, value string }{{"--budget", "context.budget", g.budget}, {"--effort", "request.effort", g.effort}} {
+	for _, f := range []struct{ flag, key, value string }{
+		{"--budget", "context.budget", globals.budget},
+		{"--effort", "request.effort", globals.effort},
+	} {
 		if f.value == "" {
 			continue
 		}
@@ -144,16 +166,26 @@ func (cli CLI) options(g global, what string) (app.Options, error) {
 			return app.Options{}, &exit.UsageError{Err: fmt.Errorf("%s: %w", f.flag, err)}
 		}
 	}
-	dir, err := cli.projectDir(g)
+	dir, err := cli.projectDir(globals)
 	if err != nil {
 		return app.Options{}, err
 	}
-	return app.Options{Project: dir, Tier: g.tier, Mode: g.approve, Budget: g.budget, Effort: g.effort, Rehearsal: g.rehearsal, Trust: g.trust, Program: what, DebugHTTP: g.debugHTTP}, nil
+	return app.Options{
+		Project:   dir,
+		Tier:      globals.tier,
+		Mode:      globals.approve,
+		Budget:    globals.budget,
+		Effort:    globals.effort,
+		Rehearsal: globals.rehearsal,
+		Trust:     globals.trust,
+		Program:   program,
+		DebugHTTP: globals.debugHTTP,
+	}, nil
 }
 
 // openScreen opens the full screen on a new session, the last one, or a chosen one.
-func (cli CLI) openScreen(ctx context.Context, g global, last bool, resume string, asked bool) error {
-	c, err := cli.options(g, "screen")
+func (cli CLI) openScreen(ctx context.Context, g globalFlags, last bool, resume string, asked bool) error {
+	options, err := cli.options(g, "screen")
 	if err != nil {
 		return err
 	}
@@ -163,26 +195,26 @@ func (cli CLI) openScreen(ctx context.Context, g global, last bool, resume strin
 	if cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0 {
 		return &exit.UsageError{Err: errors.New("the full screen needs a terminal; without one use `belay run`")}
 	}
-	var s app.Screen
+	var screen app.Screen
 	switch {
 	case last:
-		s.Session, err = cli.lastSession(ctx, c.Project)
+		screen.Session, err = cli.lastSession(ctx, options.Project)
 	case asked && resume == pickSession:
-		s.Picker = true
+		screen.Picker = true
 	case asked:
 		var found session.Session
 		if found, err = cli.findSession(ctx, resume); err == nil {
 			err = checkFolder(found)
-			s.Session, c.Project = found.ID, found.Project
+			screen.Session, options.Project = found.ID, found.Project
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if c.Rehearsal != "" {
-		s.Banner = app.RehearsalBanner
+	if options.Rehearsal != "" {
+		screen.Banner = app.RehearsalBanner
 	}
-	return cli.Screen(ctx, cli, c, s)
+	return cli.Screen(ctx, cli, options, screen)
 }
 
 // lastSession finds the session that -c means. No session is an error: silently
@@ -193,14 +225,17 @@ func (cli CLI) lastSession(ctx context.Context, project string) (session.ID, err
 		return "", err
 	}
 	defer st.Close()
-	s, ok, err := st.Last(ctx, project)
+	state, ok, err := st.Last(ctx, project)
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		return "", &exit.UsageError{Err: fmt.Errorf("there is no session of %s to go on with", project), See: "belay, for a new one, or belay -r, to pick one of another folder"}
+		return "", &exit.UsageError{
+			Err: fmt.Errorf("there is no session of %s to go on with", project),
+			See: "belay, for a new one, or belay -r, to pick one of another folder",
+		}
 	}
-	return s.ID, nil
+	return state.ID, nil
 }
 
 func (cli CLI) findSession(ctx context.Context, prefix string) (session.Session, error) {

@@ -14,8 +14,8 @@ import (
 	"belay/ui/theme"
 )
 
-func (cli CLI) configCommand(g *global) *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Show, check and explain the settings", Args: cobra.NoArgs}
+func (cli CLI) configCommand(g *globalFlags) *cobra.Command {
+	command := &cobra.Command{Use: "config", Short: "Show, check and explain the settings", Args: cobra.NoArgs}
 	sub := func(use, short string, does func(config.Sources) error) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			choice, err := cli.options(*g, "config")
@@ -30,15 +30,22 @@ func (cli CLI) configCommand(g *global) *cobra.Command {
 		}}
 	}
 	show := sub("show", "Every setting, its value and where it comes from", cli.showSettings)
-	c.AddCommand(show,
+	command.AddCommand(
+		show,
 		sub("path", "Where settings and data are kept", cli.printPaths),
 		sub("check", "Read the settings and report all faults at once", cli.checkSettings),
-		&cobra.Command{Use: "example", Short: "A settings file with every key explained", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(cli.Out, config.Example())
-			return err
-		}})
-	c.RunE = show.RunE
-	return c
+		&cobra.Command{
+			Use:   "example",
+			Short: "A settings file with every key explained",
+			Args:  cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				_, err := fmt.Fprint(cli.Out, config.Example())
+				return err
+			},
+		},
+	)
+	command.RunE = show.RunE
+	return command
 }
 
 func (cli CLI) printPaths(from config.Sources) error {
@@ -50,7 +57,15 @@ func (cli CLI) printPaths(from config.Sources) error {
 	if !from.Trusted && project == "" {
 		project = " (not read: the folder is not trusted)"
 	}
-	_, err = fmt.Fprintf(cli.Out, "user settings     %s%s\nproject settings  %s%s\ndata              %s\n", from.UserFile, exists(from.UserFile), from.ProjectFile, project, data)
+	_, err = fmt.Fprintf(
+		cli.Out,
+		"user settings     %s%s\nproject settings  %s%s\ndata              %s\n",
+		from.UserFile,
+		exists(from.UserFile),
+		from.ProjectFile,
+		project,
+		data,
+	)
 	return err
 }
 
@@ -67,15 +82,15 @@ func (cli CLI) showSettings(from config.Sources) error {
 		return &exit.SettingsError{Err: err}
 	}
 	var rows [][]string
-	for _, v := range settings.Values() {
-		origin := v.Origin.Source
-		if v.Origin.Name != "" {
-			origin += " " + v.Origin.Name
+	for _, value := range settings.Values() {
+		origin := value.Origin.Source
+		if value.Origin.Name != "" {
+			origin += " " + value.Origin.Name
 		}
-		if v.Origin.Line > 0 {
-			origin += fmt.Sprintf(":%d", v.Origin.Line)
+		if value.Origin.Line > 0 {
+			origin += fmt.Sprintf(":%d", value.Origin.Line)
 		}
-		rows = append(rows, []string{v.Key, theme.Line(v.Value), origin})
+		rows = append(rows, []string{value.Key, theme.Line(value.Value), origin})
 	}
 	return plain.Table(cli.Out, append([][]string{{"KEY", "VALUE", "FROM"}}, rows...), cli.Width(cli.Out))
 }

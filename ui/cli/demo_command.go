@@ -10,9 +10,9 @@ import (
 	"belay/ui/cli/demo"
 )
 
-func (cli CLI) demoCommand(g *global) *cobra.Command {
+func (cli CLI) demoCommand(globals *globalFlags) *cobra.Command {
 	var plain, keep bool
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch belay carry a task through a capacity failure and a crash, without an account",
 		Long: `Plays a whole task by itself in a temporary project. A scripted model cuts it
@@ -25,31 +25,31 @@ step is taken back, and that as well. Files and commands are real, as is the kil
 			return demo.Run(cmd.Context(), cli.demoHost(), demo.Options{
 				Plain:     plain || cli.Width(cli.Out) == 0,
 				Keep:      keep,
-				DebugHTTP: g.debugHTTP,
+				DebugHTTP: globals.debugHTTP,
 			})
 		},
 	}
-	c.Flags().BoolVar(&plain, "plain", false, "without a screen")
-	c.Flags().BoolVar(&keep, "keep", false, "keep the temporary project")
-	return c
+	command.Flags().BoolVar(&plain, "plain", false, "without a screen")
+	command.Flags().BoolVar(&keep, "keep", false, "keep the temporary project")
+	return command
 }
 
 // playCommand is the belay that the demo starts, so that there is one that can
 // be killed.
-func (cli CLI) playCommand(g *global) *cobra.Command {
-	var o demo.Options
+func (cli CLI) playCommand(g *globalFlags) *cobra.Command {
+	var options demo.Options
 	var id, dir string
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use: demo.PlayCommand, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.DebugHTTP = g.debugHTTP
-			return demo.Play(cmd.Context(), cli.demoHost(), o, dir, session.ID(id))
+			options.DebugHTTP = g.debugHTTP
+			return demo.Play(cmd.Context(), cli.demoHost(), options, dir, session.ID(id))
 		},
 	}
-	c.Flags().StringVar(&dir, "in", "", "the `FOLDER` of the demo")
-	c.Flags().StringVar(&id, "resume", "", "go on with this session: its `ID`")
-	c.Flags().BoolVar(&o.Plain, "plain", false, "without a screen")
-	return c
+	command.Flags().StringVar(&dir, "in", "", "the `FOLDER` of the demo")
+	command.Flags().StringVar(&id, "resume", "", "go on with this session: its `ID`")
+	command.Flags().BoolVar(&options.Plain, "plain", false, "without a screen")
+	return command
 }
 
 // demoHost lets the demo do what the commands do.
@@ -58,7 +58,7 @@ func (cli CLI) demoHost() demo.Host {
 		Env:          cli.Env,
 		SaveTerminal: cli.SaveTerminal,
 		Run: func(ctx context.Context, o app.Options, id session.ID, prompt string) error {
-			return cli.runIn(ctx, runFlags{global: &global{}, steps: true}, o, id, session.Prompt{Text: prompt})
+			return cli.runIn(ctx, runFlags{globalFlags: &globalFlags{}, steps: true}, o, id, session.Prompt{Text: prompt})
 		},
 		Screen: func(ctx context.Context, o app.Options, s app.Screen) error { return cli.Screen(ctx, cli, o, s) },
 		Rewind: cli.rewindTo,

@@ -6,9 +6,9 @@ import (
 	"belay/ui/cli/doctor"
 )
 
-func (cli CLI) doctorCommand(g *global) *cobra.Command {
-	var o doctor.Options
-	c := &cobra.Command{
+func (cli CLI) doctorCommand(globals *globalFlags) *cobra.Command {
+	var options doctor.Options
+	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why models do not answer",
 		Long: `Looks at the settings, the names, the endpoint and the key, then sends a few
@@ -21,17 +21,17 @@ Exit codes: 0 all is well · 69 endpoint · 75 capacity or limits · 77 account 
 78 settings or names · 1 anything else`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := cli.options(*g, "doctor")
+			command, err := cli.options(*globals, "doctor")
 			if err != nil {
 				return err
 			}
-			return doctor.Run(cmd.Context(), cli.Env, c, o)
+			return doctor.Run(cmd.Context(), cli.Env, command, options)
 		},
 	}
-	c.Flags().BoolVar(&o.Fallbacks, "fallbacks", false, "try every model of every tier")
-	c.Flags().BoolVar(&o.JSON, "json", false, "one JSON object a line")
-	c.Flags().BoolVar(&o.Curl, "curl", false, "for each request that failed, the curl command that makes it again")
-	c.Flags().StringVar(&g.rehearsal, "rehearsal", "", "a `SCRIPT` that answers in place of the models; built-in for belay's own")
-	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml")
-	return c
+	command.Flags().BoolVar(&options.Fallbacks, "fallbacks", false, "try every model of every tier")
+	command.Flags().BoolVar(&options.JSON, "json", false, "one JSON object a line")
+	command.Flags().BoolVar(&options.Curl, "curl", false, "for each request that failed, the curl command that makes it again")
+	addRehearsalFlag(command, &globals.rehearsal)
+	command.Flags().BoolVar(&globals.trust, "trust", false, "trust this folder: read its .belay.toml")
+	return command
 }

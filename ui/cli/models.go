@@ -14,23 +14,23 @@ import (
 	"belay/ui/theme"
 )
 
-func (cli CLI) modelsCommand(g *global) *cobra.Command {
+func (cli CLI) modelsCommand(globals *globalFlags) *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "models",
 		Short: "The tiers, their models and how each is doing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := cli.options(*g, "models")
+			command, err := cli.options(*globals, "models")
 			if err != nil {
 				return err
 			}
-			return cli.listModels(cmd.Context(), c, asJSON)
+			return cli.listModels(cmd.Context(), command, asJSON)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	c.Flags().StringVar(&g.rehearsal, "rehearsal", "", "show those of a `SCRIPT` in place of the real ones; built-in for belay's own")
-	return c
+	command.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	addRehearsalFlag(command, &globals.rehearsal)
+	return command
 }
 
 // modelLine is what is known of one target.
@@ -48,25 +48,36 @@ type modelLine struct {
 }
 
 func (cli CLI) listModels(ctx context.Context, c app.Options, asJSON bool) (err error) {
-	h, err := app.Open(ctx, cli.Env, c)
+	opened, err := app.Open(ctx, cli.Env, c)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if closeErr := h.Close(); err == nil {
+		if closeErr := opened.Close(); err == nil {
 			err = closeErr
 		}
 	}()
-	recent, err := statistics.ReadRecent(ctx, h.Store, cli.Now())
+	recent, err := statistics.ReadRecent(ctx, opened.Store, cli.Now())
 	if err != nil {
 		return err
 	}
 	served := recent.ServedNames()
 	rows := [][]string{{"TIER", "MODEL", "STATE", "WINDOW", "PRICE IN/OUT", "CAN", "SERVED AS"}}
 	for _, tier := range models.Tiers() {
-		for _, t := range app.TierTargets(h.Settings)[tier] {
-			m := h.Catalog.Model(t)
-			line := modelLine{h.Router.Condition(tier, t), m.Window, m.MaxOutput, m.Price, m.Tools, m.Images, m.Reasoning, m.Known, noKey(h, t), served[t]}
+		for _, t := range app.TierTargets(opened.Settings)[tier] {
+			m := opened.Catalog.Model(t)
+			line := modelLine{
+				opened.Router.Condition(tier, t),
+				m.Window,
+				m.MaxOutput,
+				m.Price,
+				m.Tools,
+				m.Images,
+				m.Reasoning,
+				m.Known,
+				noKey(opened, t),
+				served[t],
+			}
 			if asJSON {
 				if err := plain.JSONLine(cli.Out, line); err != nil {
 					return err

@@ -23,7 +23,7 @@ import (
 
 func (cli CLI) rehearseCommand() *cobra.Command {
 	var addr, logFile string
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "rehearse [SCRIPT]",
 		Short: "Serve a scripted model on a local address, for tests and practice",
 		Long: `Serves an OpenAI-compatible endpoint that answers, and fails, by a script: both
@@ -55,17 +55,17 @@ SCRIPT it prints an example of one.`,
 			return errors.Join(cli.serve(cmd.Context(), addr, server), f.Close())
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on")
-	c.Flags().StringVar(&logFile, "log", "", "append each request and what became of it to this `FILE`, one JSON object a line")
-	return c
+	command.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on")
+	command.Flags().StringVar(&logFile, "log", "", "append each request and what became of it to this `FILE`, one JSON object a line")
+	return command
 }
 
 // exchangeLog writes what passes through a rehearsal. Keys are in the headers,
 // which are not written.
 func exchangeLog(w io.Writer) func(rehearsal.Exchange) {
 	var mu sync.Mutex
-	return func(e rehearsal.Exchange) {
-		body := e.Body
+	return func(exchange rehearsal.Exchange) {
+		body := exchange.Body
 		if !json.Valid(body) {
 			body = nil
 		}
@@ -83,18 +83,25 @@ func exchangeLog(w io.Writer) func(rehearsal.Exchange) {
 			Status    int             `json:"status"`
 			Outcome   string          `json:"outcome"`
 			Body      json.RawMessage `json:"body"`
-		}{e.Time, e.Method, e.Path, e.Model, e.Stream, e.Trace, e.Operation, e.Reply, e.Status, e.Outcome, body})
+		}{
+			exchange.Time, exchange.Method, exchange.Path, exchange.Model, exchange.Stream, exchange.Trace,
+			exchange.Operation, exchange.Reply, exchange.Status, exchange.Outcome, body,
+		})
 	}
 }
 
 // serve answers on an address until ctx ends and the last answer is over.
 func (cli CLI) serve(ctx context.Context, addr string, h http.Handler) error {
-	l, err := net.Listen("tcp", addr)
+	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	fmt.Fprintf(cli.Out, "http://%s/v1\n", l.Addr())
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	fmt.Fprintf(cli.Out, "http://%s/v1\n", listener.Addr())
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
 	over := make(chan error, 1)
 	context.AfterFunc(ctx, func() { // open streams end with ctx
 		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -105,12 +112,17 @@ func (cli CLI) serve(ctx context.Context, addr string, h http.Handler) error {
 		}
 		over <- nil
 	})
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return <-over
 }
 
 func (cli CLI) reaperCommand() *cobra.Command {
-	return &cobra.Command{Use: app.ReaperCommand, Hidden: true, Args: cobra.NoArgs, Run: func(*cobra.Command, []string) { tools.Reap(cli.In) }}
+	return &cobra.Command{
+		Use:    app.ReaperCommand,
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		Run:    func(*cobra.Command, []string) { tools.Reap(cli.In) },
+	}
 }

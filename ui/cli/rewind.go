@@ -20,10 +20,10 @@ import (
 
 func (cli CLI) checkpointsCommand() *cobra.Command {
 	var json bool
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use: "checkpoints ID", Short: "List the places that a session can return to", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, list, err := cli.listCheckpoints(cmd.Context(), args[0])
+			state, list, err := cli.listCheckpoints(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ func (cli CLI) checkpointsCommand() *cobra.Command {
 				return nil
 			}
 			if len(list) == 0 {
-				fmt.Fprintf(cli.Err, "session %s has no turns yet\n", s.ID)
+				fmt.Fprintf(cli.Err, "session %s has no turns yet\n", state.ID)
 				return nil
 			}
 			rows := [][]string{{"NUMBER", "EVENT", "AGE", "FILES", "WHERE"}}
@@ -52,30 +52,36 @@ func (cli CLI) checkpointsCommand() *cobra.Command {
 				if p.Step > 0 {
 					what = fmt.Sprintf("before step %d: %s", p.Step, theme.Line(p.Title))
 				}
-				rows = append(rows, []string{strconv.Itoa(i + 1), strconv.FormatInt(p.Seq, 10), theme.Age(p.Time, cli.Now()), files, what})
+				rows = append(
+					rows,
+					[]string{strconv.Itoa(i + 1), strconv.FormatInt(p.Seq, 10), theme.Age(p.Time, cli.Now()), files, what},
+				)
 			}
 			return plain.Table(cli.Out, rows, cli.Width(cli.Out))
 		},
 	}
-	c.Flags().BoolVar(&json, "json", false, "one JSON object a line")
-	return c
+	command.Flags().BoolVar(&json, "json", false, "one JSON object a line")
+	return command
 }
 
 // listCheckpoints lists a session's checkpoints.
-func (cli CLI) listCheckpoints(ctx context.Context, prefix string) (s session.Session, list []session.Checkpoint, err error) {
+func (cli CLI) listCheckpoints(
+	ctx context.Context,
+	prefix string,
+) (state session.Session, list []session.Checkpoint, err error) {
 	err = app.WithStore(ctx, true, func(st *store.Store) error {
-		if s, err = st.Find(ctx, prefix); err != nil {
+		if state, err = st.Find(ctx, prefix); err != nil {
 			return err
 		}
-		list, err = rewind.List(ctx, st, s.ID)
+		list, err = rewind.List(ctx, st, state.ID)
 		return err
 	})
-	return s, list, err
+	return state, list, err
 }
 
-func (cli CLI) rewindCommand(g *global) *cobra.Command {
+func (cli CLI) rewindCommand(globals *globalFlags) *cobra.Command {
 	var files, talk, yes, undo bool
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "rewind ID [NUMBER]",
 		Short: "Return to a checkpoint: the files, the conversation, or both",
 		Long: `Returns to the checkpoint with a NUMBER as ` + "`belay sessions checkpoints ID`" + ` lists
@@ -87,77 +93,96 @@ folder is not taken back. A rewind can itself be undone with --undo.`,
   belay sessions rewind 7k3 --undo`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, list, err := cli.listCheckpoints(cmd.Context(), args[0])
+			state, list, err := cli.listCheckpoints(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if undo != (len(args) == 1) {
-				return &exit.UsageError{Err: errors.New("say the number of a checkpoint, or --undo"), See: "belay sessions checkpoints " + string(s.ID)}
+				return &exit.UsageError{
+					Err: errors.New("say the number of a checkpoint, or --undo"),
+					See: "belay sessions checkpoints " + string(state.ID),
+				}
 			}
 			var at session.Checkpoint
 			if !undo {
 				n, err := strconv.Atoi(args[1])
 				if err != nil || n < 1 || n > len(list) {
-					return &exit.UsageError{Err: fmt.Errorf("there is no checkpoint %q: they are 1 to %d", args[1], len(list)), See: "belay sessions checkpoints " + string(s.ID)}
+					return &exit.UsageError{
+						Err: fmt.Errorf("there is no checkpoint %q: they are 1 to %d", args[1], len(list)),
+						See: "belay sessions checkpoints " + string(state.ID),
+					}
 				}
 				at = list[n-1]
 			}
 			if !files && !talk {
 				files, talk = at.Tree != "", true
 			}
-			if err := checkFolder(s); err != nil {
+			if err := checkFolder(state); err != nil {
 				return err
 			}
-			c, err := cli.options(*g, "rewind")
+			command, err := cli.options(*globals, "rewind")
 			if err != nil {
 				return err
 			}
-			c.Project, c.NonInteractive = s.Project, true
-			h, err := app.Open(cmd.Context(), cli.Env, c)
+			command.Project, command.NonInteractive = state.Project, true
+			opened, err := app.Open(cmd.Context(), cli.Env, command)
 			if err != nil {
 				return err
 			}
-			if _, err = h.Engine.Open(cmd.Context(), s.ID, false); err == nil {
+			if _, err = opened.Engine.Open(cmd.Context(), state.ID, false); err == nil {
 				if undo {
-					err = h.Engine.Do(cmd.Context(), s.ID, session.UndoRewind{})
+					err = opened.Engine.Do(cmd.Context(), state.ID, session.UndoRewind{})
 				} else {
-					err = cli.rewindTo(cmd.Context(), h, s.ID, at, session.Rewind{To: at.Seq, Conversation: talk, Files: files}, yes)
+					rewind := session.Rewind{To: at.Seq, Conversation: talk, Files: files}
+					err = cli.rewindTo(cmd.Context(), opened, state.ID, at, rewind, yes)
 				}
 			}
-			return errors.Join(err, h.Close())
+			return errors.Join(err, opened.Close())
 		},
 	}
-	c.Flags().BoolVar(&files, "files", false, "the files alone (default: files and conversation)")
-	c.Flags().BoolVar(&talk, "conversation", false, "the conversation alone")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do it; otherwise it is only shown")
-	c.Flags().BoolVar(&undo, "undo", false, "take the last rewind back")
-	return c
+	command.Flags().BoolVar(&files, "files", false, "the files alone (default: files and conversation)")
+	command.Flags().BoolVar(&talk, "conversation", false, "the conversation alone")
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do it; otherwise it is only shown")
+	command.Flags().BoolVar(&undo, "undo", false, "take the last rewind back")
+	return command
 }
 
 // Rewind shows what a rewind would do, and does it.
-func (cli CLI) rewindTo(ctx context.Context, h *app.App, id session.ID, at session.Checkpoint, c session.Rewind, yes bool) error {
-	p, err := h.Engine.Preview(ctx, id, at.Seq)
-	if err != nil && c.Files {
+func (cli CLI) rewindTo(
+	ctx context.Context,
+	opened *app.App,
+	id session.ID,
+	at session.Checkpoint,
+	rewind session.Rewind,
+	yes bool,
+) error {
+	preview, err := opened.Engine.Preview(ctx, id, at.Seq)
+	if err != nil && rewind.Files {
 		return err
 	}
-	if c.Conversation {
-		fmt.Fprintf(cli.Out, "taken back of the conversation: %s, %s of the plan\n", theme.Plural(p.Turns, "turn"), theme.Plural(p.Steps, "step"))
+	if rewind.Conversation {
+		fmt.Fprintf(
+			cli.Out,
+			"taken back of the conversation: %s, %s of the plan\n",
+			theme.Plural(preview.Turns, "turn"),
+			theme.Plural(preview.Steps, "step"),
+		)
 	}
-	if c.Files {
-		fmt.Fprintf(cli.Out, "files that change: %d\n", len(p.Changes))
-		for _, f := range p.Changes {
+	if rewind.Files {
+		fmt.Fprintf(cli.Out, "files that change: %d\n", len(preview.Changes))
+		for _, f := range preview.Changes {
 			fmt.Fprintf(cli.Out, "  %-8s %s  +%d −%d\n", f.Kind, theme.Line(f.Path), f.Added, f.Removed)
 		}
-		for _, s := range p.Skipped {
+		for _, s := range preview.Skipped {
 			fmt.Fprintf(cli.Out, "not covered: %s\n", theme.Line(s))
 		}
-		if !yes && p.Patch != "" {
-			fmt.Fprintf(cli.Out, "\n%s\n", strings.TrimRight(theme.Sanitize(p.Patch), "\n"))
+		if !yes && preview.Patch != "" {
+			fmt.Fprintf(cli.Out, "\n%s\n", strings.TrimRight(theme.Sanitize(preview.Patch), "\n"))
 		}
 	}
-	if len(p.Commands) > 0 {
+	if len(preview.Commands) > 0 {
 		fmt.Fprintln(cli.Out, "what these commands did outside the folder stays:")
-		for _, line := range p.Commands {
+		for _, line := range preview.Commands {
 			fmt.Fprintf(cli.Out, "  %s\n", theme.Line(line))
 		}
 	}
@@ -165,8 +190,8 @@ func (cli CLI) rewindTo(ctx context.Context, h *app.App, id session.ID, at sessi
 		fmt.Fprintln(cli.Err, "nothing was changed; to do it: --yes")
 		return nil
 	}
-	c.ExpectTree = p.Now
-	if err := h.Engine.Do(ctx, id, c); err != nil {
+	rewind.ExpectTree = preview.Now
+	if err := opened.Engine.Do(ctx, id, rewind); err != nil {
 		return err
 	}
 	fmt.Fprintf(cli.Err, "done; to take it back: belay sessions rewind %s --undo\n", id)

@@ -24,7 +24,7 @@ import (
 
 // runFlags are the flags of run and resume.
 type runFlags struct {
-	*global
+	*globalFlags
 	json         bool
 	continueLast bool
 	id           string
@@ -43,9 +43,9 @@ const maxPrompt = 8 << 20
 // it when --max-wait says nothing.
 const maxUsageWait = 45 * time.Minute
 
-func (cli CLI) runCommand(g *global) *cobra.Command {
-	f := runFlags{global: g}
-	c := &cobra.Command{
+func (cli CLI) runCommand(globals *globalFlags) *cobra.Command {
+	flags := runFlags{globalFlags: globals}
+	command := &cobra.Command{
 		Use:   "run [flags] PROMPT | -",
 		Short: "Carry out one prompt without a screen",
 		Long: `Carries out one prompt. The answer goes to standard output, one line for each
@@ -64,65 +64,71 @@ limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
   belay run --steps --approve all "split the orders module into pricing and storage"
   belay run --plan plan.toml`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return cli.runPrompt(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return cli.runPrompt(cmd.Context(), flags, args) },
 	}
-	cli.addRunFlags(c, &f)
-	c.Flags().BoolVarP(&f.continueLast, "continue", "c", false, "in the last session of this folder")
-	c.Flags().StringVarP(&f.id, "resume", "r", "", "in the session with this `ID`")
-	c.Flags().BoolVar(&f.steps, "steps", false, "split the task into checkpointed steps, and carry them out one after the other")
-	c.Flags().StringVar(&f.plan, "plan", "", "carry out the steps in this `FILE` (see `belay help steps`)")
-	c.Flags().StringVar(&f.template, "template", "", "with --steps: the usual `SHAPE` to begin with: change, fix or review")
-	cli.addModelFlags(c, g)
-	return c
+	cli.addRunFlags(command, &flags)
+	command.Flags().BoolVarP(&flags.continueLast, "continue", "c", false, "in the last session of this folder")
+	command.Flags().StringVarP(&flags.id, "resume", "r", "", "in the session with this `ID`")
+	command.Flags().BoolVar(&flags.steps, "steps", false, "split the task into checkpointed steps, and carry them out in order")
+	command.Flags().StringVar(&flags.plan, "plan", "", "carry out the steps in this `FILE` (see `belay help steps`)")
+	command.Flags().StringVar(&flags.template, "template", "", "with --steps: the usual `SHAPE` to begin with: change, fix or review")
+	cli.addModelFlags(command, globals)
+	return command
 }
+
+const maxWaitText = "end when the turn has been parked for this `TIME` in all, such as 10m " +
+	"(default: the whole schedule)"
 
 func (cli CLI) addRunFlags(c *cobra.Command, f *runFlags) {
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON lines to standard output")
 	c.Flags().StringVar(&f.budget, "budget", "", "`TOKENS` a request may take (default: the settings')")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "end at once when the turn is parked")
-	c.Flags().DurationVar(&f.maxWait, "max-wait", 0, "end when the turn has been parked for this `TIME` in all, such as 10m (default: the whole ladder)")
-	c.Flags().StringVar(&f.rehearsal, "rehearsal", "", "a `SCRIPT` that answers in place of the models; built-in for belay's own")
+	c.Flags().DurationVar(&f.maxWait, "max-wait", 0, maxWaitText)
+	addRehearsalFlag(c, &f.rehearsal)
 }
 
-func (cli CLI) resumeCommand(g *global) *cobra.Command {
-	f := runFlags{global: g}
-	c := &cobra.Command{
+func (cli CLI) resumeCommand(globals *globalFlags) *cobra.Command {
+	flags := runFlags{globalFlags: globals}
+	command := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Go on with a parked, failed, stopped or interrupted turn without a screen",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.id = args[0]
-			return cli.runSession(cmd.Context(), f, session.Prompt{})
+			flags.id = args[0]
+			return cli.runSession(cmd.Context(), flags, session.Prompt{})
 		},
 	}
-	cli.addRunFlags(c, &f)
-	cli.addModelFlags(c, g)
-	return c
+	cli.addRunFlags(command, &flags)
+	cli.addModelFlags(command, globals)
+	return command
 }
 
-func (cli CLI) runPrompt(ctx context.Context, f runFlags, args []string) error {
-	if f.continueLast && f.id != "" {
+func (cli CLI) runPrompt(ctx context.Context, flags runFlags, args []string) error {
+	if flags.continueLast && flags.id != "" {
 		return &exit.UsageError{Err: errors.New("-c and -r exclude each other")}
 	}
-	if f.template != "" {
-		if _, err := steps.FindTemplate(f.template); err != nil {
+	if flags.template != "" {
+		if _, err := steps.FindTemplate(flags.template); err != nil {
 			return &exit.UsageError{Err: fmt.Errorf("--template: %w", err)}
 		}
-		f.steps = true
+		flags.steps = true
 	}
 	var list []session.Step
 	var task string
-	if f.plan != "" {
+	if flags.plan != "" {
 		var err error
-		if task, list, err = readPlan(f.plan); err != nil {
+		if task, list, err = readPlan(flags.plan); err != nil {
 			return err
 		}
 	}
 	prompt := session.Prompt{Text: task}
 	switch {
-	case f.plan != "" && task == "" && len(args) == 0:
-		return &exit.UsageError{Err: fmt.Errorf("--plan %s: it has no task = \"…\", and none is on the command line", f.plan), See: "belay help steps"}
-	case f.plan != "" && f.template != "":
+	case flags.plan != "" && task == "" && len(args) == 0:
+		return &exit.UsageError{
+			Err: fmt.Errorf("--plan %s: it has no task = \"…\", and none is on the command line", flags.plan),
+			See: "belay help steps",
+		}
+	case flags.plan != "" && flags.template != "":
 		return &exit.UsageError{Err: errors.New("--plan and --template exclude each other: a plan is there, or is made")}
 	case task == "" || len(args) > 0:
 		var err error
@@ -130,7 +136,7 @@ func (cli CLI) runPrompt(ctx context.Context, f runFlags, args []string) error {
 			return err
 		}
 	}
-	return cli.runSession(ctx, f, prompt, list...)
+	return cli.runSession(ctx, flags, prompt, list...)
 }
 
 // maxPlan bounds a plan's file.
@@ -141,14 +147,14 @@ func readPlan(name string) (task string, list []session.Step, err error) {
 	if err != nil {
 		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan: %w", err)}
 	}
-	b, err := io.ReadAll(io.LimitReader(file, maxPlan+1))
+	data, err := io.ReadAll(io.LimitReader(file, maxPlan+1))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan: %w", err)}
 	}
-	if len(b) > maxPlan {
+	if len(data) > maxPlan {
 		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan %s: it is longer than %d MB", name, maxPlan>>20)}
 	}
-	task, list, err = steps.Read(string(b))
+	task, list, err = steps.Read(string(data))
 	if err != nil {
 		return "", nil, &exit.UsageError{Err: fmt.Errorf("--plan %s: %w", name, err), See: "belay help steps"}
 	}
@@ -158,61 +164,64 @@ func readPlan(name string) (task string, list []session.Step, err error) {
 // readPrompt is made of the arguments; a single - stands for standard input. At the
 // end of other words it is what they speak of.
 func (cli CLI) readPrompt(args []string) (session.Prompt, error) {
-	var p session.Prompt
+	var prompt session.Prompt
 	words := strings.Join(args, " ")
 	piped := len(args) == 0 && cli.Width(cli.In) == 0
 	if piped || words == "-" || strings.HasSuffix(words, " -") {
-		b, err := io.ReadAll(io.LimitReader(cli.In, maxPrompt+1))
+		data, err := io.ReadAll(io.LimitReader(cli.In, maxPrompt+1))
 		if err != nil {
-			return p, fmt.Errorf("read the prompt: %w", err)
+			return prompt, fmt.Errorf("read the prompt: %w", err)
 		}
-		if len(b) > maxPrompt {
-			return p, &exit.UsageError{Err: fmt.Errorf("the prompt on standard input is longer than %d MB", maxPrompt>>20)}
+		if len(data) > maxPrompt {
+			return prompt, &exit.UsageError{Err: fmt.Errorf("the prompt on standard input is longer than %d MB", maxPrompt>>20)}
 		}
-		if bytes.IndexByte(b, 0) >= 0 {
-			return p, &exit.UsageError{Err: errors.New("standard input is not text"), See: "belay run --help; a file is better named in the prompt than sent along"}
+		if bytes.IndexByte(data, 0) >= 0 {
+			return prompt, &exit.UsageError{
+				Err: errors.New("standard input is not text"),
+				See: "belay run --help; a file is better named in the prompt than sent along",
+			}
 		}
-		input := strings.ToValidUTF8(string(b), "�")
+		input := strings.ToValidUTF8(string(data), "�")
 		if words = strings.TrimSpace(strings.TrimSuffix(words, "-")); words == "" {
 			words = input
 		} else if strings.TrimSpace(input) != "" {
-			p.Attachments = []models.Attachment{{Name: "standard input", Text: input}}
+			prompt.Attachments = []models.Attachment{{Name: "standard input", Text: input}}
 		}
 	}
-	p.Text = strings.TrimSpace(strings.ToValidUTF8(words, "�"))
-	if p.Text == "" {
-		return p, &exit.UsageError{Err: errors.New("there is no prompt"), See: "belay run --help"}
+	prompt.Text = strings.TrimSpace(strings.ToValidUTF8(words, "�"))
+	if prompt.Text == "" {
+		return prompt, &exit.UsageError{Err: errors.New("there is no prompt"), See: "belay run --help"}
 	}
-	return p, nil
+	return prompt, nil
 }
 
 // runSession runs a prompt, or goes on with a turn if there is none, to an end.
-func (cli CLI) runSession(ctx context.Context, f runFlags, prompt session.Prompt, list ...session.Step) error {
-	c, err := cli.options(*f.global, "run")
+func (cli CLI) runSession(ctx context.Context, flags runFlags, prompt session.Prompt, list ...session.Step) error {
+	options, err := cli.options(*flags.globalFlags, "run")
 	if err != nil {
 		return err
 	}
-	if f.maxWait < 0 {
-		return &exit.UsageError{Err: fmt.Errorf("--max-wait %s: a time cannot be less than nothing", f.maxWait)}
+	if flags.maxWait < 0 {
+		return &exit.UsageError{Err: fmt.Errorf("--max-wait %s: a time cannot be less than nothing", flags.maxWait)}
 	}
-	c.NonInteractive, c.NoWait, c.MaxWait = true, f.noWait, f.maxWait
+	options.NonInteractive, options.NoWait, options.MaxWait = true, flags.noWait, flags.maxWait
 	var id session.ID
 	switch {
-	case f.continueLast:
-		if id, err = cli.lastSession(ctx, c.Project); err != nil {
+	case flags.continueLast:
+		if id, err = cli.lastSession(ctx, options.Project); err != nil {
 			return err
 		}
-	case f.id != "":
-		s, err := cli.findSession(ctx, f.id)
+	case flags.id != "":
+		state, err := cli.findSession(ctx, flags.id)
 		if err != nil {
 			return err
 		}
-		if err := checkFolder(s); err != nil {
+		if err := checkFolder(state); err != nil {
 			return err
 		}
-		id, c.Project = s.ID, s.Project
+		id, options.Project = state.ID, state.Project
 	}
-	return cli.runIn(ctx, f, c, id, prompt, list...)
+	return cli.runIn(ctx, flags, options, id, prompt, list...)
 }
 
 // checkFolder refuses a session whose folder was moved or deleted, with a way on.
@@ -221,10 +230,21 @@ func checkFolder(s session.Session) error {
 		return nil
 	}
 	return &exit.UsageError{Err: fmt.Errorf("the folder of session %s is not there any more: %s", s.ID, s.Project),
-		See: fmt.Sprintf("belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s", s.ID, s.Project)}
+		See: fmt.Sprintf(
+			"belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s",
+			s.ID,
+			s.Project,
+		)}
 }
 
-func (cli CLI) runIn(ctx context.Context, f runFlags, c app.Options, id session.ID, prompt session.Prompt, list ...session.Step) error {
+func (cli CLI) runIn(
+	ctx context.Context,
+	f runFlags,
+	c app.Options,
+	id session.ID,
+	prompt session.Prompt,
+	list ...session.Step,
+) error {
 	h, err := app.Open(ctx, cli.Env, c)
 	if err != nil {
 		return err
@@ -265,10 +285,13 @@ func (e *outputError) Hint() string {
 }
 
 // projectDir is the absolute folder to work in.
-func (cli CLI) projectDir(g global) (string, error) {
-	dir := g.dir
+func (cli CLI) projectDir(globals globalFlags) (string, error) {
+	dir := globals.dir
 	if dir == "" && cli.Dir == "" {
-		return "", &exit.UsageError{Err: errors.New("the folder that you are in no longer exists"), See: "belay --dir FOLDER, or change to another folder"}
+		return "", &exit.UsageError{
+			Err: errors.New("the folder that you are in no longer exists"),
+			See: "belay --dir FOLDER, or change to another folder",
+		}
 	}
 	if dir == "" {
 		return cli.Dir, nil
@@ -287,7 +310,7 @@ func (cli CLI) projectDir(g global) (string, error) {
 		err = errors.New("there is no such folder")
 	}
 	if err != nil {
-		return "", &exit.UsageError{Err: fmt.Errorf("work in %s: %w", g.dir, err)}
+		return "", &exit.UsageError{Err: fmt.Errorf("work in %s: %w", globals.dir, err)}
 	}
 	return found, nil
 }

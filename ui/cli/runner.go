@@ -33,19 +33,24 @@ type sessionRunner struct {
 	lateRecords   []session.Record           // that came when the end was told already
 }
 
-func (r *sessionRunner) run(ctx context.Context, c app.Options, id session.ID, prompt session.Prompt) (int, error) {
+func (r *sessionRunner) run(
+	ctx context.Context,
+	options app.Options,
+	id session.ID,
+	prompt session.Prompt,
+) (int, error) {
 	var err error
-	var s session.Session
+	var state session.Session
 	if id == "" {
-		s, err = r.app.Engine.Start(ctx, c.Project)
+		state, err = r.app.Engine.Start(ctx, options.Project)
 	} else {
-		s, err = r.app.Engine.Open(ctx, id, false)
+		state, err = r.app.Engine.Open(ctx, id, false)
 	}
 	if err != nil {
 		return 0, err
 	}
-	r.id = s.ID
-	if err := r.prepare(ctx, c, s); err != nil {
+	r.id = state.ID
+	if err := r.prepare(ctx, options, state); err != nil {
 		return 0, err
 	}
 	var command session.Command = session.Resume{}
@@ -55,21 +60,22 @@ func (r *sessionRunner) run(ctx context.Context, c app.Options, id session.ID, p
 		if r.flags.steps || len(r.plan) > 0 {
 			command = session.PlanTask{Prompt: prompt, Steps: r.plan, Template: r.flags.template, Start: true}
 		}
-		if s.Status == session.Parked {
+		if state.Status == session.Parked {
 			// The new prompt is what the person wants now.
 			if err := r.app.Engine.Do(ctx, r.id, session.Stop{}); err != nil {
 				return 0, err
 			}
 		}
 	}
-	if s, err = r.app.Engine.Wait(ctx, r.id); err != nil {
+	if state, err = r.app.Engine.Wait(ctx, r.id); err != nil {
 		return 0, err
 	}
-	r.lastSeqBefore = s.LastSeq
-	r.noteSteps(s)
+	r.lastSeqBefore = state.LastSeq
+	r.noteSteps(state)
 	r.hints(ctx, prompt)
 	if err := r.app.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
-		return 0, &exit.UsageError{Err: err, See: fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)}
+		see := fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)
+		return 0, &exit.UsageError{Err: err, See: see}
 	} else if err != nil {
 		return 0, err
 	}
@@ -78,7 +84,7 @@ func (r *sessionRunner) run(ctx context.Context, c app.Options, id session.ID, p
 
 // hints says before the request goes out what makes it heavy.
 func (r *sessionRunner) hints(ctx context.Context, prompt session.Prompt) {
-	w, err := r.app.Engine.ContextUsage(ctx, r.id)
+	usage, err := r.app.Engine.ContextUsage(ctx, r.id)
 	if err != nil {
 		return // the turn itself will say it
 	}
@@ -86,25 +92,25 @@ func (r *sessionRunner) hints(ctx context.Context, prompt session.Prompt) {
 	for _, a := range prompt.Attachments {
 		added += tokens.Estimate(a.Text)
 	}
-	for _, h := range w.Hints(prompt.Text, int64(added), 0, r.app.Settings.Context.Warn) {
+	for _, h := range usage.Hints(prompt.Text, int64(added), 0, r.app.Settings.Context.Warn) {
 		r.say("▲ %s", h.Text)
 	}
 }
 
 // prepare sets tier and mode of a session as the command line says. A session
 // that exists keeps its own when it says nothing.
-func (r *sessionRunner) prepare(ctx context.Context, c app.Options, s session.Session) error {
-	if tier, err := models.ParseTier(c.Tier); err == nil && tier != s.Tier {
+func (r *sessionRunner) prepare(ctx context.Context, options app.Options, state session.Session) error {
+	if tier, err := models.ParseTier(options.Tier); err == nil && tier != state.Tier {
 		if err := r.app.Engine.Do(ctx, r.id, session.ChooseTier{Tier: tier}); err != nil {
 			return err
 		}
 	}
-	if c.Effort != "" && s.Effort != "" && c.Effort != s.Effort {
-		if err := r.app.Engine.Do(ctx, r.id, session.ChooseEffort{Effort: c.Effort}); err != nil {
+	if options.Effort != "" && state.Effort != "" && options.Effort != state.Effort {
+		if err := r.app.Engine.Do(ctx, r.id, session.ChooseEffort{Effort: options.Effort}); err != nil {
 			return err
 		}
 	}
-	if mode := session.Mode(c.Mode); mode != "" && mode != s.Mode {
+	if mode := session.Mode(options.Mode); mode != "" && mode != state.Mode {
 		return r.app.Engine.Do(ctx, r.id, session.ChooseMode{Mode: mode})
 	}
 	return nil
@@ -170,6 +176,7 @@ func (r *sessionRunner) alerts() {
 	}
 }
 
+// print tells of records, and returns the end of the turn if it is among them.
 func (r *sessionRunner) print(records []session.Record) *session.TurnEnded {
 	var end *session.TurnEnded
 	for _, rec := range records {
@@ -179,8 +186,9 @@ func (r *sessionRunner) print(records []session.Record) *session.TurnEnded {
 		if part := r.steps[rec.Session]; part != nil {
 			part.Add(rec)
 			r.out.Part(rec, part)
-			if e, ok := rec.Event.(session.ReplyEnded); ok {
-				r.turn.Usage, r.turn.Cost = r.turn.Usage.Add(e.Usage), r.turn.Cost+e.Cost
+			if reply, ok := rec.Event.(session.ReplyEnded); ok {
+				r.turn.Usage = r.turn.Usage.Add(reply.Usage)
+				r.turn.Cost += reply.Cost
 			}
 			continue
 		}
@@ -188,14 +196,14 @@ func (r *sessionRunner) print(records []session.Record) *session.TurnEnded {
 			continue
 		}
 		r.noteStep(rec.Event)
-		e, over := rec.Event.(session.TurnEnded)
+		ended, over := rec.Event.(session.TurnEnded)
 		if over && rec.Seq > 0 && rec.Seq <= r.lastSeqBefore {
 			continue // of an earlier turn, settled when the session was opened
 		}
 		r.turn.Add(rec)
 		r.out.Record(rec, &r.turn)
 		if over {
-			end = &e
+			end = &ended
 		}
 	}
 	return end
@@ -235,7 +243,7 @@ func (r *sessionRunner) noteStep(e session.Event) {
 // afterTurn decides what follows the end of a turn: the run's end, or a wait and
 // another try.
 func (r *sessionRunner) afterTurn(ctx context.Context, end session.TurnEnded) (code int, again bool, err error) {
-	s, err := r.app.Engine.Wait(context.WithoutCancel(ctx), r.id)
+	state, err := r.app.Engine.Wait(context.WithoutCancel(ctx), r.id)
 	if err != nil {
 		return 0, false, err
 	}
@@ -244,23 +252,24 @@ func (r *sessionRunner) afterTurn(ctx context.Context, end session.TurnEnded) (c
 		return exit.Interrupted, false, nil
 	}
 	if end.Outcome != session.OutcomeParked {
-		if code := exit.OfSession(s, end.Limit); code != exit.Done {
-			r.hint(s, code)
+		if code := exit.OfSession(state, end.Limit); code != exit.Done {
+			r.hint(state, code)
 			return code, false, nil
 		}
 		return exit.Done, false, nil
 	}
-	rest := s.RetryAt.Sub(r.cli.Now())
-	if r.flags.noWait || r.exceedsMaxWait(s, rest) {
-		r.say("parked; there may be room from %s on · to go on: belay resume %s", s.RetryAt.Local().Format("15:04:05"), r.id)
-		return exit.OfFault(s.Fault), false, nil
+	rest := state.RetryAt.Sub(r.cli.Now())
+	if r.flags.noWait || r.exceedsMaxWait(state, rest) {
+		at := state.RetryAt.Local().Format("15:04:05")
+		r.say("parked; there may be room from %s on · to go on: belay resume %s", at, r.id)
+		return exit.OfFault(state.Fault), false, nil
 	}
-	try := fmt.Sprintf("next try (%d of %d)", s.ParkCount, len(r.app.Settings.Park.Ladder))
-	if s.ParkCount == 0 { // not one of the schedule
+	try := fmt.Sprintf("next try (%d of %d)", state.ParkCount, len(r.app.Settings.Park.Ladder))
+	if state.ParkCount == 0 { // not one of the schedule
 		try = "the allowance returns, and the next try is,"
 	}
-	r.say("  %s at %s, in %s", try, s.RetryAt.Local().Format("15:04:05"), rest.Round(time.Second))
-	if route.SleepUntil(ctx, r.cli.Now, s.RetryAt, route.ParkPoll) != nil {
+	r.say("  %s at %s, in %s", try, state.RetryAt.Local().Format("15:04:05"), rest.Round(time.Second))
+	if route.SleepUntil(ctx, r.cli.Now, state.RetryAt, route.ParkPoll) != nil {
 		r.say("to go on: belay resume %s", r.id)
 		return exit.Interrupted, false, nil
 	}
@@ -282,7 +291,8 @@ func (r *sessionRunner) hint(s session.Session, code int) {
 	}
 	switch {
 	case code == exit.Person && s.RunsPlan:
-		r.say("  to go on: belay resume %s · to look or answer: belay -r %s, F7 · to allow commands: --approve all", r.id, r.id)
+		r.say("  to go on: belay resume %s · to look or answer: belay -r %s, F7 · to allow commands: --approve all",
+			r.id, r.id)
 	case code == exit.Person:
 		r.say("  to answer: belay -r %s · to allow commands: --approve all", r.id)
 	case code != exit.Done && code != exit.Interrupted:

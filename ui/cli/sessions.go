@@ -18,45 +18,59 @@ import (
 	"belay/ui/theme"
 )
 
-func (cli CLI) sessionsCommand(g *global) *cobra.Command {
-	c := &cobra.Command{
+func (cli CLI) sessionsCommand(globals *globalFlags) *cobra.Command {
+	command := &cobra.Command{
 		Use:   "sessions",
 		Short: "List, search, show, rename, fork, archive, delete and export sessions",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cli.listSessions(cmd.Context(), session.Filter{}) },
 	}
-	c.AddCommand(cli.listCommand(g), cli.showCommand(), cli.searchCommand(g), cli.renameCommand(), cli.forkCommand(), cli.archiveCommand(), cli.deleteCommand(), cli.restoreCommand(), cli.exportCommand(), cli.repairCommand(), cli.curlCommand(g), cli.checkpointsCommand(), cli.rewindCommand(g))
-	return c
+	command.AddCommand(
+		cli.listCommand(globals),
+		cli.showCommand(),
+		cli.searchCommand(globals),
+		cli.renameCommand(),
+		cli.forkCommand(),
+		cli.archiveCommand(),
+		cli.deleteCommand(),
+		cli.restoreCommand(),
+		cli.exportCommand(),
+		cli.repairCommand(),
+		cli.curlCommand(globals),
+		cli.checkpointsCommand(),
+		cli.rewindCommand(globals),
+	)
+	return command
 }
 
-func (cli CLI) listCommand(g *global) *cobra.Command {
-	var f session.Filter
+func (cli CLI) listCommand(globals *globalFlags) *cobra.Command {
+	var filter session.Filter
 	var here, json bool
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use: "list", Short: "List sessions, the newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.Limit < 0 {
-				return &exit.UsageError{Err: fmt.Errorf("--limit %d: write a number above 0", f.Limit)}
+			if filter.Limit < 0 {
+				return &exit.UsageError{Err: fmt.Errorf("--limit %d: write a number above 0", filter.Limit)}
 			}
 			if here {
-				dir, err := cli.projectDir(*g)
+				dir, err := cli.projectDir(*globals)
 				if err != nil {
 					return err
 				}
-				f.Project = dir
+				filter.Project = dir
 			}
 			if json {
-				return cli.listSessionsJSON(cmd.Context(), f)
+				return cli.listSessionsJSON(cmd.Context(), filter)
 			}
-			return cli.listSessions(cmd.Context(), f)
+			return cli.listSessions(cmd.Context(), filter)
 		},
 	}
-	c.Flags().BoolVar(&here, "here", false, "only those of this folder")
-	c.Flags().BoolVar(&f.Archived, "archived", false, "the archived ones instead")
-	c.Flags().BoolVar(&f.Deleted, "deleted", false, "the deleted ones instead")
-	c.Flags().IntVarP(&f.Limit, "limit", "n", 0, "at most this `NUMBER`")
-	c.Flags().BoolVar(&json, "json", false, "one JSON object a line")
-	return c
+	command.Flags().BoolVar(&here, "here", false, "only those of this folder")
+	command.Flags().BoolVar(&filter.Archived, "archived", false, "the archived ones instead")
+	command.Flags().BoolVar(&filter.Deleted, "deleted", false, "the deleted ones instead")
+	command.Flags().IntVarP(&filter.Limit, "limit", "n", 0, "at most this `NUMBER`")
+	command.Flags().BoolVar(&json, "json", false, "one JSON object a line")
+	return command
 }
 
 func (cli CLI) listSessionsJSON(ctx context.Context, f session.Filter) error {
@@ -86,7 +100,17 @@ func (cli CLI) listSessions(ctx context.Context, f session.Filter) error {
 		}
 		rows := [][]string{{"ID", "STATE", "AGE", "COST", "PROJECT", "TITLE"}}
 		for _, s := range list {
-			rows = append(rows, []string{string(s.ID), string(s.Status), theme.Age(s.Updated, cli.Now()), theme.Money(s.Cost), filepath.Base(s.Project), theme.Line(s.Title)})
+			rows = append(
+				rows,
+				[]string{
+					string(s.ID),
+					string(s.Status),
+					theme.Age(s.Updated, cli.Now()),
+					theme.Money(s.Cost),
+					filepath.Base(s.Project),
+					theme.Line(s.Title),
+				},
+			)
 		}
 		return plain.Table(cli.Out, rows, cli.Width(cli.Out))
 	})
@@ -107,21 +131,21 @@ func (cli CLI) showCommand() *cobra.Command {
 	}
 }
 
-func (cli CLI) searchCommand(g *global) *cobra.Command {
+func (cli CLI) searchCommand(globals *globalFlags) *cobra.Command {
 	var here bool
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use: "search WORDS", Short: "Search all that was said and done", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var f session.Filter
+			var filter session.Filter
 			if here {
-				dir, err := cli.projectDir(*g)
+				dir, err := cli.projectDir(*globals)
 				if err != nil {
 					return err
 				}
-				f.Project = dir
+				filter.Project = dir
 			}
 			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
-				hits, err := st.Search(cmd.Context(), strings.Join(args, " "), f)
+				hits, err := st.Search(cmd.Context(), strings.Join(args, " "), filter)
 				if err != nil {
 					return err
 				}
@@ -137,25 +161,29 @@ func (cli CLI) searchCommand(g *global) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&here, "here", false, "only in sessions of this folder")
-	return c
+	command.Flags().BoolVar(&here, "here", false, "only in sessions of this folder")
+	return command
 }
 
 // changeCommand is a command that appends events to one session.
-func (cli CLI) changeCommand(use, short string, args cobra.PositionalArgs, does func(s session.Session, args []string) (session.Event, string, error)) *cobra.Command {
+func (cli CLI) changeCommand(
+	use, short string,
+	args cobra.PositionalArgs,
+	does func(state session.Session, args []string) (session.Event, string, error),
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), false, func(st *store.Store) error {
-				s, err := st.Find(cmd.Context(), args[0])
+				state, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				event, said, err := does(s, args[1:])
+				event, said, err := does(state, args[1:])
 				if err != nil {
 					return err
 				}
-				if _, _, err := st.Append(cmd.Context(), s.ID, s.Turn, event); err != nil {
+				if _, _, err := st.Append(cmd.Context(), state.ID, state.Turn, event); err != nil {
 					return err
 				}
 				fmt.Fprintln(cli.Err, said)
@@ -166,39 +194,71 @@ func (cli CLI) changeCommand(use, short string, args cobra.PositionalArgs, does 
 }
 
 func (cli CLI) renameCommand() *cobra.Command {
-	return cli.changeCommand("rename ID TITLE", "Give a session a title", cobra.MinimumNArgs(2), func(s session.Session, args []string) (session.Event, string, error) {
-		title := theme.Line(strings.Join(args, " "))
-		if title == "" {
-			return nil, "", &exit.UsageError{Err: errors.New("the title is empty")}
-		}
-		return session.Renamed{Title: title}, fmt.Sprintf("%s is now %q", s.ID, title), nil
-	})
+	return cli.changeCommand(
+		"rename ID TITLE",
+		"Give a session a title",
+		cobra.MinimumNArgs(2),
+		func(s session.Session, args []string) (session.Event, string, error) {
+			title := theme.Line(strings.Join(args, " "))
+			if title == "" {
+				return nil, "", &exit.UsageError{Err: errors.New("the title is empty")}
+			}
+			return session.Renamed{Title: title}, fmt.Sprintf("%s is now %q", s.ID, title), nil
+		},
+	)
 }
 
 func (cli CLI) archiveCommand() *cobra.Command {
-	return cli.changeCommand("archive ID", "Put a session away; restore brings it back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
-		return session.ArchiveChanged{Archived: true}, fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID), nil
-	})
+	return cli.changeCommand(
+		"archive ID",
+		"Put a session away; restore brings it back",
+		cobra.ExactArgs(1),
+		func(s session.Session, _ []string) (session.Event, string, error) {
+			return session.ArchiveChanged{
+					Archived: true,
+				}, fmt.Sprintf(
+					"%s is archived · back: belay sessions restore %s",
+					s.ID,
+					s.ID,
+				), nil
+		},
+	)
 }
 
 func (cli CLI) deleteCommand() *cobra.Command {
-	return cli.changeCommand("delete ID", "Delete a session; restore brings it back for 30 days", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
-		if s.Live() {
-			return nil, "", fmt.Errorf("session %s is running: stop it first", s.ID)
-		}
-		return session.ArchiveChanged{Deleted: cli.Now()}, fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID), nil
-	})
+	return cli.changeCommand(
+		"delete ID",
+		"Delete a session; restore brings it back for 30 days",
+		cobra.ExactArgs(1),
+		func(s session.Session, _ []string) (session.Event, string, error) {
+			if s.Live() {
+				return nil, "", fmt.Errorf("session %s is running: stop it first", s.ID)
+			}
+			return session.ArchiveChanged{
+					Deleted: cli.Now(),
+				}, fmt.Sprintf(
+					"%s is deleted · back: belay sessions restore %s",
+					s.ID,
+					s.ID,
+				), nil
+		},
+	)
 }
 
 func (cli CLI) restoreCommand() *cobra.Command {
-	return cli.changeCommand("restore ID", "Bring an archived or deleted session back", cobra.ExactArgs(1), func(s session.Session, _ []string) (session.Event, string, error) {
-		return session.ArchiveChanged{}, fmt.Sprintf("%s is back", s.ID), nil
-	})
+	return cli.changeCommand(
+		"restore ID",
+		"Bring an archived or deleted session back",
+		cobra.ExactArgs(1),
+		func(s session.Session, _ []string) (session.Event, string, error) {
+			return session.ArchiveChanged{}, fmt.Sprintf("%s is back", s.ID), nil
+		},
+	)
 }
 
 func (cli CLI) forkCommand() *cobra.Command {
 	var at int64
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use: "fork ID", Short: "Begin a new session with the history of another", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), false, func(st *store.Store) error {
@@ -215,31 +275,31 @@ func (cli CLI) forkCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&at, "at", 0, "up to this `EVENT`, back to the end of its turn (default: all)")
-	return c
+	command.Flags().Int64Var(&at, "at", 0, "up to this `EVENT`, back to the end of its turn (default: all)")
+	return command
 }
 
 func (cli CLI) exportCommand() *cobra.Command {
 	var format, file string
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use: "export ID", Short: "Write a session as Markdown or JSON lines", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "markdown" && format != "jsonl" {
 				return &exit.UsageError{Err: fmt.Errorf("unknown format %q: use markdown or jsonl", format)}
 			}
 			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
-				s, err := st.Find(cmd.Context(), args[0])
+				state, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
 				if file == "" {
-					return st.Export(cmd.Context(), s.ID, cli.Out, format)
+					return st.Export(cmd.Context(), state.ID, cli.Out, format)
 				}
 				f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 				if err != nil {
 					return fmt.Errorf("export: %w", err)
 				}
-				if err := errors.Join(st.Export(cmd.Context(), s.ID, f, format), f.Close()); err != nil {
+				if err := errors.Join(st.Export(cmd.Context(), state.ID, f, format), f.Close()); err != nil {
 					return err
 				}
 				fmt.Fprintf(cli.Err, "written to %s\n", file)
@@ -247,9 +307,9 @@ func (cli CLI) exportCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&format, "format", "markdown", "`FORMAT`: markdown or jsonl")
-	c.Flags().StringVarP(&file, "output", "o", "", "write to this new `FILE`")
-	return c
+	command.Flags().StringVar(&format, "format", "markdown", "`FORMAT`: markdown or jsonl")
+	command.Flags().StringVarP(&file, "output", "o", "", "write to this new `FILE`")
+	return command
 }
 
 func (cli CLI) repairCommand() *cobra.Command {

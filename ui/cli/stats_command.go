@@ -6,10 +6,10 @@ import (
 	"belay/ui/cli/statistics"
 )
 
-func (cli CLI) statsCommand(g *global) *cobra.Command {
-	var o statistics.Options
+func (cli CLI) statsCommand(globals *globalFlags) *cobra.Command {
+	var options statistics.Options
 	var here bool
-	c := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "stats",
 		Short: "How the models did: when they were full, what it cost, where belay switched",
 		Long: `Reads the record that belay keeps of every request: who was asked, how it
@@ -23,22 +23,22 @@ switch that belay made by itself is listed: worth a look once a week.
   belay stats --since 2026-03-01 --csv > march.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.SinceGiven = cmd.Flags().Changed("since")
-			o.ByGiven = cmd.Flags().Changed("by")
+			options.SinceGiven = cmd.Flags().Changed("since")
+			options.ByGiven = cmd.Flags().Changed("by")
 			if here {
 				var err error
-				if o.Project, err = cli.projectDir(*g); err != nil {
+				if options.Project, err = cli.projectDir(*globals); err != nil {
 					return err
 				}
 			}
-			return statistics.Run(cmd.Context(), cli.Env, o)
+			return statistics.Run(cmd.Context(), cli.Env, options)
 		},
 	}
-	c.Flags().StringVar(&o.Since, "since", "30d", "only what happened since this `TIME`")
-	c.Flags().StringVar(&o.By, "by", "model", "one line for each `WHAT`: model, project, hour or size (of the input)")
-	c.Flags().BoolVar(&here, "here", false, "only what was done in this folder")
-	c.Flags().BoolVar(&o.JSON, "json", false, "everything as one JSON object")
-	c.Flags().BoolVar(&o.CSV, "csv", false, "comma-separated values")
-	c.Flags().StringVar(&o.HTML, "html", "", "write a page that needs nothing else to this new `FILE`")
-	return c
+	command.Flags().StringVar(&options.Since, "since", "30d", "only what happened since this `TIME`")
+	command.Flags().StringVar(&options.By, "by", "model", "one line for each `WHAT`: model, project, hour or size (of the input)")
+	command.Flags().BoolVar(&here, "here", false, "only what was done in this folder")
+	command.Flags().BoolVar(&options.JSON, "json", false, "everything as one JSON object")
+	command.Flags().BoolVar(&options.CSV, "csv", false, "comma-separated values")
+	command.Flags().StringVar(&options.HTML, "html", "", "write a page that needs nothing else to this new `FILE`")
+	return command
 }

@@ -42,7 +42,16 @@ func recorded(t *testing.T, list ...ledger.Attempt) {
 func belay(t *testing.T, width int, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
-	cli := CLI{Env: app.Env{In: strings.NewReader(""), Out: &out, Err: &err, Dir: "/shop", Now: func() time.Time { return noon }, Width: func(any) int { return width }}}
+	cli := CLI{
+		Env: app.Env{
+			In:    strings.NewReader(""),
+			Out:   &out,
+			Err:   &err,
+			Dir:   "/shop",
+			Now:   func() time.Time { return noon },
+			Width: func(any) int { return width },
+		},
+	}
 	code = Run(t.Context(), cli, args)
 	return out.String(), err.String(), code
 }
@@ -52,20 +61,20 @@ func months() []ledger.Attempt {
 	var list []ledger.Attempt
 	for hour := range 9 * 24 {
 		for n := range 4 {
-			a := ledger.Attempt{
+			attempt := ledger.Attempt{
 				Provider: "openai", Model: "sol", CreatedAt: noon.Add(time.Duration(hour-9*24)*time.Hour + time.Duration(n)*time.Minute), InputTokens: 10_000, OutputTokens: 500,
 				LatencyMS: 9000, FirstTokenMS: 1900, Cost: 0.05, Session: "abcdefgh", Turn: hour, ProjectID: "/shop", Tier: models.Heavy, StatusCode: 200,
 			}
-			if a.CreatedAt.Hour() == 14 || a.CreatedAt.Hour() == 15 {
-				a.InputTokens = 150_000
+			if attempt.CreatedAt.Hour() == 14 || attempt.CreatedAt.Hour() == 15 {
+				attempt.InputTokens = 150_000
 				if n < 2 {
-					a.Kind, a.ErrorCode, a.StatusCode, a.RetryCount, a.FirstTokenMS = models.KindCapacity, "server_is_overloaded", 503, n, 0
+					attempt.Kind, attempt.ErrorCode, attempt.StatusCode, attempt.RetryCount, attempt.FirstTokenMS = models.KindCapacity, "server_is_overloaded", 503, n, 0
 				}
 				if n == 1 {
-					a.FallbackModel = "openai/terra"
+					attempt.FallbackModel = "openai/terra"
 				}
 			}
-			list = append(list, a)
+			list = append(list, attempt)
 		}
 	}
 	list[3].ProjectID = "/other"
@@ -102,7 +111,8 @@ func TestStatsOnATerminalAndOnAPipe(t *testing.T) {
 		}
 	}
 	out, errs, _ = belay(t, 0, "stats", "--by", "size")
-	if !strings.Contains(out, "8k–16k\t792\t100%\t0%\t$39.60\t1.9s") || !strings.Contains(errs, "and 8 earlier: belay stats --since 30d") {
+	if !strings.Contains(out, "8k–16k\t792\t100%\t0%\t$39.60\t1.9s") ||
+		!strings.Contains(errs, "and 8 earlier: belay stats --since 30d") {
 		t.Errorf("on a pipe:\n%s%s", out, errs)
 	}
 	out, _, _ = belay(t, 0, "stats", "--by", "hour", "--since", "24h")
@@ -132,20 +142,44 @@ func TestStatsForPrograms(t *testing.T) {
 	}
 	out, _, _ = belay(t, 0, "stats", "--csv")
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-	if err != nil || len(rows) != 865 || strings.Join(rows[0][:16], ",") != "request_id,project_id,team_id,environment,model,endpoint,stream,input_tokens,output_tokens,concurrency,retry_count,fallback_model,status_code,error_code,latency_ms,created_at" {
+	if err != nil || len(rows) != 865 ||
+		strings.Join(
+			rows[0][:16],
+			",",
+		) != "request_id,project_id,team_id,environment,model,endpoint,stream,input_tokens,output_tokens,concurrency,retry_count,fallback_model,status_code,error_code,latency_ms,created_at" {
 		t.Errorf("CSV has %d rows, %v: %v", len(rows), err, rows[0])
 	}
 	out, _, _ = belay(t, 0, "stats", "--csv", "--by", "model")
-	if rows, err := csv.NewReader(strings.NewReader(out)).ReadAll(); err != nil || len(rows) != 2 || rows[0][0] != "key" || rows[1][0] != "openai/sol" {
+	if rows, err := csv.NewReader(strings.NewReader(out)).ReadAll(); err != nil || len(rows) != 2 || rows[0][0] != "key" ||
+		rows[1][0] != "openai/sol" {
 		t.Errorf("CSV by model: %v, %v", rows, err)
 	}
 }
 
 func TestStatsAreSafeToShow(t *testing.T) {
 	evil := "<script>alert(1)</script>\x1b]52;c;x\x07\u202e\"'"
-	recorded(t,
-		ledger.Attempt{Provider: "p", Model: evil, CreatedAt: noon.Add(-time.Hour), Kind: models.KindCapacity, ErrorCode: evil, FallbackModel: evil, Session: evil, ProjectID: evil, InputTokens: 5},
-		ledger.Attempt{Provider: "p", Model: "=cmd|' /C calc'!A0", CreatedAt: noon.Add(-time.Hour), ProjectID: "=1+1", ErrorCode: "@x", RequestID: "-2"})
+	recorded(
+		t,
+		ledger.Attempt{
+			Provider:      "p",
+			Model:         evil,
+			CreatedAt:     noon.Add(-time.Hour),
+			Kind:          models.KindCapacity,
+			ErrorCode:     evil,
+			FallbackModel: evil,
+			Session:       evil,
+			ProjectID:     evil,
+			InputTokens:   5,
+		},
+		ledger.Attempt{
+			Provider:  "p",
+			Model:     "=cmd|' /C calc'!A0",
+			CreatedAt: noon.Add(-time.Hour),
+			ProjectID: "=1+1",
+			ErrorCode: "@x",
+			RequestID: "-2",
+		},
+	)
 	file := filepath.Join(t.TempDir(), "page.html")
 	_, errs, code := belay(t, 0, "stats", "--html", file)
 	if code != 0 || !strings.Contains(errs, "written to") {
@@ -155,10 +189,13 @@ func TestStatsAreSafeToShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(page); strings.Contains(s, "<script") || strings.ContainsAny(s, "\x1b\x07\u202e") || !strings.Contains(s, "&lt;script&gt;") || strings.Contains(s, "ZgotmplZ") {
+	if s := string(page); strings.Contains(s, "<script") || strings.ContainsAny(s, "\x1b\x07\u202e") ||
+		!strings.Contains(s, "&lt;script&gt;") ||
+		strings.Contains(s, "ZgotmplZ") {
 		t.Errorf("the page is not safe:\n%s", s)
 	}
-	if strings.Contains(string(page), "http:") || strings.Contains(string(page), "https:") || !strings.HasSuffix(strings.TrimSpace(string(page)), "</html>") {
+	if strings.Contains(string(page), "http:") || strings.Contains(string(page), "https:") ||
+		!strings.HasSuffix(strings.TrimSpace(string(page)), "</html>") {
 		t.Error("the page needs something else, or is cut short")
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

@@ -28,16 +28,16 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 
 // checkArgs lets every command say in belay's own words what is wrong with its
 // arguments. The command's Use line knows what it takes.
-func checkArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
+func checkArgs(command *cobra.Command) {
+	if check := command.Args; check != nil {
+		command.Args = func(cmd *cobra.Command, args []string) error {
 			if check(cmd, args) == nil {
 				return nil
 			}
 			return argsError(cmd, args)
 		}
 	}
-	for _, sub := range c.Commands() {
+	for _, sub := range command.Commands() {
 		checkArgs(sub)
 	}
 }
@@ -56,9 +56,15 @@ func argsError(cmd *cobra.Command, args []string) error {
 	case len(want) == 0:
 		return &exit.UsageError{Err: fmt.Errorf("%s takes no word of its own: what is %q?", name, args[0]), See: help}
 	case len(args) > len(want):
-		return &exit.UsageError{Err: fmt.Errorf("%s takes %s and nothing more: what is %q?", name, takes, args[len(want)]), See: help}
+		return &exit.UsageError{
+			Err: fmt.Errorf("%s takes %s and nothing more: what is %q?", name, takes, args[len(want)]),
+			See: help,
+		}
 	case len(args) > 0:
-		return &exit.UsageError{Err: fmt.Errorf("%s needs %s: %s is missing", name, takes, strings.Join(want[len(args):], " ")), See: help}
+		return &exit.UsageError{
+			Err: fmt.Errorf("%s needs %s: %s is missing", name, takes, strings.Join(want[len(args):], " ")),
+			See: help,
+		}
 	}
 	return &exit.UsageError{Err: fmt.Errorf("%s needs %s", name, takes), See: help}
 }
@@ -87,7 +93,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		err = fmt.Errorf("--%s needs a value: --%s %s", bare.GetFlag().Name, bare.GetFlag().Name, what)
 	case errors.As(err, &bad):
 		f := bad.GetFlag()
-		want := map[string]string{"duration": "write a time such as 90s or 10m", "int": "write a whole number", "int64": "write a whole number", "bool": "write the flag alone"}[f.Value.Type()]
+		want := map[string]string{
+			"duration": "write a time such as 90s or 10m",
+			"int":      "write a whole number",
+			"int64":    "write a whole number",
+			"bool":     "write the flag alone",
+		}[f.Value.Type()]
 		if want == "" {
 			want = errors.Unwrap(bad).Error()
 		}
@@ -155,17 +166,21 @@ func helpCommand() *cobra.Command {
 // addCompletion gives cobra's command for shells the words of the house.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		if c.Name() != "completion" {
+	for _, command := range root.Commands() {
+		if command.Name() != "completion" {
 			continue
 		}
-		c.Use, c.Short = "completion SHELL", "Print the script that completes belay's commands in a shell"
-		c.Long = "Prints the script that makes a shell complete belay's commands and flags. The\nhelp of each shell says where the script goes."
-		for _, shell := range c.Commands() {
+		command.Use, command.Short = "completion SHELL", "Print the script that completes belay's commands in a shell"
+		command.Long = "Prints the script that makes a shell complete belay's commands and flags. The\n" +
+			"help of each shell says where the script goes."
+		for _, shell := range command.Commands() {
 			shell.Short = "The script for " + shell.Name()
 		}
-		c.RunE = func(cmd *cobra.Command, _ []string) error {
-			return &exit.UsageError{Err: errors.New("it is not said for which shell: bash, fish, powershell or zsh"), See: cmd.CommandPath() + " --help"}
+		command.RunE = func(cmd *cobra.Command, _ []string) error {
+			return &exit.UsageError{
+				Err: errors.New("it is not said for which shell: bash, fish, powershell or zsh"),
+				See: cmd.CommandPath() + " --help",
+			}
 		}
 	}
 }

@@ -56,8 +56,19 @@ func faultOf(f *models.Fault) *fault {
 	if f == nil {
 		return nil
 	}
-	out := &fault{Kind: f.Kind, Scope: f.Scope, Phase: f.Phase, Status: f.Status, Code: f.Code, Type: f.Type, Message: f.Error(),
-		RequestID: f.RequestID, Target: f.Target.String(), Served: f.ServedModel, Hint: f.Hint}
+	out := &fault{
+		Kind:      f.Kind,
+		Scope:     f.Scope,
+		Phase:     f.Phase,
+		Status:    f.Status,
+		Code:      f.Code,
+		Type:      f.Type,
+		Message:   f.Error(),
+		RequestID: f.RequestID,
+		Target:    f.Target.String(),
+		Served:    f.ServedModel,
+		Hint:      f.Hint,
+	}
 	if f.Message != "" {
 		out.Message = f.Message
 	}
@@ -72,33 +83,33 @@ func faultOf(f *models.Fault) *fault {
 }
 
 // Record writes what a record says to programs; some say nothing to them.
-func (j *JSON) Record(r session.Record, t *Turn) {
-	switch e := r.Event.(type) {
+func (j *JSON) Record(record session.Record, turn *Turn) {
+	switch e := record.Event.(type) {
 	case session.TurnStarted:
-		j.line(r, "turn.started", struct {
+		j.line(record, "turn.started", struct {
 			Prompt   string   `json:"prompt"`
 			Attached []string `json:"attached,omitempty"` // names
 		}{e.Prompt.Text, names(e.Prompt.Attachments)})
 	case session.TurnResumed:
-		j.line(r, "turn.started", struct {
+		j.line(record, "turn.started", struct {
 			Resumed string `json:"resumed"`
 		}{e.Why})
 	case session.ItemAdded:
-		j.item(r, e.Item)
+		j.item(record, e.Item)
 	case session.CutOff:
-		j.line(r, "text", struct {
+		j.line(record, "text", struct {
 			Text   string `json:"text"`
 			CutOff bool   `json:"cut_off"`
 		}{e.Text, true})
 	case session.ToolStarted:
-		j.line(r, "tool.started", struct {
+		j.line(record, "tool.started", struct {
 			CallID string          `json:"call_id"`
 			Tool   string          `json:"tool"`
 			Title  string          `json:"title"`
 			Args   json.RawMessage `json:"arguments"`
 		}{e.Effect.CallID, e.Effect.Tool, e.Effect.Title, raw(e.Effect.Args)})
 	case session.ToolEnded:
-		j.line(r, "tool.ended", struct {
+		j.line(record, "tool.ended", struct {
 			CallID  string `json:"call_id"`
 			Tool    string `json:"tool"`
 			Title   string `json:"title"`
@@ -111,14 +122,14 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			TookMS  int64  `json:"took_ms"`
 		}{e.CallID, e.Tool, e.Title, e.Summary, e.Output, e.Diff, e.Error, e.Denied, e.Unknown, e.Duration.Milliseconds()})
 	case session.PlanSet:
-		j.line(r, "steps", struct {
+		j.line(record, "steps", struct {
 			Task  string         `json:"task"`
 			Steps []session.Step `json:"steps"`
 		}{e.Plan.Task, e.Plan.Steps})
 	case session.StepMoved:
-		j.step(r, e)
+		j.step(record, e)
 	case session.StepChecked:
-		j.line(r, "step.checked", struct {
+		j.line(record, "step.checked", struct {
 			Number  int    `json:"number"`
 			Command string `json:"command"`
 			OK      bool   `json:"ok"`
@@ -127,7 +138,7 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			TookMS  int64  `json:"took_ms"`
 		}{e.Number, e.Command, e.OK, e.Summary, e.Output, e.Duration.Milliseconds()})
 	case session.Checkpointed:
-		j.line(r, "checkpoint", struct {
+		j.line(record, "checkpoint", struct {
 			Step    int      `json:"step"` // before this step; 0: before a turn
 			Tree    string   `json:"tree"` // empty: the files were not kept
 			Files   int      `json:"files"`
@@ -136,7 +147,7 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			TookMS  int64    `json:"took_ms"`
 		}{e.Step, e.Tree, e.Files, e.Skipped, e.Problem, e.Duration.Milliseconds()})
 	case session.Rewound:
-		j.line(r, "rewound", struct {
+		j.line(record, "rewound", struct {
 			To      int64    `json:"to"`
 			Talk    bool     `json:"conversation"`
 			Files   bool     `json:"files"`
@@ -145,67 +156,67 @@ func (j *JSON) Record(r session.Record, t *Turn) {
 			Failed  []string `json:"failed"`
 		}{e.To, e.Conversation, e.Files, e.Written, e.Removed, e.Failed})
 	case session.ContextMeasured:
-		j.line(r, "request", request{e.Usage, e.Usage.Target.String()})
+		j.line(record, "request", request{e.Usage, e.Usage.Target.String()})
 	case session.Noted:
-		j.line(r, "noted", struct {
+		j.line(record, "noted", struct {
 			Text string `json:"text"`
 		}{e.Text})
 	case session.Pruned:
-		j.line(r, "reduced", e)
+		j.line(record, "reduced", e)
 	case session.Compacted:
-		j.line(r, "compacted", e)
+		j.line(record, "compacted", e)
 	case session.ApprovalAsked:
-		j.line(r, "asked", e.Approval)
+		j.line(record, "asked", e.Approval)
 	case session.TurnEnded:
-		j.ended(r, e, t)
+		j.ended(record, e, turn)
 	default:
-		j.attempt(r)
+		j.attempt(record)
 	}
 }
 
 // Part writes a record of a step's session: like any other, under its own id.
 func (j *JSON) Part(r session.Record, t *Turn) { j.Record(r, t) }
 
-func (j *JSON) step(r session.Record, e session.StepMoved) {
+func (j *JSON) step(r session.Record, moved session.StepMoved) {
 	kind := "step.ended"
-	if e.Step.State == session.StepRunning {
+	if moved.Step.State == session.StepRunning {
 		kind = "step.started"
 	}
 	j.line(r, kind, struct {
 		Number int `json:"number"`
 		session.Step
 		Fault *fault `json:"fault"`
-	}{e.Number, e.Step, faultOf(e.Step.Fault)})
+	}{moved.Number, moved.Step, faultOf(moved.Step.Fault)})
 }
 
-func (j *JSON) item(r session.Record, it models.Item) {
+func (j *JSON) item(record session.Record, it models.Item) {
 	switch {
 	case it.Kind == models.Message && it.Role == models.Assistant:
-		j.line(r, "text", struct {
+		j.line(record, "text", struct {
 			Text string `json:"text"`
 		}{it.Text})
 	case it.Kind == models.Reasoning && it.Text != "":
-		j.line(r, "reasoning", struct {
+		j.line(record, "reasoning", struct {
 			Text string `json:"text"`
 		}{it.Text})
 	}
 }
 
-func (j *JSON) attempt(r session.Record) {
-	switch e := r.Event.(type) {
+func (j *JSON) attempt(record session.Record) {
+	switch e := record.Event.(type) {
 	case session.AttemptStarted:
-		j.line(r, "attempt.started", struct {
+		j.line(record, "attempt.started", struct {
 			Attempt int         `json:"attempt"`
 			Of      int         `json:"of"`
 			Tier    models.Tier `json:"tier"`
 			Target  string      `json:"target"`
 		}{e.Number, e.Of, e.Tier, e.Target.String()})
 	case session.ReplyResumed:
-		j.line(r, "attempt.resumed", struct {
+		j.line(record, "attempt.resumed", struct {
 			Target string `json:"target"`
 		}{e.Target.String()})
 	case session.AttemptFailed:
-		j.line(r, "attempt.failed", struct {
+		j.line(record, "attempt.failed", struct {
 			Fault     *fault      `json:"fault"`
 			Attempt   int         `json:"attempt"`
 			Of        int         `json:"of"`
@@ -214,9 +225,18 @@ func (j *JSON) attempt(r session.Record) {
 			Next      models.Next `json:"next"`
 			WillRetry bool        `json:"will_retry"`
 			DelayMS   int64       `json:"delay_ms"`
-		}{faultOf(e.Fault), e.Number, e.Of, e.Tier, e.Target.String(), e.Next, e.Next == models.NextRetry || e.Next == models.NextSwitch, e.Delay.Milliseconds()})
+		}{
+			Fault:     faultOf(e.Fault),
+			Attempt:   e.Number,
+			Of:        e.Of,
+			Tier:      e.Tier,
+			Target:    e.Target.String(),
+			Next:      e.Next,
+			WillRetry: e.Next == models.NextRetry || e.Next == models.NextSwitch,
+			DelayMS:   e.Delay.Milliseconds(),
+		})
 	case session.Waiting:
-		j.line(r, "waiting", struct {
+		j.line(record, "waiting", struct {
 			Attempt int       `json:"attempt"`
 			Of      int       `json:"of"`
 			Until   time.Time `json:"until"`
@@ -224,7 +244,7 @@ func (j *JSON) attempt(r session.Record) {
 			Fault   *fault    `json:"fault"`
 		}{e.Number, e.Of, e.Until, e.Target.String(), faultOf(e.Fault)})
 	case session.Switched:
-		j.line(r, "switched", struct {
+		j.line(record, "switched", struct {
 			From     string      `json:"from"`
 			To       string      `json:"to"`
 			FromTier models.Tier `json:"from_tier"`
@@ -234,15 +254,15 @@ func (j *JSON) attempt(r session.Record) {
 	}
 }
 
-func (j *JSON) ended(r session.Record, e session.TurnEnded, t *Turn) {
-	if e.Outcome == session.OutcomeParked {
-		j.line(r, "parked", struct {
+func (j *JSON) ended(record session.Record, end session.TurnEnded, turn *Turn) {
+	if end.Outcome == session.OutcomeParked {
+		j.line(record, "parked", struct {
 			Until time.Time `json:"until"`
 			Rung  int       `json:"rung"`
 			Fault *fault    `json:"fault"`
-		}{e.RetryAt, e.ParkCount, faultOf(e.Fault)})
+		}{end.RetryAt, end.ParkCount, faultOf(end.Fault)})
 	}
-	j.line(r, "turn.ended", struct {
+	j.line(record, "turn.ended", struct {
 		Outcome session.TurnOutcome `json:"outcome"`
 		Reason  string              `json:"reason,omitempty"`
 		Fault   *fault              `json:"fault"`
@@ -250,7 +270,7 @@ func (j *JSON) ended(r session.Record, e session.TurnEnded, t *Turn) {
 		Cost    float64             `json:"cost"`
 		Text    string              `json:"text"`
 		Served  string              `json:"served_model"`
-	}{e.Outcome, e.Reason, faultOf(e.Fault), t.Usage, t.Cost, t.Text, t.served})
+	}{end.Outcome, end.Reason, faultOf(end.Fault), turn.Usage, turn.Cost, turn.Text, turn.served})
 }
 
 // line writes one object: the head's fields, then the body's.

@@ -37,14 +37,14 @@ func NewText(answer, events io.Writer, width int, now func() time.Time) *Text {
 }
 
 // Record writes what a record says to people.
-func (p *Text) Record(r session.Record, t *Turn) {
-	switch e := r.Event.(type) {
+func (p *Text) Record(record session.Record, turn *Turn) {
+	switch e := record.Event.(type) {
 	case session.TurnResumed:
-		p.event("▸ going on with turn %d: %s", r.Turn, e.Why)
+		p.event("▸ going on with turn %d: %s", record.Turn, e.Why)
 	case session.ItemAdded:
-		if t.Before != "" && e.Item.Kind == models.Call {
-			p.event("%s", t.Before)
-			t.Before = ""
+		if turn.Before != "" && e.Item.Kind == models.Call {
+			p.event("%s", turn.Before)
+			turn.Before = ""
 		}
 	case session.CutOff:
 		words := "cut off; will be written again"
@@ -100,9 +100,9 @@ func (p *Text) Record(r session.Record, t *Turn) {
 	case session.Noted:
 		p.event("! %s", theme.Line(e.Text))
 	case session.TurnEnded:
-		p.ended(e, t)
+		p.ended(e, turn)
 	default:
-		p.attempt(r)
+		p.attempt(record)
 	}
 }
 
@@ -117,37 +117,45 @@ func (p *Text) Part(r session.Record, t *Turn) {
 }
 
 // stepMarks are the signs of steps.
-var stepMarks = map[session.StepState]string{session.StepDone: "✓", session.StepRunning: "▶", session.StepParked: "⏸", session.StepPerson: "!", session.StepFailed: "✗", session.StepSkipped: "–", session.StepPending: "○"}
+var stepMarks = map[session.StepState]string{
+	session.StepDone:    "✓",
+	session.StepRunning: "▶",
+	session.StepParked:  "⏸",
+	session.StepPerson:  "!",
+	session.StepFailed:  "✗",
+	session.StepSkipped: "–",
+	session.StepPending: "○",
+}
 
-func tierWords(s session.Step) string {
+func tierWords(step session.Step) string {
 	words := ""
-	if s.Tier != "" {
-		words = " · " + string(s.Tier)
+	if step.Tier != "" {
+		words = " · " + string(step.Tier)
 	}
-	if s.Pinned {
+	if step.Pinned {
 		words += " only"
 	}
-	if s.Check != "" {
-		words += " · check: " + theme.Line(s.Check)
+	if step.Check != "" {
+		words += " · check: " + theme.Line(step.Check)
 	}
 	return words
 }
 
 func (p *Text) step(e session.StepMoved) {
-	s := e.Step
-	line := fmt.Sprintf("%s step %d, %s", stepMarks[s.State], e.Number, theme.Line(s.Title))
-	switch s.State {
+	step := e.Step
+	line := fmt.Sprintf("%s step %d, %s", stepMarks[step.State], e.Number, theme.Line(step.Title))
+	switch step.State {
 	case session.StepRunning:
-		if s.FailedChecks > 0 {
+		if step.FailedChecks > 0 {
 			return // the check has said it
 		}
-		line += tierWords(session.Step{Tier: s.Tier, Pinned: s.Pinned})
+		line += tierWords(session.Step{Tier: step.Tier, Pinned: step.Pinned})
 	case session.StepDone:
-		line += fmt.Sprintf(": done · %s · %s", theme.Plural(s.ToolCalls, "call"), theme.Money(s.Cost))
+		line += fmt.Sprintf(": done · %s · %s", theme.Plural(step.ToolCalls, "call"), theme.Money(step.Cost))
 	case session.StepParked:
 		line += ": parked"
 	case session.StepFailed, session.StepPerson:
-		line += ": " + theme.Line(s.Reason)
+		line += ": " + theme.Line(step.Reason)
 	}
 	p.event("%s", line)
 }
@@ -155,20 +163,20 @@ func (p *Text) step(e session.StepMoved) {
 // marks are the signs of the tasks of a plan.
 var marks = map[string]string{"done": "✓", "active": "▶", "pending": "○"}
 
-func (p *Text) tool(e session.ToolEnded) {
+func (p *Text) tool(ended session.ToolEnded) {
 	mark := "✓"
 	switch {
-	case e.Denied, e.Unknown:
+	case ended.Denied, ended.Unknown:
 		mark = "?"
-	case e.Error:
+	case ended.Error:
 		mark = "✗"
 	}
-	title := theme.Line(e.Title)
-	if e.Diff != "" {
-		added, removed := tools.Changed(e.Diff)
+	title := theme.Line(ended.Title)
+	if ended.Diff != "" {
+		added, removed := tools.Changed(ended.Diff)
 		title += fmt.Sprintf("  +%d −%d", added, removed)
 	}
-	p.event("  %s %-6s %s  %s  %.1fs", mark, e.Tool, title, theme.Line(e.Summary), e.Duration.Seconds())
+	p.event("  %s %-6s %s  %s  %.1fs", mark, ended.Tool, title, theme.Line(ended.Summary), ended.Duration.Seconds())
 }
 
 func (p *Text) attempt(r session.Record) {
@@ -208,7 +216,13 @@ func (p *Text) Tick() {
 	if left < 0 {
 		return
 	}
-	line := fmt.Sprintf("  waiting %s, then attempt %d of %d at %s · ctrl+c leaves, the session stays", theme.Elapsed(left), p.wait.Number, p.wait.Of, p.wait.Target)
+	line := fmt.Sprintf(
+		"  waiting %s, then attempt %d of %d at %s · ctrl+c leaves, the session stays",
+		theme.Elapsed(left),
+		p.wait.Number,
+		p.wait.Of,
+		p.wait.Target,
+	)
 	_, p.err = fmt.Fprint(p.events, "\r\x1b[K"+ansi.Truncate(line, p.width-1, "…"))
 	p.quiet = true
 }
@@ -220,24 +234,29 @@ func (p *Text) clear() {
 	}
 }
 
-func (p *Text) ended(e session.TurnEnded, t *Turn) {
+func (p *Text) ended(end session.TurnEnded, turn *Turn) {
 	p.wait = nil
-	switch e.Outcome {
+	switch end.Outcome {
 	case session.OutcomeDone:
 		p.clear()
 		if p.lost == nil {
-			_, p.lost = fmt.Fprintln(p.answer, strings.TrimRight(theme.Sanitize(t.Text), "\n"))
+			_, p.lost = fmt.Fprintln(p.answer, strings.TrimRight(theme.Sanitize(turn.Text), "\n"))
 		}
 	case session.OutcomeParked:
-		p.event("⏸ parked: %s", Describe(e.Fault))
+		p.event("⏸ parked: %s", Describe(end.Fault))
 	case session.OutcomeNeedsPerson:
-		p.event("? a person is needed: %s", theme.Line(e.Reason))
+		p.event("? a person is needed: %s", theme.Line(end.Reason))
 	case session.OutcomeStopped:
-		p.event("■ %s", theme.Line(e.Reason))
+		p.event("■ %s", theme.Line(end.Reason))
 	default:
-		p.event("✗ the turn failed: %s", cmp.Or(theme.Line(e.Reason), Describe(e.Fault)))
+		p.event("✗ the turn failed: %s", cmp.Or(theme.Line(end.Reason), Describe(end.Fault)))
 	}
-	p.event("· %s tokens in, %s out, %s", theme.Count(t.Usage.Input), theme.Count(t.Usage.Output), theme.Money(t.Cost))
+	p.event(
+		"· %s tokens in, %s out, %s",
+		theme.Count(turn.Usage.Input),
+		theme.Count(turn.Usage.Output),
+		theme.Money(turn.Cost),
+	)
 }
 
 // Err is why the answer could not be written.

@@ -19,7 +19,9 @@ var errFull = errors.New("full")
 func TestTheAnswerDoesNotDependOnTheEvents(t *testing.T) {
 	turn := &Turn{Text: "Done."}
 	end := session.Record{Event: session.TurnEnded{Outcome: session.OutcomeDone}}
-	failed := session.Record{Event: session.AttemptFailed{Fault: &models.Fault{Kind: models.KindCapacity}, Number: 1, Of: 4}}
+	failed := session.Record{
+		Event: session.AttemptFailed{Fault: &models.Fault{Kind: models.KindCapacity}, Number: 1, Of: 4},
+	}
 	t.Run("events that nobody takes leave it", func(t *testing.T) {
 		var answer bytes.Buffer
 		p := NewText(&answer, full{}, 0, time.Now)

@@ -104,23 +104,23 @@ func (a *App) Close() error {
 }
 
 // Open opens everything that runs sessions.
-func Open(ctx context.Context, env Env, o Options) (*App, error) {
-	settings, err := LoadSettings(ctx, o)
+func Open(ctx context.Context, env Env, options Options) (*App, error) {
+	settings, err := LoadSettings(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	dir := o.Data
+	dir := options.Data
 	if dir == "" {
 		if dir, err = DataDir(); err != nil {
 			return nil, err
 		}
 	}
-	said := newNotices(env.Err, o)
+	said := newNotices(env.Err, options)
 	for _, ignored := range settings.Ignored() {
 		said.add(ignored.Error())
 	}
-	known := NewCatalog(settings, o, said.add)
-	transport, err := NewTransport(env, known, settings, o, said.add)
+	known := NewCatalog(settings, options, said.add)
+	transport, err := NewTransport(env, known, settings, options, said.add)
 	if err != nil {
 		return nil, err
 	}
@@ -131,15 +131,15 @@ func Open(ctx context.Context, env Env, o Options) (*App, error) {
 	if followed, err := filepath.EvalSymlinks(dir); err == nil { // it exists now
 		dir = followed
 	}
-	trusted := o.Trust
+	trusted := options.Trust
 	if !trusted {
-		if trusted, _, err = st.Trusted(ctx, o.Project); err != nil {
+		if trusted, _, err = st.Trusted(ctx, options.Project); err != nil {
 			return nil, errors.Join(err, st.Close(), transport.Close())
 		}
 	}
 	b := builder{
 		env:       env,
-		options:   o,
+		options:   options,
 		settings:  settings,
 		dir:       dir,
 		trusted:   trusted,
@@ -232,7 +232,9 @@ func (b *builder) snapshots(root string) *snapshot.Store {
 	if home, err := os.UserHomeDir(); root == home || err != nil || filepath.Dir(root) == root {
 		return nil
 	}
-	return snapshot.New(snapshot.Options{Dir: filepath.Join(b.dir, "snapshots"), Root: root, Exclude: b.dir, Now: b.env.Now})
+	return snapshot.New(
+		snapshot.Options{Dir: filepath.Join(b.dir, "snapshots"), Root: root, Exclude: b.dir, Now: b.env.Now},
+	)
 }
 
 func (b *builder) newTools(root string) (*tools.Set, error) {
@@ -246,7 +248,11 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 	})
 }
 
-func (b *builder) newEngine(router *route.Router, breakers *capacity.Breakers, budget func(context.Context) (float64, string)) *engine.Engine {
+func (b *builder) newEngine(
+	router *route.Router,
+	breakers *capacity.Breakers,
+	budget func(context.Context) (float64, string),
+) *engine.Engine {
 	counter := tokens.New()
 	user, _ := config.Dir(os.Getenv)
 	requests := request.Options{
@@ -342,14 +348,14 @@ func approvalMode(o Options, settings config.Settings) session.Mode {
 // networkWait is how long a lost connection is waited out. A person at the
 // screen decides for themselves; without one it is as long as the whole park
 // schedule, unless the command line says less.
-func networkWait(o Options, schedule []time.Duration) time.Duration {
+func networkWait(options Options, schedule []time.Duration) time.Duration {
 	switch {
-	case !o.NonInteractive:
+	case !options.NonInteractive:
 		return 0
-	case o.NoWait:
+	case options.NoWait:
 		return time.Nanosecond // 0 would be: as long as it takes
-	case o.MaxWait > 0:
-		return o.MaxWait
+	case options.MaxWait > 0:
+		return options.MaxWait
 	}
 	var all time.Duration
 	for _, rest := range schedule {

@@ -50,15 +50,15 @@ func WithStore(ctx context.Context, readOnly bool, do func(*store.Store) error) 
 
 // SettingsSources are where the settings of a project come from. Whether its own
 // file counts depends on the trust that was given to the folder.
-func SettingsSources(ctx context.Context, o Options) (config.Sources, error) {
+func SettingsSources(ctx context.Context, options Options) (config.Sources, error) {
 	file, named, err := config.File(os.Getenv)
 	if err != nil {
 		return config.Sources{}, &exit.SettingsError{Err: err}
 	}
-	trusted := o.Trust
+	trusted := options.Trust
 	if !trusted {
 		err := WithStore(ctx, true, func(st *store.Store) (err error) {
-			trusted, _, err = st.Trusted(ctx, o.Project)
+			trusted, _, err = st.Trusted(ctx, options.Project)
 			return err
 		})
 		if err != nil {
@@ -68,23 +68,23 @@ func SettingsSources(ctx context.Context, o Options) (config.Sources, error) {
 	return config.Sources{
 		UserFile:    file,
 		Named:       named,
-		ProjectFile: filepath.Join(o.Project, config.ProjectFile),
+		ProjectFile: filepath.Join(options.Project, config.ProjectFile),
 		Trusted:     trusted,
 		Env:         os.LookupEnv,
-		Flags:       flagSettings(o),
+		Flags:       flagSettings(options),
 		Providers:   func() []string { return catalog.New(catalog.Options{}).Providers() },
 	}, nil
 }
 
 // flagSettings are the settings that the command line makes.
-func flagSettings(o Options) map[string]string {
+func flagSettings(options Options) map[string]string {
 	flags := map[string]string{}
 	for key, value := range map[string]string{
-		"tiers.default":         o.Tier,
-		"permissions.mode":      o.Mode,
-		"context.budget":        o.Budget,
-		"request.effort":        o.Effort,
-		"switch.failback_after": o.FailbackAfter,
+		"tiers.default":         options.Tier,
+		"permissions.mode":      options.Mode,
+		"context.budget":        options.Budget,
+		"request.effort":        options.Effort,
+		"switch.failback_after": options.FailbackAfter,
 	} {
 		if value != "" {
 			flags[key] = value
@@ -144,7 +144,7 @@ func apiKey(provider, variable string) (string, error) {
 
 // NewCatalog is what is known of providers and models, keys included. Warn hears
 // when a kept key cannot be read.
-func NewCatalog(s config.Settings, o Options, warn func(string)) *catalog.Catalog {
+func NewCatalog(settings config.Settings, o Options, warn func(string)) *catalog.Catalog {
 	known := catalog.Options{
 		Providers: map[string]catalog.ProviderOverride{},
 		Models:    map[string]catalog.ModelOverride{},
@@ -159,22 +159,22 @@ func NewCatalog(s config.Settings, o Options, warn func(string)) *catalog.Catalo
 			return key
 		},
 	}
-	for name, p := range s.Providers {
+	for name, provider := range settings.Providers {
 		headers := map[string]string{}
-		for k, v := range p.Headers {
+		for k, v := range provider.Headers {
 			headers[k] = string(v)
 		}
 		known.Providers[name] = catalog.ProviderOverride{
-			BaseURL:     p.BaseURL,
-			API:         models.API(p.API),
-			KeyEnv:      p.KeyEnv,
+			BaseURL:     provider.BaseURL,
+			API:         models.API(provider.API),
+			KeyEnv:      provider.KeyEnv,
 			Headers:     headers,
-			Concurrency: p.Concurrency,
-			ServiceTier: p.ServiceTier,
-			Resume:      p.Resume,
+			Concurrency: provider.Concurrency,
+			ServiceTier: provider.ServiceTier,
+			Resume:      provider.Resume,
 		}
 	}
-	for name, m := range s.Models {
+	for name, m := range settings.Models {
 		known.Models[name] = catalog.ModelOverride(m)
 	}
 	return catalog.New(known)
@@ -203,33 +203,33 @@ func highestTier(lists map[models.Tier][]models.Target, t models.Target) models.
 	return ""
 }
 
-func routeOptions(s config.Settings, known *catalog.Catalog, client *openai.Client) route.Options {
-	o := route.Options{
+func routeOptions(settings config.Settings, known *catalog.Catalog, client *openai.Client) route.Options {
+	options := route.Options{
 		Client: keyChecked{client, known.Provider},
-		Tiers:  TierTargets(s),
+		Tiers:  TierTargets(settings),
 		Model:  known.Model,
 		Names:  client.Models,
 		Local: func(t models.Target) bool {
 			p, _ := known.Provider(t.Provider)
 			return p.Local
 		},
-		Policy:      route.Policy(s.Switch.Policy),
-		Floor:       models.Tier(s.Switch.Floor),
-		SwitchLocal: s.Switch.Local,
-		SwitchAfter: switchAfter(s, s.Switch.After.Interactive),
+		Policy:      route.Policy(settings.Switch.Policy),
+		Floor:       models.Tier(settings.Switch.Floor),
+		SwitchLocal: settings.Switch.Local,
+		SwitchAfter: switchAfter(settings, settings.Switch.After.Interactive),
 		Endpoint: func(provider string) string {
 			p, _ := known.Provider(provider)
 			return p.BaseURL
 		},
-		Attempts: s.Retry.Attempts,
-		MaxWait:  s.Retry.MaxWait,
+		Attempts: settings.Retry.Attempts,
+		MaxWait:  settings.Retry.MaxWait,
 		Now:      time.Now,
 		Random:   mathrand.Float64,
 	}
-	if s.Retry.Profile == "patient" {
-		o.Policy = route.Never
+	if settings.Retry.Profile == "patient" {
+		options.Policy = route.Never
 	}
-	return o
+	return options
 }
 
 // switchAfter is after how many capacity failures in a row a target is left, as
@@ -246,28 +246,28 @@ func switchAfter(s config.Settings, set int) int {
 
 // replies are what is asked of each target's replies: the effort of its tier,
 // and of the highest one where it stands in several.
-func replies(s config.Settings) func(models.Target) request.Reply {
-	lists := TierTargets(s)
+func replies(settings config.Settings) func(models.Target) request.Reply {
+	lists := TierTargets(settings)
 	efforts := map[models.Tier]string{
-		models.Heavy:  s.Request.Effort.Heavy,
-		models.Medium: s.Request.Effort.Medium,
-		models.Light:  s.Request.Effort.Light,
+		models.Heavy:  settings.Request.Effort.Heavy,
+		models.Medium: settings.Request.Effort.Medium,
+		models.Light:  settings.Request.Effort.Light,
 	}
 	return func(t models.Target) request.Reply {
-		return request.Reply{MaxOutput: s.Request.MaxOutput, Effort: efforts[highestTier(lists, t)]}
+		return request.Reply{MaxOutput: settings.Request.MaxOutput, Effort: efforts[highestTier(lists, t)]}
 	}
 }
 
 // requestLimits are how much a request to each target may take: the budget of
 // its tier, and of the highest one where it stands in several.
-func requestLimits(s config.Settings) func(models.Target) window.Limits {
-	lists := TierTargets(s)
+func requestLimits(settings config.Settings) func(models.Target) window.Limits {
+	lists := TierTargets(settings)
 	budgets := map[models.Tier]int64{
-		models.Heavy:  s.Context.Budget.Heavy,
-		models.Medium: s.Context.Budget.Medium,
-		models.Light:  s.Context.Budget.Light,
+		models.Heavy:  settings.Context.Budget.Heavy,
+		models.Medium: settings.Context.Budget.Medium,
+		models.Light:  settings.Context.Budget.Light,
 	}
 	return func(t models.Target) window.Limits {
-		return window.Limits{Reserve: s.Context.Reserve, Budget: budgets[highestTier(lists, t)]}
+		return window.Limits{Reserve: settings.Context.Reserve, Budget: budgets[highestTier(lists, t)]}
 	}
 }

@@ -20,32 +20,32 @@ type Questions struct {
 }
 
 // SetupQuestions finds out what must be asked.
-func SetupQuestions(ctx context.Context, o Options) (Questions, error) {
-	var q Questions
-	if o.Rehearsal != "" {
-		return q, nil
+func SetupQuestions(ctx context.Context, options Options) (Questions, error) {
+	var questions Questions
+	if options.Rehearsal != "" {
+		return questions, nil
 	}
-	sources, err := SettingsSources(ctx, o)
+	sources, err := SettingsSources(ctx, options)
 	if err != nil {
-		return q, err
+		return questions, err
 	}
-	if !sources.Trusted && hasInstructions(o.Project) {
+	if !sources.Trusted && hasInstructions(options.Project) {
 		answered := false
 		err := WithStore(ctx, true, func(st *store.Store) (err error) {
-			_, answered, err = st.Trusted(ctx, o.Project)
+			_, answered, err = st.Trusted(ctx, options.Project)
 			return err
 		})
 		if err != nil {
-			return q, err
+			return questions, err
 		}
-		q.Trust = !answered
+		questions.Trust = !answered
 	}
-	settings, err := LoadSettings(ctx, o)
+	settings, err := LoadSettings(ctx, options)
 	if err != nil {
-		return q, err
+		return questions, err
 	}
-	q.Provider, q.Key = keyless(settings)
-	return q, nil
+	questions.Provider, questions.Key = keyless(settings)
+	return questions, nil
 }
 
 // hasInstructions reports whether a folder holds anything that trust is about.

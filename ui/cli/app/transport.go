@@ -35,40 +35,50 @@ func (t *Transport) Close() error {
 
 // NewTransport makes the client for the providers that the tiers name. Warn
 // hears when the log of exchanges cannot be written.
-func NewTransport(env Env, known *catalog.Catalog, s config.Settings, o Options, warn func(string)) (*Transport, error) {
-	roundTripper, err := rehearsalTransport(o.Rehearsal)
+func NewTransport(
+	env Env,
+	known *catalog.Catalog,
+	settings config.Settings,
+	options Options,
+	warn func(string),
+) (*Transport, error) {
+	roundTripper, err := rehearsalTransport(options.Rehearsal)
 	if err != nil {
 		return nil, err
 	}
-	list, err := providers(known, s)
+	list, err := providers(known, settings)
 	if err != nil {
 		return nil, err
 	}
-	t := &Transport{}
+	transport := &Transport{}
 	for _, p := range list {
 		if p.KeyEnv != "" {
-			t.keyVariables = append(t.keyVariables, p.KeyEnv)
+			transport.keyVariables = append(transport.keyVariables, p.KeyEnv)
 		}
 	}
-	if o.DebugHTTP != "" {
-		t.debug, err = os.OpenFile(o.DebugHTTP, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if options.DebugHTTP != "" {
+		transport.debug, err = os.OpenFile(options.DebugHTTP, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, &exit.UsageError{Err: fmt.Errorf("--debug-http: %w", err)}
 		}
-		roundTripper = openai.NewDebug(roundTripper, t.debug, list, env.Now, func(err error) {
+		roundTripper = openai.NewDebug(roundTripper, transport.debug, list, env.Now, func(err error) {
 			warn(fmt.Sprintf("--debug-http: nothing more is written: %v", err))
 		})
 	}
 	client := openai.Options{
 		Providers: list,
 		Version:   env.Version,
-		Timeouts:  openai.Timeouts{FirstEvent: s.Retry.FirstEvent, Reasoning: s.Retry.FirstEvent, Text: s.Retry.Silence},
+		Timeouts: openai.Timeouts{
+			FirstEvent: settings.Retry.FirstEvent,
+			Reasoning:  settings.Retry.FirstEvent,
+			Text:       settings.Retry.Silence,
+		},
 	}
 	if roundTripper != nil {
 		client.HTTP = &http.Client{Transport: roundTripper}
 	}
-	t.Client = openai.New(client)
-	return t, nil
+	transport.Client = openai.New(client)
+	return transport, nil
 }
 
 // BuiltIn is the Rehearsal of Options when the script of belay's own plays.
@@ -104,15 +114,17 @@ func providers(known *catalog.Catalog, s config.Settings) ([]models.Provider, er
 	var list []models.Provider
 	seen := map[string]bool{}
 	for _, targets := range TierTargets(s) {
-		for _, t := range targets {
-			if seen[t.Provider] {
+		for _, target := range targets {
+			if seen[target.Provider] {
 				continue
 			}
-			seen[t.Provider] = true
-			p, ok := known.Provider(t.Provider)
+			seen[target.Provider] = true
+			p, ok := known.Provider(target.Provider)
 			if !ok {
-				return nil, &exit.SettingsError{Err: fmt.Errorf("the provider %q of %s has no address: add [providers.%s] base_url to the settings",
-					t.Provider, t, t.Provider)}
+				return nil, &exit.SettingsError{
+					Err: fmt.Errorf("the provider %q of %s has no address: add [providers.%s] base_url to the settings",
+						target.Provider, target, target.Provider),
+				}
 			}
 			list = append(list, p)
 		}
@@ -128,24 +140,29 @@ type keyChecked struct {
 }
 
 // Stream asks the model, or says which key is missing.
-func (k keyChecked) Stream(ctx context.Context, t models.Target, req models.Request) iter.Seq2[models.Chunk, error] {
-	p, ok := k.provider(t.Provider)
-	if !ok || p.Key != "" || p.KeyEnv == "" || p.Local {
-		return k.Client.Stream(ctx, t, req)
+func (k keyChecked) Stream(
+	ctx context.Context,
+	target models.Target,
+	req models.Request,
+) iter.Seq2[models.Chunk, error] {
+	provider, ok := k.provider(target.Provider)
+	if !ok || provider.Key != "" || provider.KeyEnv == "" || provider.Local {
+		return k.Client.Stream(ctx, target, req)
 	}
 	return func(yield func(models.Chunk, error) bool) {
 		yield(nil, &models.Fault{
 			Kind:    models.KindAuth,
 			Scope:   models.ScopeAccount,
 			Phase:   models.BeforeHeaders,
-			Target:  t,
-			Message: "there is no key for " + p.Name,
-			Hint:    "Nothing was sent. " + MissingKeyHint(p.KeyEnv),
+			Target:  target,
+			Message: "there is no key for " + provider.Name,
+			Hint:    "Nothing was sent. " + MissingKeyHint(provider.KeyEnv),
 		})
 	}
 }
 
 // MissingKeyHint says how to come to a key.
 func MissingKeyHint(variable string) string {
-	return "Set " + variable + ", or start belay in a terminal: it offers to keep a key, or to use a model on this computer."
+	return "Set " + variable +
+		", or start belay in a terminal: it offers to keep a key, or to use a model on this computer."
 }

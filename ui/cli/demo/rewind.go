@@ -27,21 +27,21 @@ func lastStepCheckpoint(list []session.Checkpoint) (at session.Checkpoint, numbe
 
 // rewindAndUndo takes the last step back, and then that, without a screen.
 func (d *demo) rewindAndUndo(ctx context.Context, id session.ID) error {
-	a, err := app.Open(ctx, d.Env, d.options())
+	opened, err := app.Open(ctx, d.Env, d.options())
 	if err != nil {
 		return err
 	}
-	if _, err = a.Engine.Open(ctx, id, false); err == nil {
-		err = d.rewindOnCommandLine(ctx, a, id)
+	if _, err = opened.Engine.Open(ctx, id, false); err == nil {
+		err = d.rewindOnCommandLine(ctx, opened, id)
 	}
-	if err = errors.Join(err, a.Close()); ctx.Err() != nil {
+	if err = errors.Join(err, opened.Close()); ctx.Err() != nil {
 		return &exit.Error{Code: exit.Interrupted}
 	}
 	return err
 }
 
-func (d *demo) rewindOnCommandLine(ctx context.Context, a *app.App, id session.ID) error {
-	list, err := a.Engine.Checkpoints(ctx, id)
+func (d *demo) rewindOnCommandLine(ctx context.Context, opened *app.App, id session.ID) error {
+	list, err := opened.Engine.Checkpoints(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -57,18 +57,18 @@ func (d *demo) rewindOnCommandLine(ctx context.Context, a *app.App, id session.I
 		}
 		d.say("")
 		d.caption("%s", command)
-		if err := d.Rewind(ctx, a, id, at, back, yes); err != nil {
+		if err := d.Rewind(ctx, opened, id, at, back, yes); err != nil {
 			return err
 		}
 		d.pause(ctx, time.Second)
 	}
-	d.reportProgress(a, id)
+	d.reportProgress(opened, id)
 	d.say("")
 	d.caption("belay sessions rewind %s --undo", id)
-	if err := a.Engine.Do(ctx, id, session.UndoRewind{}); err != nil {
+	if err := opened.Engine.Do(ctx, id, session.UndoRewind{}); err != nil {
 		return err
 	}
-	d.reportProgress(a, id)
+	d.reportProgress(opened, id)
 	d.say("\nThat was belay. `belay` opens it for your own project; `belay demo` is the same with a screen.")
 	return nil
 }
@@ -95,39 +95,39 @@ func (d *demo) alongside(ctx context.Context, a *app.App) {
 	}
 }
 
-func (d *demo) rewindOnScreen(ctx context.Context, a *app.App) error {
-	head, ok := d.finished(ctx, a)
+func (d *demo) rewindOnScreen(ctx context.Context, opened *app.App) error {
+	head, ok := d.finished(ctx, opened)
 	if !ok || !d.pause(ctx, 4*time.Second) {
 		return nil
 	}
-	list, err := a.Engine.Checkpoints(ctx, head.ID)
+	list, err := opened.Engine.Checkpoints(ctx, head.ID)
 	if err != nil {
 		return err
 	}
 	at, _, ok := lastStepCheckpoint(list)
-	if now, open := a.Engine.Session(head.ID); !ok || !open || now.LastSeq != head.LastSeq {
+	if now, open := opened.Engine.Session(head.ID); !ok || !open || now.LastSeq != head.LastSeq {
 		return nil // somebody has gone on by themselves
 	}
-	p, err := a.Engine.Preview(ctx, head.ID, at.Seq)
+	p, err := opened.Engine.Preview(ctx, head.ID, at.Seq)
 	if err != nil {
 		return err
 	}
 	rewind := session.Rewind{To: at.Seq, Conversation: true, Files: at.Tree != "", ExpectTree: p.Now}
-	if err := a.Engine.Do(ctx, head.ID, rewind); err != nil {
+	if err := opened.Engine.Do(ctx, head.ID, rewind); err != nil {
 		return err
 	}
 	say := func(format string, args ...any) {
-		a.Engine.Alert(session.Alerted{Text: fmt.Sprintf("demo: "+format, args...), Screen: true})
+		opened.Engine.Alert(session.Alerted{Text: fmt.Sprintf("demo: "+format, args...), Screen: true})
 	}
 	say("step %d is taken back", at.Step)
-	now, _ := a.Engine.Session(head.ID)
+	now, _ := opened.Engine.Session(head.ID)
 	if !d.pause(ctx, 5*time.Second) {
 		return nil
 	}
-	if then, open := a.Engine.Session(head.ID); !open || then.LastSeq != now.LastSeq {
+	if then, open := opened.Engine.Session(head.ID); !open || then.LastSeq != now.LastSeq {
 		return nil
 	}
-	if err := a.Engine.Do(ctx, head.ID, session.UndoRewind{}); err != nil {
+	if err := opened.Engine.Do(ctx, head.ID, session.UndoRewind{}); err != nil {
 		return err
 	}
 	d.pause(ctx, time.Second) // the screen reads the log again

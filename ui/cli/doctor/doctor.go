@@ -44,17 +44,17 @@ type examination struct {
 
 // Run examines everything and prints what it finds. The error's exit code is
 // that of the verdict.
-func Run(ctx context.Context, env app.Env, o app.Options, asked Options) (err error) {
-	x := &examination{Options: asked, env: env, scripted: o.Rehearsal != "", keyless: map[string]bool{}}
-	x.settings, err = app.LoadSettings(ctx, o)
+func Run(ctx context.Context, env app.Env, options app.Options, asked Options) (err error) {
+	x := &examination{Options: asked, env: env, scripted: options.Rehearsal != "", keyless: map[string]bool{}}
+	x.settings, err = app.LoadSettings(ctx, options)
 	if err != nil {
 		x.report(Finding{Check: "settings", Text: err.Error()})
 		return &exit.Error{Code: exit.Settings}
 	}
 	x.report(Finding{Check: "settings", OK: true, Text: settingsText(x.settings)})
 	warn := func(text string) { fmt.Fprintln(env.Err, "belay: "+text) }
-	x.catalog = app.NewCatalog(x.settings, o, warn)
-	transport, err := app.NewTransport(env, x.catalog, x.settings, o, warn)
+	x.catalog = app.NewCatalog(x.settings, options, warn)
+	transport, err := app.NewTransport(env, x.catalog, x.settings, options, warn)
 	if err != nil {
 		return err
 	}
@@ -65,15 +65,15 @@ func Run(ctx context.Context, env app.Env, o app.Options, asked Options) (err er
 	}
 	x.providers(ctx)
 	x.targets(ctx)
-	v := x.verdict()
-	if err := x.printVerdict(v); err != nil {
+	result := x.verdict()
+	if err := x.printVerdict(result); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return &exit.Error{Code: exit.Interrupted}
 	}
-	if v.code != exit.Done {
-		return &exit.Error{Code: v.code}
+	if result.code != exit.Done {
+		return &exit.Error{Code: result.code}
 	}
 	return nil
 }
@@ -121,23 +121,28 @@ func settingsText(s config.Settings) string {
 }
 
 // report prints a finding when it is made: probes take seconds.
-func (x *examination) report(f Finding) {
-	x.findings = append(x.findings, f)
+func (x *examination) report(finding Finding) {
+	x.findings = append(x.findings, finding)
 	if x.JSON {
-		_ = plain.JSONLine(x.env.Out, f) // a broken pipe shows at the verdict
+		_ = plain.JSONLine(x.env.Out, finding) // a broken pipe shows at the verdict
 		return
 	}
 	mark := "✓"
-	if !f.OK {
+	if !finding.OK {
 		mark = "✗"
 	}
-	line := fmt.Sprintf("%s %-9s %s", mark, f.Check, strings.TrimSpace(f.Target+"  "+theme.Sanitize(f.Text)))
-	if f.FirstToken > 0 {
-		line += fmt.Sprintf("  first token %s", theme.Elapsed(f.FirstToken))
+	line := fmt.Sprintf(
+		"%s %-9s %s",
+		mark,
+		finding.Check,
+		strings.TrimSpace(finding.Target+"  "+theme.Sanitize(finding.Text)),
+	)
+	if finding.FirstToken > 0 {
+		line += fmt.Sprintf("  first token %s", theme.Elapsed(finding.FirstToken))
 	}
 	fmt.Fprintln(x.env.Out, line)
-	if f.Curl != "" {
-		fmt.Fprintln(x.env.Out, f.Curl)
+	if finding.Curl != "" {
+		fmt.Fprintln(x.env.Out, finding.Curl)
 	}
 }
 
@@ -156,16 +161,23 @@ func (x *examination) providers(ctx context.Context) {
 }
 
 func (x *examination) provider(ctx context.Context, name string) {
-	p, _ := x.catalog.Provider(name)
-	from := p.BaseURL
+	provider, _ := x.catalog.Provider(name)
+	from := provider.BaseURL
 	switch {
 	case x.scripted:
 		from = "the script in its place"
 		x.report(Finding{Check: "key", Target: name, OK: true, Text: "none is needed in a " + app.RehearsalBanner})
-	case p.Key != "" && p.KeyEnv != "":
-		x.report(Finding{Check: "key", Target: name, OK: true, Text: "found for " + p.KeyEnv + " (not shown)"})
-	case p.KeyEnv != "" && !p.Local:
-		x.report(Finding{Check: "key", Target: name, Text: "there is none for " + p.KeyEnv + "; nothing is sent", Fault: &models.Fault{Kind: models.KindAuth, Hint: app.MissingKeyHint(p.KeyEnv)}})
+	case provider.Key != "" && provider.KeyEnv != "":
+		x.report(Finding{Check: "key", Target: name, OK: true, Text: "found for " + provider.KeyEnv + " (not shown)"})
+	case provider.KeyEnv != "" && !provider.Local:
+		x.report(
+			Finding{
+				Check:  "key",
+				Target: name,
+				Text:   "there is none for " + provider.KeyEnv + "; nothing is sent",
+				Fault:  &models.Fault{Kind: models.KindAuth, Hint: app.MissingKeyHint(provider.KeyEnv)},
+			},
+		)
 		x.keyless[name] = true
 		return
 	}
@@ -176,7 +188,14 @@ func (x *examination) provider(ctx context.Context, name string) {
 		x.report(Finding{Check: "endpoint", Target: name, Text: plain.Describe(f), Fault: f})
 		return
 	}
-	x.report(Finding{Check: "endpoint", Target: name, OK: true, Text: fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model"))})
+	x.report(
+		Finding{
+			Check:  "endpoint",
+			Target: name,
+			OK:     true,
+			Text:   fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model")),
+		},
+	)
 	spelled := map[models.Target]bool{}
 	for _, tier := range models.Tiers() {
 		for _, t := range app.TierTargets(x.settings)[tier] {
@@ -189,16 +208,23 @@ func (x *examination) provider(ctx context.Context, name string) {
 }
 
 // checkName compares a name with what the endpoint has, character by character.
-func (x *examination) checkName(t models.Target, names []string) {
+func (x *examination) checkName(target models.Target, names []string) {
 	for _, n := range names {
-		if n == t.Model {
-			x.report(Finding{Check: "name", Target: t.String(), OK: true, Text: "the endpoint has it"})
+		if n == target.Model {
+			x.report(Finding{Check: "name", Target: target.String(), OK: true, Text: "the endpoint has it"})
 			return
 		}
 	}
 	says := "the endpoint does not list it"
-	if near := models.Nearest(t.Model, names); len(near) > 0 {
-		says = fmt.Sprintf("not listed; the nearest is %q: %s", near[0], diagnose.Spell(t.Model, near[0]))
+	if near := models.Nearest(target.Model, names); len(near) > 0 {
+		says = fmt.Sprintf("not listed; the nearest is %q: %s", near[0], diagnose.Spell(target.Model, near[0]))
 	}
-	x.report(Finding{Check: "name", Target: t.String(), Text: says, Fault: &models.Fault{Kind: models.KindModel, Target: t}})
+	x.report(
+		Finding{
+			Check:  "name",
+			Target: target.String(),
+			Text:   says,
+			Fault:  &models.Fault{Kind: models.KindModel, Target: target},
+		},
+	)
 }

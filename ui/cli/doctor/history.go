@@ -28,51 +28,51 @@ type history struct {
 
 // readHistory looks in the record for what cannot be seen now.
 func readHistory(ctx context.Context, now time.Time) (history, error) {
-	var h history
+	var record history
 	err := app.WithStore(ctx, true, func(st *store.Store) error {
 		list, err := ledger.Read(ctx, st, now.AddDate(0, 0, -historyDays), time.Time{})
 		if err == nil {
-			h = newHistory(list, now)
+			record = newHistory(list, now)
 		}
 		return err
 	})
 	if errors.Is(err, store.ErrOlder) {
 		err = nil // nothing is recorded in a database from before there was a record
 	}
-	return h, err
+	return record, err
 }
 
 func newHistory(list []ledger.Attempt, now time.Time) history {
-	h := history{attempts: len(list)}
+	record := history{attempts: len(list)}
 	var alone, aloneFull, concurrentFull int
 	for i := range list {
-		a := &list[i]
-		if !a.Counts() {
+		attempt := &list[i]
+		if !attempt.Counts() {
 			continue
 		}
 		full := 0
-		if a.Kind == models.KindCapacity || a.Kind == models.KindRate {
+		if attempt.Kind == models.KindCapacity || attempt.Kind == models.KindRate {
 			full = 1
 		}
-		if a.Concurrency > 1 {
-			h.concurrent++
+		if attempt.Concurrency > 1 {
+			record.concurrent++
 			concurrentFull += full
 		} else {
 			alone++
 			aloneFull += full
 		}
 	}
-	h.failedAlone = float64(aloneFull) / float64(max(alone, 1))
-	h.failedConcurrent = float64(concurrentFull) / float64(max(h.concurrent, 1))
+	record.failedAlone = float64(aloneFull) / float64(max(alone, 1))
+	record.failedConcurrent = float64(concurrentFull) / float64(max(record.concurrent, 1))
 	if sizes := ledger.SizesOf(list); sizes.Threshold > 0 {
-		h.sizeFrom = sizes.Threshold
-		h.sizeAbove = sizes.Above
-		h.sizeBelow = sizes.Below
+		record.sizeFrom = sizes.Threshold
+		record.sizeAbove = sizes.Above
+		record.sizeBelow = sizes.Below
 	}
-	for _, a := range ledger.Alerts(list, now, time.Local, ledger.Limits{}) {
-		if a.Kind == ledger.AlertHours {
-			h.hours = append(h.hours, a.String())
+	for _, alert := range ledger.Alerts(list, now, time.Local, ledger.Limits{}) {
+		if alert.Kind == ledger.AlertHours {
+			record.hours = append(record.hours, alert.String())
 		}
 	}
-	return h
+	return record
 }

@@ -29,10 +29,16 @@ const (
 const largeProbe = 56 << 10
 
 // probeSchema is the tool that the model is asked to call.
-const probeSchema = `{"type":"object","additionalProperties":false,"required":["word"],"properties":{"word":{"type":"string"}}}`
+const probeSchema = `{"type":"object","additionalProperties":false,"required":["word"],` +
+	`"properties":{"word":{"type":"string"}}}`
 
 func (k probeKind) request() models.Request {
-	req := models.Request{Instructions: "You answer with one word.", Items: []models.Item{models.NewMessage(models.User, "Say OK.")}, NoStream: true, Operation: "doctor"}
+	req := models.Request{
+		Instructions: "You answer with one word.",
+		Items:        []models.Item{models.NewMessage(models.User, "Say OK.")},
+		NoStream:     true,
+		Operation:    "doctor",
+	}
 	switch k {
 	case probeStream:
 		req.NoStream = false
@@ -52,35 +58,35 @@ func (k probeKind) request() models.Request {
 
 // probes tries one target. After a failure that every probe would share, the
 // rest is left out.
-func (x *examination) probes(ctx context.Context, tier models.Tier, t models.Target) {
+func (x *examination) probes(ctx context.Context, tier models.Tier, target models.Target) {
 	kinds := []probeKind{probeShort, probeStream, probeTool, probeLarge}
 	if x.Fallbacks {
 		kinds = []probeKind{probeShort, probeStream, probeTool, probeJSON}
 	}
-	for _, k := range kinds {
+	for _, kind := range kinds {
 		if ctx.Err() != nil {
 			return
 		}
-		f := x.probe(ctx, t, k)
+		f := x.probe(ctx, target, kind)
 		f.tier = tier
 		if x.Curl && !f.OK {
-			f.Curl, _ = x.client.Curl(t, k.request()) // an unknown provider has been told
+			f.Curl, _ = x.client.Curl(target, kind.request()) // an unknown provider has been told
 		}
 		x.report(f)
-		if f.Fault != nil && k == probeShort && f.Fault.Kind.Policy().Final {
+		if f.Fault != nil && kind == probeShort && f.Fault.Kind.Policy().Final {
 			return
 		}
 	}
 }
 
 // probe makes one attempt, without any retry.
-func (x *examination) probe(ctx context.Context, t models.Target, k probeKind) Finding {
-	out := Finding{Check: string(k), Target: t.String(), probe: k, target: t}
+func (x *examination) probe(ctx context.Context, target models.Target, kind probeKind) Finding {
+	out := Finding{Check: string(kind), Target: target.String(), probe: kind, target: target}
 	began := x.env.Now()
 	var text strings.Builder
 	var calls []models.Item
 	served := ""
-	for chunk, err := range x.client.Stream(ctx, t, k.request()) {
+	for chunk, err := range x.client.Stream(ctx, target, kind.request()) {
 		if err != nil {
 			var f *models.Fault
 			if !errors.As(err, &f) {
@@ -104,8 +110,8 @@ func (x *examination) probe(ctx context.Context, t models.Target, k probeKind) F
 		}
 	}
 	out.Duration = x.env.Now().Sub(began)
-	out.OK, out.Text = k.judge(text.String(), calls)
-	if served != "" && served != t.Model {
+	out.OK, out.Text = kind.judge(text.String(), calls)
+	if served != "" && served != target.Model {
 		out.Text += ", served by " + served
 	}
 	out.Text = fmt.Sprintf("%s in %s", out.Text, out.Duration.Round(1e7))

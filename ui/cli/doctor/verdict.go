@@ -37,7 +37,9 @@ type verdict struct {
 // rest comes first, and a busy model is never answered with advice about the
 // network.
 func (x *examination) verdict() verdict {
-	for _, judge := range []func() (verdict, bool){x.account, x.unreachable, x.wrongName, x.limits, x.capacity, x.replyShape, x.largeRequests, x.otherFault, x.pastFaults} {
+	for _, judge := range []func() (verdict, bool){
+		x.account, x.unreachable, x.wrongName, x.limits, x.capacity, x.replyShape, x.largeRequests, x.otherFault, x.pastFaults,
+	} {
 		if v, ok := judge(); ok {
 			return v
 		}
@@ -73,20 +75,37 @@ func (x *examination) account() (verdict, bool) {
 	if hint := list[0].Fault.Hint; hint != "" {
 		next = hint
 	}
-	return verdict{Class: "account", Text: "the key is missing or refused", Evidence: quote(list), Next: []string{next}, code: exit.Account}, true
+	return verdict{
+		Class:    "account",
+		Text:     "the key is missing or refused",
+		Evidence: quote(list),
+		Next:     []string{next},
+		code:     exit.Account,
+	}, true
 }
 
 func (x *examination) unreachable() (verdict, bool) {
 	if list := x.faults(models.CauseProxy); len(list) > 0 {
-		return verdict{Class: "proxy", Text: "something else answers in the endpoint's place: a proxy, a gateway or a login page", Evidence: quote(list),
-			Next: []string{"check base_url in the settings and the log of the proxy", "try without the proxy: HTTPS_PROXY= belay doctor"}, code: exit.Unreachable}, true
+		return verdict{
+			Class:    "proxy",
+			Text:     "something else answers in the endpoint's place: a proxy, a gateway or a login page",
+			Evidence: quote(list),
+			Next: []string{
+				"check base_url in the settings and the log of the proxy",
+				"try without the proxy: HTTPS_PROXY= belay doctor",
+			},
+			code: exit.Unreachable,
+		}, true
 	}
 	list := x.faults(models.CauseEndpoint)
 	if len(list) == 0 {
 		return verdict{}, false
 	}
 	return verdict{Class: "endpoint", Text: "the endpoint cannot be reached; no model is to blame", Evidence: quote(list),
-		Next: []string{"check the connection and base_url", "for a local endpoint: is it running?"}, code: exit.Unreachable}, true
+		Next: []string{
+			"check the connection and base_url",
+			"for a local endpoint: is it running?",
+		}, code: exit.Unreachable}, true
 }
 
 func (x *examination) wrongName() (verdict, bool) {
@@ -100,14 +119,23 @@ func (x *examination) wrongName() (verdict, bool) {
 
 func (x *examination) limits() (verdict, bool) {
 	if list := x.faults(models.CauseBilling); len(list) > 0 {
-		return verdict{Class: "billing", Text: "the plan or its balance does not allow this", Evidence: quote(list), Next: []string{"see plan and billing of the account"}, code: exit.Account}, true
+		return verdict{
+			Class:    "billing",
+			Text:     "the plan or its balance does not allow this",
+			Evidence: quote(list),
+			Next:     []string{"see plan and billing of the account"},
+			code:     exit.Account,
+		}, true
 	}
 	list := x.faults(models.CauseLimit)
 	if len(list) == 0 {
 		return verdict{}, false
 	}
 	return verdict{Class: "limit", Text: "your own limit at the provider is reached", Evidence: quote(list),
-		Next: []string{"wait until it clears; belay waits exactly as long as the server says", "fewer requests at once: [providers.…] concurrency"}, code: exit.Capacity}, true
+		Next: []string{
+			"wait until it clears; belay waits exactly as long as the server says",
+			"fewer requests at once: [providers.…] concurrency",
+		}, code: exit.Capacity}, true
 }
 
 func (x *examination) capacity() (verdict, bool) {
@@ -115,36 +143,62 @@ func (x *examination) capacity() (verdict, bool) {
 	if len(list) == 0 {
 		return verdict{}, false
 	}
-	v := verdict{Class: "capacity", Evidence: quote(list), code: exit.Capacity}
+	result := verdict{Class: "capacity", Evidence: quote(list), code: exit.Capacity}
 	short := slices.ContainsFunc(list, func(f Finding) bool { return f.probe == probeShort })
 	switch {
 	case !short:
-		v.Class, v.Text = "size", "short requests pass and heavier ones find no room: the size of the request matters"
-		v.Next = []string{"send less: a smaller folder, fewer files, a lower [context] budget", "or another tier meanwhile"}
+		result.Class = "size"
+		result.Text = "short requests pass and heavier ones find no room: the size of the request matters"
+		result.Next = []string{
+			"send less: a smaller folder, fewer files, a lower [context] budget",
+			"or another tier meanwhile",
+		}
 	case x.answered() > 0:
-		v.Text = "this model has no room just now; others answer"
-		v.Next = []string{"let belay switch ([switch] policy = \"auto\"), or press the key of another tier", "try again later: belay parks and resumes by itself"}
+		result.Text = "this model has no room just now; others answer"
+		result.Next = []string{
+			"let belay switch ([switch] policy = \"auto\"), or press the key of another tier",
+			"try again later: belay parks and resumes by itself",
+		}
 	default:
-		v.Text = "no model of any tier has room; when all fail alike, the settings or a proxy may be the cause as well"
-		v.Next = []string{"compare base_url and the key with what the provider says", "if they are right, it is an outage: park, or add a model of another provider"}
+		result.Text = "no model of any tier has room; when all fail alike, the settings or a proxy may be the cause as well"
+		result.Next = []string{
+			"compare base_url and the key with what the provider says",
+			"if they are right, it is an outage: park, or add a model of another provider",
+		}
 	}
-	return v, true
+	return result, true
 }
 
 // replyShape is about replies that come but not as they should.
 func (x *examination) replyShape() (verdict, bool) {
 	ok := func(k probeKind, target models.Target) bool {
-		return slices.ContainsFunc(x.findings, func(f Finding) bool { return f.OK && f.probe == k && f.target == target })
+		return slices.ContainsFunc(
+			x.findings,
+			func(finding Finding) bool { return finding.OK && finding.probe == k && finding.target == target },
+		)
 	}
-	for _, f := range x.findings {
+	for _, finding := range x.findings {
 		switch {
-		case f.OK || f.probe == "":
-		case f.probe == probeStream && ok(probeShort, f.target):
-			return verdict{Class: "stream", Text: "whole replies come and streams do not: something on the way holds or cuts them", Evidence: quote([]Finding{f}),
-				Next: []string{"a proxy must pass text/event-stream on without buffering"}, code: exit.Unreachable}, true
-		case f.probe == probeTool && ok(probeStream, f.target), f.probe == probeJSON && ok(probeStream, f.target):
-			return verdict{Class: "ability", Text: f.Target + " is not fit for belay's work", Evidence: quote([]Finding{f}),
-				Next: []string{"take it out of [tiers], or say so: [models.\"" + f.Target + "\"] tools = false"}, code: exit.Settings}, true
+		case finding.OK || finding.probe == "":
+		case finding.probe == probeStream && ok(probeShort, finding.target):
+			return verdict{
+				Class:    "stream",
+				Text:     "whole replies come and streams do not: something on the way holds or cuts them",
+				Evidence: quote([]Finding{finding}),
+				Next:     []string{"a proxy must pass text/event-stream on without buffering"},
+				code:     exit.Unreachable,
+			}, true
+		case finding.probe == probeTool && ok(probeStream, finding.target),
+			finding.probe == probeJSON && ok(probeStream, finding.target):
+			return verdict{
+				Class:    "ability",
+				Text:     finding.Target + " is not fit for belay's work",
+				Evidence: quote([]Finding{finding}),
+				Next: []string{
+					"take it out of [tiers], or say so: [models.\"" + finding.Target + "\"] tools = false",
+				},
+				code: exit.Settings,
+			}, true
 		}
 	}
 	return verdict{}, false
@@ -163,7 +217,12 @@ func (x *examination) largeRequests() (verdict, bool) {
 func (x *examination) otherFault() (verdict, bool) {
 	for _, f := range x.findings {
 		if !f.OK && f.Fault != nil && f.Fault.Kind != models.KindModel {
-			v := verdict{Class: "request", Text: "a request failed for another reason", Evidence: quote([]Finding{f}), code: exit.OfFault(f.Fault)}
+			v := verdict{
+				Class:    "request",
+				Text:     "a request failed for another reason",
+				Evidence: quote([]Finding{f}),
+				code:     exit.OfFault(f.Fault),
+			}
 			if f.Fault.Hint != "" {
 				v.Next = []string{f.Fault.Hint}
 			}
@@ -175,19 +234,35 @@ func (x *examination) otherFault() (verdict, bool) {
 
 // pastFaults looks at the record: all is well now, and was not always.
 func (x *examination) pastFaults() (verdict, bool) {
-	r := x.history
+	record := x.history
 	switch {
-	case r.concurrent >= 20 && r.failedConcurrent > 2*r.failedAlone && r.failedConcurrent > 0.05:
-		return verdict{Class: "concurrency", Text: "all is well now; in the last days failures came while several of your own requests ran at once",
-			Evidence: []string{fmt.Sprintf("%.0f%% failed with several at once, %.0f%% with one", r.failedConcurrent*100, r.failedAlone*100)},
-			Next:     []string{"fewer at once: [providers.…] concurrency = 2"}}, true
-	case r.sizeFrom > 0:
+	case record.concurrent >= 20 && record.failedConcurrent > 2*record.failedAlone && record.failedConcurrent > 0.05:
+		return verdict{
+			Class: "concurrency",
+			Text:  "all is well now; in the last days failures came while several of your own requests ran at once",
+			Evidence: []string{
+				fmt.Sprintf(
+					"%.0f%% failed with several at once, %.0f%% with one",
+					record.failedConcurrent*100,
+					record.failedAlone*100,
+				),
+			},
+			Next: []string{"fewer at once: [providers.…] concurrency = 2"},
+		}, true
+	case record.sizeFrom > 0:
 		return verdict{Class: "size", Text: "all is well now; in the last days larger requests failed more often",
-			Evidence: []string{fmt.Sprintf("from %s input tokens %.0f%% failed, below %.0f%%", theme.Count(r.sizeFrom), r.sizeAbove*100, r.sizeBelow*100)},
-			Next:     []string{fmt.Sprintf("[context] budget = %d", r.sizeFrom)}}, true
-	case len(r.hours) > 0:
+			Evidence: []string{
+				fmt.Sprintf(
+					"from %s input tokens %.0f%% failed, below %.0f%%",
+					theme.Count(record.sizeFrom),
+					record.sizeAbove*100,
+					record.sizeBelow*100,
+				),
+			},
+			Next: []string{fmt.Sprintf("[context] budget = %d", record.sizeFrom)}}, true
+	case len(record.hours) > 0:
 		return verdict{Class: "peak hours", Text: "all is well now; in the last days failures came in certain hours",
-			Evidence: []string{strings.Join(r.hours, ", ")}, Next: []string{"leave heavy work to other hours"}}, true
+			Evidence: []string{strings.Join(record.hours, ", ")}, Next: []string{"leave heavy work to other hours"}}, true
 	}
 	return verdict{}, false
 }
@@ -204,7 +279,10 @@ func (x *examination) answered() int {
 }
 
 func (x *examination) failedProbe(kind models.Kind) bool {
-	return slices.ContainsFunc(x.findings, func(f Finding) bool { return f.probe != "" && f.Fault != nil && f.Fault.Kind == kind })
+	return slices.ContainsFunc(
+		x.findings,
+		func(f Finding) bool { return f.probe != "" && f.Fault != nil && f.Fault.Kind == kind },
+	)
 }
 
 // fallbackAdvice says what is missing for the day when a model is full.
@@ -222,11 +300,11 @@ func (x *examination) fallbackAdvice() []string {
 }
 
 // printVerdict prints the list to go through before longer work, and the verdict.
-func (x *examination) printVerdict(v verdict) error {
+func (x *examination) printVerdict(result verdict) error {
 	if x.JSON {
 		return plain.JSONLine(x.env.Out, struct {
 			Verdict verdict `json:"verdict"`
-		}{v})
+		}{result})
 	}
 	fmt.Fprintln(x.env.Out)
 	for _, box := range x.checklist() {
@@ -236,11 +314,11 @@ func (x *examination) printVerdict(v verdict) error {
 		}
 		fmt.Fprintf(x.env.Out, "%s %s\n", mark, box.text)
 	}
-	fmt.Fprintf(x.env.Out, "\nverdict: %s. %s\n", v.Class, theme.Sanitize(v.Text))
-	for _, e := range v.Evidence {
+	fmt.Fprintf(x.env.Out, "\nverdict: %s. %s\n", result.Class, theme.Sanitize(result.Text))
+	for _, e := range result.Evidence {
 		fmt.Fprintf(x.env.Out, "  because  %s\n", e)
 	}
-	for _, n := range v.Next {
+	for _, n := range result.Next {
 		fmt.Fprintf(x.env.Out, "  next     %s\n", theme.Sanitize(n))
 	}
 	return nil

@@ -38,7 +38,10 @@ func newWorker(t *testing.T, now *time.Time, change func(*config.Settings)) (*Wo
 
 func record(t *testing.T, w *Worker, at time.Time, kind models.Kind, cost float64) {
 	t.Helper()
-	err := w.o.Store.AppendAttempts(t.Context(), ledger.Attempt{Provider: "p", Model: "m", Kind: kind, Cost: cost, CreatedAt: at})
+	err := w.o.Store.AppendAttempts(
+		t.Context(),
+		ledger.Attempt{Provider: "p", Model: "m", Kind: kind, Cost: cost, CreatedAt: at},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,10 @@ func TestEachAlertIsSentOnceAnHour(t *testing.T) {
 	record(t, w, now.AddDate(0, 0, -27), "", 70)
 	w.check(t.Context())
 	slices.Sort(*heard)
-	want := []string{"82 % of this day's budget is spent: $8.20 of $10.00", "p/m had no room for 25 % of the requests of the last hour"}
+	want := []string{
+		"82 % of this day's budget is spent: $8.20 of $10.00",
+		"p/m had no room for 25 % of the requests of the last hour",
+	}
 	if got := *heard; !slices.Equal(got, want) {
 		t.Fatalf("heard %q, want %q", got, want)
 	}
@@ -103,7 +109,8 @@ func TestEachAlertIsSentOnceAnHour(t *testing.T) {
 	}
 	record(t, w, now, "", 2)
 	w.check(t.Context())
-	if got := strings.Join((*heard)[2:], "; "); !strings.Contains(got, "102 % of this day's budget") || !strings.Contains(got, "80 % of this month's budget") {
+	if got := strings.Join((*heard)[2:], "; "); !strings.Contains(got, "102 % of this day's budget") ||
+		!strings.Contains(got, "80 % of this month's budget") {
 		t.Errorf("heard %q, want the next levels", got)
 	}
 	now = now.Add(61 * time.Minute)
@@ -131,7 +138,8 @@ func TestWhatThisBelaySpendsCountsAtOnce(t *testing.T) {
 		t.Errorf("share = %v of nothing", share)
 	}
 	w.Record(t.Context(), models.Attempt{Provider: "p", Model: "m", Cost: 0.97, CreatedAt: w.o.Now()})
-	if share, words := w.BudgetShare(t.Context()); share < 0.96 || share > 0.98 || !strings.Contains(words, "97 % of this day's budget") {
+	if share, words := w.BudgetShare(t.Context()); share < 0.96 || share > 0.98 ||
+		!strings.Contains(words, "97 % of this day's budget") {
 		t.Errorf("budget = %v, %q", share, words)
 	}
 }

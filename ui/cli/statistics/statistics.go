@@ -53,40 +53,44 @@ type statistics struct {
 const minHistoryDays = 30
 
 // Run reads the record and prints what was asked for.
-func Run(ctx context.Context, env app.Env, o Options) error {
-	by, err := ledger.ParseBy(o.By)
+func Run(ctx context.Context, env app.Env, options Options) error {
+	by, err := ledger.ParseBy(options.By)
 	if err != nil {
 		return usageError(err)
 	}
-	if o.JSON && o.CSV || o.HTML != "" && (o.JSON || o.CSV) {
+	if options.JSON && options.CSV || options.HTML != "" && (options.JSON || options.CSV) {
 		return usageError(errors.New("--json, --csv and --html exclude each other"))
 	}
 	now := env.Now()
-	since, err := parseSince(o.Since, now)
+	since, err := parseSince(options.Since, now)
 	if err != nil {
 		return usageError(err)
 	}
-	history, err := readHistory(ctx, o.Project, since, now)
+	history, err := readHistory(ctx, options.Project, since, now)
 	if err != nil {
 		return err
 	}
-	from, _ := slices.BinarySearchFunc(history, since, func(a ledger.Attempt, t time.Time) int { return a.CreatedAt.Compare(t) })
+	from, _ := slices.BinarySearchFunc(
+		history,
+		since,
+		func(a ledger.Attempt, t time.Time) int { return a.CreatedAt.Compare(t) },
+	)
 	list := history[from:]
-	s := newStatistics(history, list, by, since, now)
+	stats := newStatistics(history, list, by, since, now)
 	switch {
-	case o.JSON:
-		return plain.JSONLine(env.Out, s)
-	case o.CSV && o.ByGiven:
-		return writeCSV(env.Out, s.Rows)
-	case o.CSV:
+	case options.JSON:
+		return plain.JSONLine(env.Out, stats)
+	case options.CSV && options.ByGiven:
+		return writeCSV(env.Out, stats.Rows)
+	case options.CSV:
 		return writeCSV(env.Out, list)
-	case o.HTML != "":
-		return writePage(env, o.HTML, s)
+	case options.HTML != "":
+		return writePage(env, options.HTML, stats)
 	case len(list) == 0:
 		fmt.Fprintf(env.Err, "no requests are recorded since %s\n", since.Local().Format("2 January 2006"))
 		return nil
 	}
-	return printText(env, s, o.SinceGiven)
+	return printText(env, stats, options.SinceGiven)
 }
 
 func usageError(err error) error {
@@ -112,7 +116,7 @@ func readHistory(ctx context.Context, project string, since, now time.Time) (lis
 // newStatistics makes them of the attempts that were asked for. What compares
 // times with each other is made of the whole history.
 func newStatistics(history, list []ledger.Attempt, by ledger.By, since, now time.Time) statistics {
-	s := statistics{
+	stats := statistics{
 		Version:   1,
 		Since:     since.UTC(),
 		Until:     now.UTC(),
@@ -126,17 +130,17 @@ func newStatistics(history, list []ledger.Attempt, by ledger.By, since, now time
 		Alerts:    ledger.Alerts(history, now, time.Local, ledger.Limits{}),
 		Failovers: ledger.Failovers(list),
 	}
-	for _, w := range s.Weeks[1:] {
-		s.Risks = append(s.Risks, ledger.RiskOf(history, w.Target, now))
+	for _, w := range stats.Weeks[1:] {
+		stats.Risks = append(stats.Risks, ledger.RiskOf(history, w.Target, now))
 	}
 	// Lists that are empty are [] in JSON, not null.
-	s.Rows = orEmpty(s.Rows)
-	s.Episodes = orEmpty(s.Episodes)
-	s.Risks = orEmpty(s.Risks)
-	s.Alerts = orEmpty(s.Alerts)
-	s.Failovers = orEmpty(s.Failovers)
-	s.Sizes.Buckets = orEmpty(s.Sizes.Buckets)
-	return s
+	stats.Rows = orEmpty(stats.Rows)
+	stats.Episodes = orEmpty(stats.Episodes)
+	stats.Risks = orEmpty(stats.Risks)
+	stats.Alerts = orEmpty(stats.Alerts)
+	stats.Failovers = orEmpty(stats.Failovers)
+	stats.Sizes.Buckets = orEmpty(stats.Sizes.Buckets)
+	return stats
 }
 
 func orEmpty[T any](list []T) []T {
@@ -152,7 +156,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 		return day, nil
 	}
 	for unit, days := range map[string]int{"d": 1, "w": 7} {
-		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n > 0 && n < 100_000 {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n > 0 &&
+			n < 100_000 {
 			return now.AddDate(0, 0, -n*days), nil
 		}
 	}

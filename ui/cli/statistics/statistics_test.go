@@ -17,20 +17,20 @@ func attempts() []ledger.Attempt {
 	var list []ledger.Attempt
 	for hour := range 9 * 24 {
 		for n := range 4 {
-			a := ledger.Attempt{
+			attempt := ledger.Attempt{
 				Provider: "openai", Model: "sol", CreatedAt: noon.Add(time.Duration(hour-9*24)*time.Hour + time.Duration(n)*time.Minute), InputTokens: 10_000, OutputTokens: 500,
 				LatencyMS: 9000, FirstTokenMS: 1900, Cost: 0.05, Session: "abcdefgh", Turn: hour, ProjectID: "/shop", Tier: models.Heavy, StatusCode: 200,
 			}
-			if a.CreatedAt.Hour() == 14 || a.CreatedAt.Hour() == 15 {
-				a.InputTokens = 150_000
+			if attempt.CreatedAt.Hour() == 14 || attempt.CreatedAt.Hour() == 15 {
+				attempt.InputTokens = 150_000
 				if n < 2 {
-					a.Kind, a.ErrorCode, a.StatusCode, a.RetryCount, a.FirstTokenMS = models.KindCapacity, "server_is_overloaded", 503, n, 0
+					attempt.Kind, attempt.ErrorCode, attempt.StatusCode, attempt.RetryCount, attempt.FirstTokenMS = models.KindCapacity, "server_is_overloaded", 503, n, 0
 				}
 				if n == 1 {
-					a.FallbackModel = "openai/terra"
+					attempt.FallbackModel = "openai/terra"
 				}
 			}
-			list = append(list, a)
+			list = append(list, attempt)
 		}
 	}
 	list[3].ProjectID = "/other"

@@ -27,43 +27,84 @@ func milliseconds(n int64) string {
 // narrow terminal shows the first ones.
 var rowHead = []string{"ATTEMPTS", "OK", "NO ROOM", "COST", "FIRST", "RETRIES", "SWITCHES", "IN", "OUT", "WHOLE", "P95"}
 
-func rowCells(r ledger.Row) []string {
+func rowCells(row ledger.Row) []string {
 	ok, full := "–", "–"
-	if r.Counted > 0 {
-		ok, full = percent(r.OK()), percent(r.Full())
+	if row.Counted > 0 {
+		ok, full = percent(row.OK()), percent(row.Full())
 	}
 	return []string{
-		fmt.Sprint(r.Attempts), ok, full, theme.Money(r.Cost), milliseconds(r.FirstTokenMS), fmt.Sprint(r.Retries), fmt.Sprint(r.Fallbacks),
-		theme.Count(r.Input), theme.Count(r.Output), milliseconds(r.LatencyMS), milliseconds(r.Latency95MS),
+		fmt.Sprint(row.Attempts),
+		ok,
+		full,
+		theme.Money(row.Cost),
+		milliseconds(row.FirstTokenMS),
+		fmt.Sprint(row.Retries),
+		fmt.Sprint(row.Fallbacks),
+		theme.Count(row.Input),
+		theme.Count(row.Output),
+		milliseconds(row.LatencyMS),
+		milliseconds(row.Latency95MS),
 	}
 }
 
 // sentences are the findings in words, here and on the page.
 func (s statistics) sentences() []string {
-	c := s.Costs
-	one := "a success costs " + theme.Money(c.PerSuccess())
-	if c.Successes == 0 {
-		one = "nothing was answered; it cost " + theme.Money(c.Total().Cost)
+	costs := s.Costs
+	one := "a success costs " + theme.Money(costs.PerSuccess())
+	if costs.Successes == 0 {
+		one = "nothing was answered; it cost " + theme.Money(costs.Total().Cost)
 	}
 	list := []string{fmt.Sprintf("%s: calls %s, retries %s, fallbacks %s; people waited %s",
-		one, theme.Money(c.Calls.Cost), theme.Money(c.Retries.Cost), theme.Money(c.Fallbacks.Cost),
-		theme.Clock(time.Duration(c.WaitedMS)*time.Millisecond))}
+		one, theme.Money(costs.Calls.Cost), theme.Money(costs.Retries.Cost), theme.Money(costs.Fallbacks.Cost),
+		theme.Clock(time.Duration(costs.WaitedMS)*time.Millisecond))}
 	switch z := s.Sizes; {
 	case z.Threshold > 0:
-		list = append(list, fmt.Sprintf("failures start above %s input (%s against %s below)", theme.Count(z.Threshold), percent(z.Above), percent(z.Below)))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"failures start above %s input (%s against %s below)",
+				theme.Count(z.Threshold),
+				percent(z.Above),
+				percent(z.Below),
+			),
+		)
 	case len(z.Buckets) > 0:
 		list = append(list, "failures do not depend on the size of the input, as far as can be seen")
 	}
 	if len(s.Episodes) > 0 {
 		longest, median := ledger.Lengths(s.Episodes)
-		list = append(list, fmt.Sprintf("%s without room: the longest %s, the median %s", theme.Plural(len(s.Episodes), "episode"), theme.Clock(longest), theme.Clock(median)))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"%s without room: the longest %s, the median %s",
+				theme.Plural(len(s.Episodes), "episode"),
+				theme.Clock(longest),
+				theme.Clock(median),
+			),
+		)
 	}
 	if week := s.Weeks[0]; !week.Enough && !week.Since.IsZero() {
-		list = append(list, fmt.Sprintf("the record begins on %s; a week is needed before hours say much", week.Since.Local().Format("Monday, 2 January")))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"the record begins on %s; a week is needed before hours say much",
+				week.Since.Local().Format("Monday, 2 January"),
+			),
+		)
 	}
 	for _, r := range s.Risks {
 		if r.Advise() {
-			list = append(list, fmt.Sprintf("%s may give way soon: risk %.2f (growth %.2f, latency %.2f, errors %.2f); a lower tier or smaller steps help", r.Target, r.Score, r.Growth, r.Latency, r.Errors))
+			list = append(
+				list,
+				fmt.Sprintf(
+					"%s may give way soon: risk %.2f (growth %.2f, latency %.2f, errors %.2f); a lower tier or smaller steps help",
+					r.Target,
+					r.Score,
+					r.Growth,
+					r.Latency,
+					r.Errors,
+				),
+			)
 		}
 	}
 	for _, a := range s.Alerts {
@@ -73,29 +114,41 @@ func (s statistics) sentences() []string {
 }
 
 // printText writes the statistics as text.
-func printText(env app.Env, s statistics, all bool) error {
+func printText(env app.Env, stats statistics, all bool) error {
 	width := env.Width(env.Out)
-	t := s.Total
+	t := stats.Total
 	shares := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
 	if t.Counted == 0 {
 		shares = "none says how the models are"
 	}
-	fmt.Fprintf(env.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"), s.Since.Local().Format("2 January 15:04"), shares, theme.Money(t.Cost))
-	rows := [][]string{append([]string{strings.ToUpper(string(s.By))}, rowHead...)}
-	for _, r := range s.Rows {
+	fmt.Fprintf(
+		env.Out,
+		"%s since %s · %s · %s\n\n",
+		theme.Plural(t.Attempts, "attempt"),
+		stats.Since.Local().Format("2 January 15:04"),
+		shares,
+		theme.Money(t.Cost),
+	)
+	rows := [][]string{append([]string{strings.ToUpper(string(stats.By))}, rowHead...)}
+	for _, r := range stats.Rows {
 		rows = append(rows, append([]string{theme.Line(r.Key)}, rowCells(r)...))
 	}
 	if err := plain.Table(env.Out, rows, width); err != nil {
 		return err
 	}
 	fmt.Fprintln(env.Out)
-	for _, line := range s.sentences() {
+	for _, line := range stats.sentences() {
 		fmt.Fprintln(env.Out, wrapTo(theme.Line(line), width))
 	}
-	if week := s.Weeks[0]; week.Any() {
-		fmt.Fprintf(env.Out, "\nno room, by weekday and hour (local time, since %s)\n%s", week.Since.Local().Format("2 January"), heatMap(week))
+	if week := stats.Weeks[0]; week.Any() {
+		fmt.Fprintf(
+			env.Out,
+			"\nno room, by weekday and hour (local time, since %s)\n%s",
+			week.Since.Local().Format("2 January"),
+			heatMap(week),
+		)
 	}
-	return printFailovers(env, s, all, width)
+	return printFailovers(env, stats, all, width)
 }
 
 func printFailovers(env app.Env, s statistics, all bool, width int) error {
@@ -115,7 +168,18 @@ func printFailovers(env app.Env, s statistics, all bool, width int) error {
 		if g.Code != "" {
 			why += " " + g.Code
 		}
-		rows = append(rows, []string{g.Time.Local().Format("2006-01-02 15:04"), theme.Line(g.From), theme.Line(g.To), theme.Line(why), fmt.Sprint(g.Tries), theme.Line(g.Session), fmt.Sprint(g.Turn)})
+		rows = append(
+			rows,
+			[]string{
+				g.Time.Local().Format("2006-01-02 15:04"),
+				theme.Line(g.From),
+				theme.Line(g.To),
+				theme.Line(why),
+				fmt.Sprint(g.Tries),
+				theme.Line(g.Session),
+				fmt.Sprint(g.Turn),
+			},
+		)
 	}
 	if err := plain.Table(env.Out, rows, width); err != nil {
 		return err
