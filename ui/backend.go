@@ -32,15 +32,15 @@ type backend struct {
 type job func(ctx context.Context) tea.Msg
 
 // connect opens the engine and the store.
-func (b *backend) connect(o Options) tea.Cmd {
+func (b *backend) connect(options Options) tea.Cmd {
 	ctx := b.ctx
 	return func() tea.Msg {
-		msg := connectedMsg{engine: o.Engine, library: o.Library, setup: o.Setup}
-		if o.Connect != nil {
-			msg.engine, msg.library, msg.setup, msg.err = o.Connect(ctx)
+		msg := connectedMsg{engine: options.Engine, library: options.Library, setup: options.Setup}
+		if options.Connect != nil {
+			msg.engine, msg.library, msg.setup, msg.err = options.Connect(ctx)
 		}
-		if o.Branch != nil {
-			msg.branch = o.Branch(ctx)
+		if options.Branch != nil {
+			msg.branch = options.Branch(ctx)
 		}
 		return msg
 	}
@@ -189,7 +189,7 @@ func (b *backend) unfinished() tea.Cmd {
 }
 
 // leave tells all of the sessions the same, and ends the program.
-func (b *backend) leave(ids []session.ID, c session.Command) tea.Cmd {
+func (b *backend) leave(ids []session.ID, tell session.Command) tea.Cmd {
 	engine := b.engine
 	return func() tea.Msg {
 		ctx, done := context.WithTimeout(context.Background(), 5*time.Second)
@@ -197,7 +197,7 @@ func (b *backend) leave(ids []session.ID, c session.Command) tea.Cmd {
 		for _, id := range ids {
 			// A session that cannot be parked is found interrupted by the
 			// next belay: nothing is lost by leaving.
-			_ = engine.Do(ctx, id, c)
+			_ = engine.Do(ctx, id, tell)
 		}
 		return tea.QuitMsg{}
 	}

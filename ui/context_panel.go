@@ -78,23 +78,23 @@ func (p *contextPanel) loaded(msg contextMsg, open bool) action {
 // follow counts a session's next request again after records that changed its
 // size, if anybody sees it: in the panel, or in the status line while no provider
 // has counted.
-func (p *contextPanel) follow(v *sessionView, records []session.Record, open bool) action {
-	shown := open && v.state.ID == p.views.current
+func (p *contextPanel) follow(view *sessionView, records []session.Record, open bool) action {
+	shown := open && view.state.ID == p.views.current
 	for _, r := range records {
 		switch e := r.Event.(type) {
 		case session.ContextMeasured:
-			v.usage = e.Usage
+			view.usage = e.Usage
 		case session.Noted: // the panel may lie over it
 			if shown {
 				return message{e.Text}
 			}
 		case session.Pruned, session.Restored, session.Compacted, session.TurnStarted, session.TurnEnded:
-			if v.state.ContextTokens == 0 || shown {
-				return work{p.refresh(v.state.ID)}
+			if view.state.ContextTokens == 0 || shown {
+				return work{p.refresh(view.state.ID)}
 			}
 		case session.NotePinned, session.ReplyEnded, session.ToolEnded, session.TargetPinned, session.TierChosen:
 			if shown {
-				return work{p.refresh(v.state.ID)}
+				return work{p.refresh(view.state.ID)}
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (p *contextPanel) follow(v *sessionView, records []session.Record, open boo
 }
 
 func (p *contextPanel) key(name, _ string) action {
-	v := p.views.shown()
+	view := p.views.shown()
 	switch a := keys.ContextPanel.Action(name); a {
 	case keys.Close:
 		return closeDialog{}
@@ -111,10 +111,10 @@ func (p *contextPanel) key(name, _ string) action {
 	case keys.PinNote:
 		return together{closeDialog{}, borrow{entry: noteEntry{}, from: p}}
 	case keys.FocusPaths:
-		if v == nil {
+		if view == nil {
 			return nil
 		}
-		return together{closeDialog{}, borrow{focusEntry{}, strings.Join(v.state.Focus, " "), p}}
+		return together{closeDialog{}, borrow{focusEntry{}, strings.Join(view.state.Focus, " "), p}}
 	case keys.Handoff:
 		return together{closeDialog{}, borrow{entry: handoffEntry{}, from: p}}
 	}

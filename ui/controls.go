@@ -59,22 +59,22 @@ func (c *controls) chooseEffort(level string) action {
 
 // tryNow ends a wait of any length.
 func (c *controls) tryNow() action {
-	v := c.views.shown()
+	view := c.views.shown()
 	switch {
-	case v == nil && len(c.views.offered) > 0: // go on with the first one
+	case view == nil && len(c.views.offered) > 0: // go on with the first one
 		c.opener.resume = c.views.offered[0].ID
 		return openSession{id: c.opener.resume}
-	case v == nil:
-	case v.state.Live():
-		if worker := c.views.worker(v); worker != nil && worker.wait != nil {
+	case view == nil:
+	case view.state.Live():
+		if worker := c.views.worker(view); worker != nil && worker.wait != nil {
 			return sendTo{id: worker.state.ID, command: session.TryNow{}}
 		}
 		return send{command: session.TryNow{}}
-	case v.state.PartOf != "" && v.stuck(): // its plan goes on, and with it the step
+	case view.state.PartOf != "" && view.stuck(): // its plan goes on, and with it the step
 		if plan := c.views.planView(); plan != nil && plan.stuck() {
 			return sendTo{id: plan.state.ID, command: session.Resume{}}
 		}
-	case v.stuck():
+	case view.stuck():
 		return send{command: session.Resume{}}
 	}
 	return nil
@@ -90,19 +90,19 @@ func (c *controls) ifOpen(command session.Command) action {
 
 // stop ends what runs, or else leads back to where one came from.
 func (c *controls) stop() action {
-	v := c.views.shown()
+	view := c.views.shown()
 	switch {
-	case v == nil:
-	case v.wait != nil && v.wait.Details:
-		v.wait.Details = false
-	case v.state.Live() || v.activity.kind == summarising:
+	case view == nil:
+	case view.wait != nil && view.wait.Details:
+		view.wait.Details = false
+	case view.state.Live() || view.activity.kind == summarising:
 		return send{command: session.Stop{}}
-	case v.state.PartOf != "":
+	case view.state.PartOf != "":
 		return leaveStep{}
-	case v.state.Status == session.Parked && !v.state.RetryAt.IsZero():
+	case view.state.Status == session.Parked && !view.state.RetryAt.IsZero():
 		return send{command: session.Stop{}}
-	case !v.pane.Following():
-		v.pane.Bottom()
+	case !view.pane.Following():
+		view.pane.Bottom()
 	}
 	return nil
 }
@@ -240,23 +240,23 @@ func (c *controls) pinNote(text string) action {
 
 // unpinNote drops the note that is meant, or asks which one is.
 func (c *controls) unpinNote(part string) action {
-	return c.onContext(func(v *sessionView) action {
-		if len(v.state.PinnedNotes) == 0 {
+	return c.onContext(func(view *sessionView) action {
+		if len(view.state.PinnedNotes) == 0 {
 			return message{"no note is pinned"}
 		}
-		found := matchingNotes(v.state.PinnedNotes, part)
+		found := matchingNotes(view.state.PinnedNotes, part)
 		if len(found) == 1 {
 			return send{command: session.PinNote{Text: found[0], Unpin: true}}
 		}
 		if len(found) == 0 {
-			found = v.state.PinnedNotes
+			found = view.state.PinnedNotes
 		}
 		lines := []string{"Which note? Type " + keys.Label(keys.UnpinNote) + " and enough of its words:"}
 		for _, text := range found {
 			lines = append(lines, "- "+theme.Line(text))
 		}
-		v.pane.Note(strings.Join(lines, "\n"))
-		v.pane.Bottom()
+		view.pane.Note(strings.Join(lines, "\n"))
+		view.pane.Bottom()
 		return nil
 	})
 }
@@ -276,15 +276,15 @@ func matchingNotes(notes []string, part string) []string {
 // handOff begins a new session in the same project, which goes on with the work of
 // this one.
 func (c *controls) handOff(task string) action {
-	return c.onContext(func(v *sessionView) action {
+	return c.onContext(func(view *sessionView) action {
 		switch {
 		case task == "":
 			return borrow{entry: handoffEntry{}}
 		case c.opener.starting:
 			return message{"one moment: a session is being started"}
 		}
-		old := v.state
-		c.opener.pending = append(c.opener.pending, old.Handoff(c.newID(), task, v.pane.Answer())...)
+		old := view.state
+		c.opener.pending = append(c.opener.pending, old.Handoff(c.newID(), task, view.pane.Answer())...)
 		return together{show{}, work{c.opener.start(old.Project)}}
 	})
 }

@@ -62,30 +62,30 @@ type box struct {
 
 // over puts a box over the lines of the screen.
 func (b box) over(lines []string, width int) {
-	for i, l := range b.lines {
+	for i, line := range b.lines {
 		row := b.top + i
 		if row >= len(lines) {
 			return
 		}
 		under := lines[row]
 		before := theme.Fit(ansi.Truncate(under, b.left, ""), b.left)
-		after := ansi.TruncateLeft(under, b.left+theme.Width(l), "")
-		lines[row] = before + "\x1b[m" + l + after
+		after := ansi.TruncateLeft(under, b.left+theme.Width(line), "")
+		lines[row] = before + "\x1b[m" + line + after
 	}
 }
 
 // centred is a screen of its own, with the words in its middle.
-func (b box) centred(f frame, version string) []string {
-	lines := make([]string, f.height)
+func (b box) centred(area frame, version string) []string {
+	lines := make([]string, area.height)
 	widest := 0
 	for _, l := range b.lines {
 		widest = max(widest, theme.Width(l))
 	}
-	left := strings.Repeat(" ", max((f.width-widest)/2, 2))
-	start := max((f.height-len(b.lines))/3, 2)
-	lines[0] = " " + f.theme.Accent.Paint("belay") + f.theme.Dim.Paint(" "+version)
+	left := strings.Repeat(" ", max((area.width-widest)/2, 2))
+	start := max((area.height-len(b.lines))/3, 2)
+	lines[0] = " " + area.theme.Accent.Paint("belay") + area.theme.Dim.Paint(" "+version)
 	for i, l := range b.lines {
-		if start+i < f.height {
+		if start+i < area.height {
 			lines[start+i] = left + l
 		}
 	}
@@ -107,7 +107,7 @@ func (d commandDialog) key(name, text string) action {
 		return closeDialog{}
 	case palette.Choose:
 		item, _ := d.pane.Chosen()
-		return together{closeDialog{}, command{keys.Action(item.ID), d.pane.Rest()}}
+		return together{closeDialog{}, command{keys.Action(item.ID), d.pane.Arguments()}}
 	}
 	return nil
 }
@@ -205,14 +205,15 @@ func (d takeoverDialog) key(name, _ string) action {
 	return nil
 }
 
-func (d takeoverDialog) view(f frame) box {
-	return warningBox(f, "this session is open elsewhere", func(width int) []string {
+func (d takeoverDialog) view(area frame) box {
+	return warningBox(area, "this session is open elsewhere", func(width int) []string {
 		o, hint := d.owner, keys.TakeOverDialog.Hint
 		who := "a belay (" + theme.Line(o.Program) + ", process " + theme.Count(int64(o.PID)) + " on " +
 			theme.Line(o.Host) + ") has written to it since " + theme.At(o.Since) + "."
 		lines := theme.Wrap(who, width)
-		lines = append(lines, theme.Wrap("If you take it over, that one stops writing; nothing that is saved gets lost.", width)...)
-		return append(lines, "", f.theme.Keys(hint("take over", keys.TakeOver), hint("leave it", keys.Close)))
+		takeover := "If you take it over, that one stops writing; nothing that is saved gets lost."
+		lines = append(lines, theme.Wrap(takeover, width)...)
+		return append(lines, "", area.theme.Keys(hint("take over", keys.TakeOver), hint("leave it", keys.Close)))
 	})
 }
 

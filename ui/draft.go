@@ -19,12 +19,13 @@ type draft struct {
 	backend  *backend
 	editor   externalEditor
 	size     sizeWarning
+	newID    func() string
+	listed   bool // a file is being mentioned, and the files were listed for that
 
-	newID     func() string
-	readImage func(ctx context.Context, path string) (models.Image, error) // may be nil
-	runShell  func(ctx context.Context, command string) (string, error)    // may be nil
-	listFiles func(ctx context.Context, focus []string) ([]string, error)  // may be nil
-	listed    bool                                                         // a file is being mentioned, and the files were listed for it
+	// What the world gives; may be nil.
+	readImage func(ctx context.Context, path string) (models.Image, error)
+	runShell  func(ctx context.Context, command string) (string, error)
+	listFiles func(ctx context.Context, focus []string) ([]string, error)
 }
 
 // key edits the draft, or is one of the keys that only work beside it. Writing says
@@ -34,18 +35,18 @@ func (d *draft) key(msg tea.KeyPressMsg, writing bool) action {
 	if d.composer.PopupKey(name) {
 		return nil
 	}
-	a := keys.Action("")
+	act := keys.Action("")
 	if writing && d.composer.Empty() {
-		a = keys.EmptyDraft.Action(name)
+		act = keys.EmptyDraft.Action(name)
 	}
-	if a == keys.TakeBack && d.lastQueued() == nil {
-		a = "" // it goes through the earlier prompts
+	if act == keys.TakeBack && d.lastQueued() == nil {
+		act = "" // it goes through the earlier prompts
 	}
-	if a == "" {
-		a = keys.Draft.Action(name)
+	if act == "" {
+		act = keys.Draft.Action(name)
 	}
-	if a != "" {
-		return command{name: a}
+	if act != "" {
+		return command{name: act}
 	}
 	d.composer.Key(msg)
 	d.size.shown = d.size.shown && !d.composer.Empty()

@@ -75,7 +75,7 @@ func (f *focus) editingCall() bool {
 
 // toApproval goes to the question about a call, which comes into view anew.
 func (f *focus) toApproval() {
-	f.approvals.Again()
+	f.approvals.RestartGuard()
 	f.set(approvalMode{f.approvals})
 }
 

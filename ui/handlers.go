@@ -160,15 +160,15 @@ func (m *Model) toggleContext() action {
 // toggleSteps opens the panel, gives it the keys, or closes it. From a step it
 // leads back to the plan; with a large draft it splits that.
 func (m *Model) toggleSteps() action {
-	v := m.views.shown()
+	view := m.views.shown()
 	switch {
 	case m.draft.isLarge():
 		return m.draft.plan()
 	case m.dialog == m.steps && m.covered():
 		return closeDialog{}
-	case v == nil:
+	case view == nil:
 		return noPlan()
-	case v.state.PartOf != "":
+	case view.state.PartOf != "":
 		m.steps.left = true
 		return leaveStep{}
 	}
@@ -190,19 +190,19 @@ func (m *Model) planTask(task string) action {
 // openRewind lists the checkpoints of the session in view, or of its plan. With a
 // step it shows what going back to before that would do.
 func (m *Model) openRewind(step int) action {
-	v := m.views.planView()
-	if m.options.Checkpoints == nil || m.options.Preview == nil || v == nil {
+	view := m.views.planView()
+	if m.options.Checkpoints == nil || m.options.Preview == nil || view == nil {
 		return message{"there is nothing to go back to yet"}
 	}
-	d := &rewindDialog{
+	rewind := &rewindDialog{
 		pane: steps.NewRewind(m.look.theme, transcript.Diff), views: m.views, backend: m.backend,
 		checkpoints: m.options.Checkpoints, loadPreview: m.options.Preview,
-		of: v.state.ID, step: step,
+		of: view.state.ID, step: step,
 	}
 	if step > 0 {
-		d.from = m.steps
+		rewind.from = m.steps
 	}
-	return together{leaveMode{}, openDialog{d}}
+	return together{leaveMode{}, openDialog{rewind}}
 }
 
 func (m *Model) cycleTheme() action {

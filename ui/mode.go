@@ -128,16 +128,16 @@ func (m *finder) leave() { m.pane.Find("") }
 const finderLead = " find › "
 
 // line stands in the place of the composer.
-func (m *finder) line(f frame) string {
+func (m *finder) line(area frame) string {
 	places := theme.Plural(m.places, "place")
 	if m.query == "" {
 		places = "type what to find"
 	}
 	hint := keys.Finder.Hint
-	left := f.theme.Accent.Paint(finderLead) + m.shown(f)
-	right := f.theme.Dim.Paint(places+"   ") +
-		f.theme.Keys(hint("next", keys.FindPrevious, keys.FindNext), hint("close", keys.Close)) + " "
-	return theme.Sides(left, right, f.width)
+	left := area.theme.Accent.Paint(finderLead) + m.shown(area)
+	right := area.theme.Dim.Paint(places+"   ") +
+		area.theme.Keys(hint("next", keys.FindPrevious, keys.FindNext), hint("close", keys.Close)) + " "
+	return theme.Sides(left, right, area.width)
 }
 
 func (m *finder) shown(f frame) string { return theme.Cut(m.query, f.width-40) }

@@ -75,45 +75,50 @@ func (l *look) cycle() string {
 }
 
 // New makes the screen. It does no I/O: everything is opened after Init.
-func New(o Options) *Model {
-	if o.Now == nil {
-		o.Now = time.Now
+func New(options Options) *Model {
+	if options.Now == nil {
+		options.Now = time.Now
 	}
-	m := &Model{
-		options: o,
+	screen := &Model{
+		options: options,
 		backend: &backend{ctx: context.Background()},
 		ready:   make(chan Engine, 1),
 		width:   80, height: 24,
-		look:     &look{name: o.Theme, dark: true, profile: colorprofile.TrueColor},
-		notifier: notifier{quiet: o.Quiet},
+		look:     &look{name: options.Theme, dark: true, profile: colorprofile.TrueColor},
+		notifier: notifier{quiet: options.Quiet},
 		dirty:    true,
 	}
-	m.look.refresh()
-	m.composer = composer.New(m.look.theme)
-	m.approvals = approval.New(m.look.theme, o.Now, transcript.Diff)
-	m.views = newSessionViews(m.look.theme, o.Now)
-	m.opener = &opener{
-		views: m.views, backend: m.backend, look: m.look, now: o.Now, ids: map[session.ID]bool{},
-	}
+	screen.look.refresh()
+	screen.addParts()
+	screen.handlers = screen.newHandlers()
+	return screen
+}
+
+// addParts makes the parts of the screen and joins them.
+func (m *Model) addParts() {
+	o, th, now := m.options, m.look.theme, m.options.Now
 	editor := externalEditor{backend: m.backend, command: o.Editor, write: o.EditText, read: o.ReadText}
+	m.composer = composer.New(th)
+	m.approvals = approval.New(th, now, transcript.Diff)
+	m.views = newSessionViews(th, now)
+	m.opener = &opener{views: m.views, backend: m.backend, look: m.look, now: now, ids: map[session.ID]bool{}}
+	m.focus = &focus{composer: m.composer, approvals: m.approvals, views: m.views}
+	m.draft = &draft{
+		composer: m.composer, views: m.views, backend: m.backend, editor: editor,
+		size: sizeWarning{limit: o.Warn}, newID: o.NewID,
+		readImage: o.ReadImage, runShell: o.RunShell, listFiles: o.ListFiles,
+	}
+	m.controls = &controls{
+		views: m.views, opener: m.opener, backend: m.backend,
+		mode: o.Mode, newID: o.NewID, curl: o.Curl,
+	}
 	m.capacity = &capacityPanel{views: m.views, backend: m.backend, load: o.Capacity, runTool: o.RunTool}
 	m.context = &contextPanel{views: m.views, backend: m.backend, load: o.Weight}
 	m.steps = &stepsPanel{
-		views: m.views, approvals: m.approvals, now: o.Now,
-		edits: &planEdits{backend: m.backend},
-		file:  planFile{editor: editor, format: o.PlanText, parse: o.ParsePlan},
+		views: m.views, approvals: m.approvals, now: now, edits: &planEdits{backend: m.backend},
+		file: planFile{editor: editor, format: o.PlanText, parse: o.ParsePlan},
 	}
 	m.follower = &planFollower{views: m.views, opener: m.opener, edits: m.steps.edits}
-	m.controls = &controls{
-		views: m.views, opener: m.opener, backend: m.backend, mode: o.Mode, newID: o.NewID, curl: o.Curl,
-	}
-	m.draft = &draft{
-		composer: m.composer, views: m.views, backend: m.backend, editor: editor, size: sizeWarning{limit: o.Warn},
-		newID: o.NewID, readImage: o.ReadImage, runShell: o.RunShell, listFiles: o.ListFiles,
-	}
-	m.focus = &focus{composer: m.composer, approvals: m.approvals, views: m.views}
-	m.handlers = m.newHandlers()
-	return m
 }
 
 // Init asks the terminal for its background and opens the engine.
@@ -157,21 +162,21 @@ func (m *Model) fail(err error) { m.dialog, m.failure = failurePage{err}, err }
 
 // begin does what the screen was opened for.
 func (m *Model) begin() tea.Cmd {
-	o := m.options
+	options := m.options
 	switch {
-	case o.Open != "":
-		if o.GoOn {
-			m.opener.resume = o.Open
+	case options.Open != "":
+		if options.GoOn {
+			m.opener.resume = options.Open
 		}
-		return m.perform(openSession{id: o.Open})
-	case o.Picker:
+		return m.perform(openSession{id: options.Open})
+	case options.Picker:
 		return m.run(keys.Sessions, "")
-	case o.Prompt == "":
+	case options.Prompt == "":
 		return m.backend.unfinished()
 	}
 	m.options.Prompt = "" // once
-	prompt := session.Prompt{ID: o.NewID(), Text: o.Prompt}
-	if o.Split {
+	prompt := session.Prompt{ID: options.NewID(), Text: options.Prompt}
+	if options.Split {
 		return m.do(session.PlanTask{Prompt: prompt, Start: true})
 	}
 	return m.do(session.Send{Prompt: prompt})

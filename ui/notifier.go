@@ -36,15 +36,15 @@ func (n *notifier) call(title, reason string) tea.Cmd {
 func (n *notifier) alerts(records []session.Record) action {
 	var actions together
 	for _, r := range records {
-		a, ok := r.Event.(session.Alerted)
+		alert, ok := r.Event.(session.Alerted)
 		if !ok {
 			continue
 		}
-		if a.Screen {
-			actions = append(actions, note{a.Text}, message{a.Text})
+		if alert.Screen {
+			actions = append(actions, note{alert.Text}, message{alert.Text})
 		}
-		if a.Desktop && !n.quiet {
-			actions = append(actions, work{tea.Raw(ansi.Notify("belay: " + theme.Line(a.Text)))})
+		if alert.Desktop && !n.quiet {
+			actions = append(actions, work{tea.Raw(ansi.Notify("belay: " + theme.Line(alert.Text)))})
 		}
 	}
 	return actions

@@ -108,14 +108,14 @@ func (o *opener) opened(msg openedMsg, idle func(session.ID) bool) action {
 		return o.failed(msg.id, msg.err)
 	}
 	id := msg.state.ID
-	v := o.add(msg.state, msg.records)
-	v.apply(o.takeEarly(id))
-	v.torn = false
+	view := o.add(msg.state, msg.records)
+	view.apply(o.takeEarly(id))
+	view.torn = false
 	if again || msg.unasked {
-		return together{o.arrived(v, idle), askApproval{}}
+		return together{o.arrived(view, idle), askApproval{}}
 	}
 	actions := together{closeDialog{}, show{id: id}}
-	if v.state.Turn > 0 && v.state.ContextTokens == 0 {
+	if view.state.Turn > 0 && view.state.ContextTokens == 0 {
 		actions = append(actions, countContext{id})
 	}
 	if msg.id == "" {
@@ -124,21 +124,21 @@ func (o *opener) opened(msg openedMsg, idle func(session.ID) bool) action {
 		}
 		o.pending = nil
 	}
-	return append(actions, o.resumed(v))
+	return append(actions, o.resumed(view))
 }
 
 // resumed goes on with the turn of a session that was opened for that.
-func (o *opener) resumed(v *sessionView) action {
-	id := v.state.ID
+func (o *opener) resumed(view *sessionView) action {
+	id := view.state.ID
 	if id != o.resume {
 		return nil
 	}
 	o.resume = ""
-	if !v.stuck() {
+	if !view.stuck() {
 		return nil
 	}
 	resume := sendTo{id: id, command: session.Resume{}}
-	if v.state.Plan != nil && v.state.Plan.Started {
+	if view.state.Plan != nil && view.state.Plan.Started {
 		return together{raisePlan{}, resume}
 	}
 	return resume
@@ -146,14 +146,14 @@ func (o *opener) resumed(v *sessionView) action {
 
 // arrived shows the session of a step that was read for that, if that is still
 // wanted.
-func (o *opener) arrived(v *sessionView, idle func(session.ID) bool) action {
-	id := v.state.ID
+func (o *opener) arrived(view *sessionView, idle func(session.ID) bool) action {
+	id := view.state.ID
 	if id == "" || o.step.id != id {
 		return nil
 	}
 	followed := o.step.followed
 	o.step = pendingStep{}
-	if !followed || idle(v.state.PartOf) && o.views.isWorker(v) {
+	if !followed || idle(view.state.PartOf) && o.views.isWorker(view) {
 		return show{id: id}
 	}
 	return nil
@@ -189,29 +189,29 @@ func (o *opener) add(s session.Session, records []session.Record) *sessionView {
 
 // older reads the page before the first loaded record, if the view is there.
 func (o *opener) older() tea.Cmd {
-	v := o.views.shown()
-	if v == nil || v.paging || o.backend.store == nil {
+	view := o.views.shown()
+	if view == nil || view.paging || o.backend.store == nil {
 		return nil
 	}
-	before, ok := v.pane.WantsOlder()
+	before, ok := view.pane.WantsOlder()
 	if !ok {
 		return nil
 	}
-	v.paging = true
-	return o.backend.page(v.state.ID, before)
+	view.paging = true
+	return o.backend.page(view.state.ID, before)
 }
 
 // paged puts an older page before what is loaded.
 func (o *opener) paged(msg pageMsg) action {
-	v := o.views.get(msg.id)
-	if v == nil {
+	view := o.views.get(msg.id)
+	if view == nil {
 		return nil
 	}
-	v.paging = false
+	view.paging = false
 	if msg.err != nil {
 		return message{"older messages: " + msg.err.Error()}
 	}
 	more := len(msg.records) > 0 && msg.records[0].Seq > 1
-	v.pane.Prepend(msg.records, more, v.state.RewoundSpans...)
+	view.pane.Prepend(msg.records, more, view.state.RewoundSpans...)
 	return nil
 }

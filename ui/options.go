@@ -56,7 +56,7 @@ type Options struct {
 	Setup   *Setup // when Engine is given: what to ask first
 
 	Open   session.ID   // shown first; empty: a new one
-	GoOn   bool         // with its turn, as soon as it is open
+	GoOn   bool         // resume its turn as soon as it is open
 	Picker bool         // begin with the list of sessions
 	Mode   session.Mode // of new sessions, until there is one to ask
 	Prompt string       // sent at once, in a new session
@@ -72,24 +72,36 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
-	ListFiles func(ctx context.Context, focus []string) ([]string, error)            // to mention with @, in some paths alone
-	ReadImage func(ctx context.Context, path string) (models.Image, error)           // of a mentioned picture
-	Capacity  func(ctx context.Context) (capacity.View, error)                       // how all models are doing
-	Weight    func(ctx context.Context, id session.ID) (session.ContextUsage, error) // what the next request is made of
-	Curl      func(ctx context.Context, id session.ID) (string, error)               // a session's last request for a shell
-	RunTool   func(ctx context.Context, name string) (string, error)                 // a command of belay's own: doctor, stats
-	RunShell  func(ctx context.Context, command string) (string, error)              // for !
-	Prompts   func(ctx context.Context) []string                                     // earlier ones, oldest first
+	// ListFiles lists what can be mentioned with @, in some paths alone if there are any.
+	ListFiles func(ctx context.Context, focus []string) ([]string, error)
+	// ReadImage reads a mentioned picture.
+	ReadImage func(ctx context.Context, path string) (models.Image, error)
+	// Prompts gives the prompts of earlier days, oldest first.
+	Prompts func(ctx context.Context) []string
+	// RunShell runs a command of the person's own.
+	RunShell func(ctx context.Context, command string) (string, error)
+	// RunTool runs one of belay's own commands: doctor, stats.
+	RunTool func(ctx context.Context, name string) (string, error)
 
-	// The plan of a large task as text for the editor, and read again.
+	// Capacity says how all models are doing.
+	Capacity func(ctx context.Context) (capacity.View, error)
+	// Weight says what a session's next request is made of.
+	Weight func(ctx context.Context, id session.ID) (session.ContextUsage, error)
+	// Curl is a session's last request, for a shell.
+	Curl func(ctx context.Context, id session.ID) (string, error)
+
+	// PlanText writes the plan of a large task for the editor, and ParsePlan reads it.
 	PlanText  func(steps []session.Step) string
 	ParsePlan func(text string) ([]session.Step, error)
 
-	Checkpoints func(ctx context.Context, id session.ID) ([]session.Checkpoint, error)      // where a session can return to
-	Preview     func(ctx context.Context, id session.ID, to int64) (session.Preview, error) // what that would do
+	// Checkpoints lists where a session can return to, and Preview says what that would do.
+	Checkpoints func(ctx context.Context, id session.ID) ([]session.Checkpoint, error)
+	Preview     func(ctx context.Context, id session.ID, to int64) (session.Preview, error)
 
-	EditText func(ctx context.Context, text string) (path string, e error) // writes a draft to a file for the editor
-	ReadText func(path string) (string, error)                             // reads it back and removes it
+	// EditText writes a text to a file for the editor, and ReadText reads it back and
+	// removes the file.
+	EditText func(ctx context.Context, text string) (path string, err error)
+	ReadText func(path string) (string, error)
 }
 
 // Setup is what must be asked before the first session.

@@ -17,18 +17,20 @@ type planFollower struct {
 
 // follow takes in records of a session. The plan is the one before them; idle says
 // whether a person looks at a session and at nothing else.
-func (p *planFollower) follow(v *sessionView, plan *session.Plan, records []session.Record, idle func(session.ID) bool) action {
+func (p *planFollower) follow(
+	view *sessionView, plan *session.Plan, records []session.Record, idle func(session.ID) bool,
+) action {
 	var actions together
 	var list []session.Step
 	if plan != nil {
 		list = slices.Clone(plan.Steps)
 	}
 	for _, r := range records {
-		p.edits.confirm(v.state.ID, r.Event)
+		p.edits.confirm(view.state.ID, r.Event)
 		switch e := r.Event.(type) {
 		case session.PlanSet:
 			list = slices.Clone(e.Plan.Steps)
-			if !e.Plan.Reviewed && len(list) > 0 && p.views.current == v.state.ID {
+			if !e.Plan.Reviewed && len(list) > 0 && p.views.current == view.state.ID {
 				actions = append(actions, raisePlan{review: !e.Plan.Started})
 			}
 		case session.StepMoved:
@@ -37,18 +39,18 @@ func (p *planFollower) follow(v *sessionView, plan *session.Plan, records []sess
 			}
 			before := list[e.Number-1]
 			list[e.Number-1] = e.Step
-			actions = append(actions, p.stepMoved(v.state.ID, before, e.Step, idle))
+			actions = append(actions, p.stepMoved(view.state.ID, before, e.Step, idle))
 		case session.TurnResumed: // a step may be under way
-			if v.state.Plan == nil || !idle(v.state.ID) {
+			if view.state.Plan == nil || !idle(view.state.ID) {
 				continue
 			}
-			if step, ok := v.state.Plan.Running(); ok && step.Session != "" {
+			if step, ok := view.state.Plan.Running(); ok && step.Session != "" {
 				actions = append(actions, showStep{step.Session, true})
 			}
 		case session.Rewound:
 			if e.Conversation && e.Undo > 0 { // what was taken out of the transcript is read again
-				v.loading = true
-				actions = append(actions, work{p.opener.backend.read(v.state.ID, false)})
+				view.loading = true
+				actions = append(actions, work{p.opener.backend.read(view.state.ID, false)})
 			}
 		}
 	}

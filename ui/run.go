@@ -23,12 +23,12 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	m := New(o)
-	m.backend.ctx = ctx
-	p := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx)}, more...)...)
+	model := New(o)
+	model.backend.ctx = ctx
+	p := tea.NewProgram(model, append([]tea.ProgramOption{tea.WithContext(ctx)}, more...)...)
 	begin(p)
 	var feeding sync.WaitGroup
-	feeding.Go(func() { feed(ctx, m.ready, p.Send) })
+	feeding.Go(func() { feed(ctx, model.ready, p.Send) })
 	_, err := p.Run()
 	cancel()
 	feeding.Wait()
@@ -38,5 +38,5 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	if errors.Is(err, tea.ErrProgramPanic) {
 		return fmt.Errorf("show the screen: %w", err)
 	}
-	return m.failure
+	return model.failure
 }

@@ -211,17 +211,17 @@ func (vs *sessionViews) otherStreams() int {
 
 // pace is how often the clocks in view move: 0 when nothing does.
 func (vs *sessionViews) pace(now time.Time) time.Duration {
-	v := vs.shown()
-	if v == nil {
+	view := vs.shown()
+	if view == nil {
 		return tierPace(vs.tiers, now)
 	}
-	pace := v.pace(now)
+	pace := view.pace(now)
 	plan := vs.planView()
 	if plan == nil {
 		return pace
 	}
 	for _, other := range []*sessionView{plan, vs.worker(plan)} { // the panel, or the line at the bottom, shows them
-		if other != nil && other != v {
+		if other != nil && other != view {
 			pace = sooner(pace, other.pace(now))
 		}
 	}
@@ -283,12 +283,12 @@ func (vs *sessionViews) windowTitle(folder string) string {
 // programStatus tells the terminal how the session in view is doing.
 func (vs *sessionViews) programStatus() *tea.ProgramStatus {
 	ps := &tea.ProgramStatus{App: "belay", State: tea.ProgramStateIdle}
-	v := vs.shown()
-	if v == nil {
+	view := vs.shown()
+	if view == nil {
 		return ps
 	}
-	state := v.state.Status
-	if worker := vs.worker(v); worker != nil && worker.state.Status == session.Asking {
+	state := view.state.Status
+	if worker := vs.worker(view); worker != nil && worker.state.Status == session.Asking {
 		state = session.Asking
 	}
 	switch state {
@@ -301,7 +301,7 @@ func (vs *sessionViews) programStatus() *tea.ProgramStatus {
 	case session.Failed:
 		ps.State = tea.ProgramStateError
 	case session.Idle:
-		if v.state.Turn > 0 {
+		if view.state.Turn > 0 {
 			ps.State = tea.ProgramStateDone
 		}
 	}

@@ -25,7 +25,7 @@ func (d *sessionsDialog) opened() tea.Cmd { return d.load() }
 
 // load reads the list that is shown.
 func (d *sessionsDialog) load() tea.Cmd {
-	shown := d.pane.Shows()
+	shown := d.pane.List()
 	return d.backend.list(session.Filter{Archived: shown == sessions.Archived, Deleted: shown == sessions.Deleted})
 }
 
@@ -60,7 +60,7 @@ func (d *sessionsDialog) key(name, text string) action {
 		return together{closeDialog{}, openSession{id: s.ID}}
 	case sessions.Close:
 		return closeDialog{}
-	case sessions.Query:
+	case sessions.SearchTexts:
 		return d.search()
 	case sessions.Reload:
 		return work{d.load()}
@@ -88,7 +88,7 @@ func (d *sessionsDialog) key(name, text string) action {
 
 // search looks into the texts of all sessions.
 func (d *sessionsDialog) search() action {
-	query := d.pane.Words()
+	query := d.pane.Query()
 	if len(strings.TrimSpace(query)) < 2 {
 		return nil
 	}

@@ -279,7 +279,8 @@ func (d *setupDialog) localLines(th *theme.Theme, room int) []string {
 		models := theme.Cut(theme.Line(strings.Join(l.Models, ", ")), room-2)
 		lines = append(lines, lead+theme.Cut(head, room-2), "  "+th.Dim.Paint(models))
 	}
-	return append(lines, "", th.Keys(hint("use it", keys.Accept), hint("look again", keys.LookAgain), hint("back", keys.Close)))
+	use, again, back := hint("use it", keys.Accept), hint("look again", keys.LookAgain), hint("back", keys.Close)
+	return append(lines, "", th.Keys(use, again, back))
 }
 
 // localText says in a sentence which endpoints were found.

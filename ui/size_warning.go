@@ -23,13 +23,13 @@ func (w *sizeWarning) check(views *sessionViews, prompt string, bytes int) (hold
 		return false, ""
 	}
 	var usage session.ContextUsage
-	v := views.shown()
-	if v != nil {
-		if v.state.Live() || v.state.Status == session.Parked {
+	view := views.shown()
+	if view != nil {
+		if view.state.Live() || view.state.Status == session.Parked {
 			return false, "" // it goes into the queue
 		}
-		if usage = v.usage; v.state.ContextTokens > 0 {
-			usage.Counted = v.state.ContextTokens
+		if usage = view.usage; view.state.ContextTokens > 0 {
+			usage.Counted = view.state.ContextTokens
 		}
 	}
 	w.hints = w.hints[:0]
@@ -37,11 +37,11 @@ func (w *sizeWarning) check(views *sessionViews, prompt string, bytes int) (hold
 		switch {
 		case h.Confirm:
 			w.hints = append(w.hints, h)
-		case v != nil && !v.hinted[h.Kind]:
-			if v.hinted == nil {
-				v.hinted = map[session.HintKind]bool{}
+		case view != nil && !view.hinted[h.Kind]:
+			if view.hinted == nil {
+				view.hinted = map[session.HintKind]bool{}
 			}
-			v.hinted[h.Kind] = true
+			view.hinted[h.Kind] = true
 			inPassing = h.Text
 		}
 	}
@@ -49,11 +49,11 @@ func (w *sizeWarning) check(views *sessionViews, prompt string, bytes int) (hold
 }
 
 // lines are the hints, and the ways to a smaller request.
-func (w *sizeWarning) lines(f frame) []string {
+func (w *sizeWarning) lines(area frame) []string {
 	var lines []string
-	lead := "   " + f.theme.Warn.Paint("▲ ")
+	lead := "   " + area.theme.Warn.Paint("▲ ")
 	for _, h := range w.hints {
-		for i, l := range theme.Wrap(h.Text, f.width-7) {
+		for i, l := range theme.Wrap(h.Text, area.width-7) {
 			if i > 0 {
 				lead = "     "
 			}
@@ -64,8 +64,8 @@ func (w *sizeWarning) lines(f frame) []string {
 		keys.Hint("what fills it", keys.Context), keys.Hint(keys.Label(keys.Steps)+" splits it", keys.StepsPanel),
 		keys.Hint("", keys.Trim), keys.Hint("", keys.Compact), keys.Hint("send it as it is", keys.Send),
 	}
-	if line := "     " + f.theme.Keys(hints...); theme.Width(line) <= f.width {
+	if line := "     " + area.theme.Keys(hints...); theme.Width(line) <= area.width {
 		return append(lines, line)
 	}
-	return append(lines, "     "+f.theme.Keys(hints[:2]...), "     "+f.theme.Keys(hints[2:]...))
+	return append(lines, "     "+area.theme.Keys(hints[:2]...), "     "+area.theme.Keys(hints[2:]...))
 }

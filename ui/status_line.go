@@ -14,55 +14,55 @@ import (
 )
 
 // bottomLine is what the line at the bottom says of the session in view.
-func (vs *sessionViews) bottomLine(f frame, mode session.Mode) status.Bottom {
+func (vs *sessionViews) bottomLine(area frame, mode session.Mode) status.Bottom {
 	always := [][2]string{keys.Hint("keys", keys.Help), keys.Hint("commands", keys.Palette)}
-	bottom := status.Bottom{Mode: mode, Now: f.now, Keys: always}
-	v := vs.shown()
-	if v == nil {
+	bottom := status.Bottom{Mode: mode, Now: area.now, Keys: always}
+	view := vs.shown()
+	if view == nil {
 		return bottom
 	}
-	s := &v.state
-	bottom.Session, bottom.Mode, bottom.Counted = s, s.Mode, v.usage.Counted
-	bottom.Doing, bottom.Since = v.activity.text, s.TurnStartedAt
-	if v.activity.kind == summarising {
+	s := &view.state
+	bottom.Session, bottom.Mode, bottom.Counted = s, s.Mode, view.usage.Counted
+	bottom.Doing, bottom.Since = view.activity.text, s.TurnStartedAt
+	if view.activity.kind == summarising {
 		bottom.Since = time.Time{}
 	}
 	if s.Status == session.Parked {
 		bottom.Doing, bottom.Since = "parked", time.Time{}
-		if left := s.RetryAt.Sub(f.now); left > 0 {
+		if left := s.RetryAt.Sub(area.now); left > 0 {
 			bottom.Doing = "parked, again in " + theme.Clock(left)
 		}
 	}
-	if s.Live() || v.activity.kind == summarising {
+	if s.Live() || view.activity.kind == summarising {
 		bottom.Keys = append([][2]string{keys.Hint("stop", keys.Stop)}, always...)
 	}
 	if !s.Live() {
 		return bottom
 	}
-	if worker := vs.worker(v); worker != nil || s.RunsPlan {
-		bottom.Doing, bottom.Since, bottom.Quiet = planActivity(v, worker, bottom.Since, f)
+	if worker := vs.worker(view); worker != nil || s.RunsPlan {
+		bottom.Doing, bottom.Since, bottom.Silence = planActivity(view, worker, bottom.Since, area)
 	} else {
-		bottom.Quiet = v.silence(f.now)
+		bottom.Silence = view.silence(area.now)
 	}
 	return bottom
 }
 
 // planActivity says which step of a plan is under way, and how that is doing.
-func planActivity(plan, worker *sessionView, since time.Time, f frame) (string, time.Time, time.Duration) {
+func planActivity(plan, worker *sessionView, since time.Time, area frame) (string, time.Time, time.Duration) {
 	step := "planning"
 	if p := plan.state.Plan; p != nil && p.Current() > 0 {
 		current := p.Steps[p.Current()-1]
 		step = fmt.Sprintf("step %d/%d", p.Current(), len(p.Steps))
-		if f.width >= minWidthBeside {
+		if area.width >= minWidthBeside {
 			step += " " + theme.Cut(theme.Line(current.Title), 24)
 		}
 		since = current.StartedAt
 	}
 	silence := time.Duration(0)
 	if worker != nil {
-		silence = worker.silence(f.now)
+		silence = worker.silence(area.now)
 	}
-	live := liveStep(plan, worker, f.now)
+	live := liveStep(plan, worker, area.now)
 	return strings.TrimSuffix(step+": "+live.Words, ": "), since, silence
 }
 
@@ -96,14 +96,14 @@ func liveStep(plan, worker *sessionView, now time.Time) steps.Live {
 
 // stepHints are the keys between a plan and the session of a step.
 func (vs *sessionViews) stepHints(panelOpen bool) [][2]string {
-	switch v := vs.shown(); {
-	case v == nil:
+	switch view := vs.shown(); {
+	case view == nil:
 		return nil
-	case v.state.PartOf != "" && v.state.Live():
+	case view.state.PartOf != "" && view.state.Live():
 		return [][2]string{keys.Hint("back to the plan", keys.StepsPanel)}
-	case v.state.PartOf != "":
+	case view.state.PartOf != "":
 		return [][2]string{keys.Hint("back to the plan", keys.Stop)}
-	case v.state.Plan != nil && !panelOpen:
+	case view.state.Plan != nil && !panelOpen:
 		return [][2]string{keys.Hint("steps", keys.StepsPanel)}
 	}
 	return nil
@@ -111,8 +111,8 @@ func (vs *sessionViews) stepHints(panelOpen bool) [][2]string {
 
 // queueLines list what waits behind the turn, at most three lines of it, and the
 // ways on.
-func (v *sessionView) queueLines(f frame, panelFocused bool) []string {
-	th := f.theme
+func (v *sessionView) queueLines(area frame, panelFocused bool) []string {
+	th := area.theme
 	word, st := "queued", th.Dim
 	if v.stuck() {
 		word, st = "held  ", th.Warn
@@ -123,7 +123,7 @@ func (v *sessionView) queueLines(f frame, panelFocused bool) []string {
 			lines = append(lines, "   "+th.Dim.Paint("… "+theme.Plural(len(v.state.Queue)-3, "message")+" more"))
 			break
 		}
-		lines = append(lines, "   "+st.Paint(word)+"  "+theme.Cut(theme.Line(queued.Text), f.width-14))
+		lines = append(lines, "   "+st.Paint(word)+"  "+theme.Cut(theme.Line(queued.Text), area.width-14))
 	}
 	if hints := v.waysOn(panelFocused); len(hints) > 0 {
 		lines = append(lines, "   "+th.Keys(hints...))

@@ -184,26 +184,26 @@ func (m *Model) records(records []session.Record) tea.Cmd {
 
 // sessionRecords takes in what happened in one session.
 func (m *Model) sessionRecords(id session.ID, records []session.Record) tea.Cmd {
-	v := m.views.get(id)
-	if v == nil || v.loading {
+	view := m.views.get(id)
+	if view == nil || view.loading {
 		return m.opener.keep(id, records)
 	}
-	needed, plan := v.state.NeedsYou(), v.state.Plan
-	v.apply(records)
-	if v.torn {
-		v.loading = true
+	needed, plan := view.state.NeedsYou(), view.state.Plan
+	view.apply(records)
+	if view.torn {
+		view.loading = true
 		return m.backend.read(id, false)
 	}
 	if m.backend.engine != nil {
-		v.setTiers(m.backend.engine.Tiers(id))
+		view.setTiers(m.backend.engine.Tiers(id))
 	}
 	if d, ok := m.dialog.(*sessionsDialog); ok {
-		d.pane.Live(v.state)
+		d.pane.Live(view.state)
 	}
 	return tea.Batch(
-		m.notifier.call(m.views.title(&v.state), reasonToCall(records, &v.state, needed)),
-		m.perform(m.context.follow(v, records, m.dialog == m.context)),
-		m.perform(m.follower.follow(v, plan, records, m.isIdle)),
+		m.notifier.call(m.views.title(&view.state), reasonToCall(records, &view.state, needed)),
+		m.perform(m.context.follow(view, records, m.dialog == m.context)),
+		m.perform(m.follower.follow(view, plan, records, m.isIdle)),
 	)
 }
 

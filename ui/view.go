@@ -26,22 +26,22 @@ func (m *Model) View() tea.View {
 		return m.cached
 	}
 	m.dirty = false
-	v := tea.View{
+	view := tea.View{
 		AltScreen: true, ReportFocus: true, MouseMode: tea.MouseModeCellMotion,
 		WindowTitle: m.views.windowTitle(m.options.Project), ProgramStatus: m.views.programStatus(),
 	}
 	if m.ended {
-		v.ProgramStatus.State = tea.ProgramStateIdle
+		view.ProgramStatus.State = tea.ProgramStateIdle
 	}
 	if m.width < minWidth || m.height < minHeight {
-		v.SetContent(tooSmall(m.width, m.height))
+		view.SetContent(tooSmall(m.width, m.height))
 	} else {
 		lines, cursor := m.screen()
-		v.SetContent(strings.Join(lines, "\n"))
-		v.Cursor = cursor
+		view.SetContent(strings.Join(lines, "\n"))
+		view.Cursor = cursor
 	}
-	m.cached = v
-	return v
+	m.cached = view
+	return view
 }
 
 func tooSmall(width, height int) string {
@@ -56,60 +56,60 @@ func (m *Model) frame() frame {
 // screen lays the parts out: the bar, the transcript with what lies under it, the
 // composer, the status line; and over them the dialog.
 func (m *Model) screen() ([]string, *tea.Cursor) {
-	f := m.frame()
+	area := m.frame()
 	hint := m.views.composerHint()
 	if _, ok := m.focus.mode.(approvalMode); ok {
 		hint = keys.Approval.Label(keys.Blur) + " to write a message instead"
 	}
 	m.composer.SetHint(hint)
-	if rows := max(min(f.height/3, 12), 1); m.composer.Resized(f.width, rows) {
-		m.composer.SetSize(f.width, rows)
+	if rows := max(min(area.height/3, 12), 1); m.composer.Resized(area.width, rows) {
+		m.composer.SetSize(area.width, rows)
 	}
-	write, cursor := m.writing(f)
-	below := m.belowTranscript(f, f.height-5-len(write))
-	room := max(f.height-4-len(write)-len(below), 1)
+	write, cursor := m.writing(area)
+	below := m.belowTranscript(area, area.height-5-len(write))
+	room := max(area.height-4-len(write)-len(below), 1)
 
-	banner := f.theme.Warn.Paint(theme.Line(m.options.Banner))
-	lines := make([]string, 0, f.height)
-	lines = append(lines,
-		m.views.topBar(m.options.Project, m.branch, f.now).View(f.theme, f.width), f.theme.Rule(f.width, banner))
-	lines = append(lines, m.body(f, room)...)
+	banner := area.theme.Warn.Paint(theme.Line(m.options.Banner))
+	lines := make([]string, 0, area.height)
+	top := m.views.topBar(m.options.Project, m.branch, area.now)
+	lines = append(lines, top.View(area.theme, area.width), area.theme.Rule(area.width, banner))
+	lines = append(lines, m.body(area, room)...)
 	lines = append(lines, below...)
-	lines = append(lines, f.theme.Rule(f.width, m.ruleText(f)))
+	lines = append(lines, area.theme.Rule(area.width, m.ruleText(area)))
 	if cursor != nil {
 		cursor.Y += len(lines)
 	}
 	lines = append(lines, write...)
-	lines = append(lines, m.bottom(f))
-	lines = lines[:min(len(lines), f.height)]
+	lines = append(lines, m.bottom(area))
+	lines = lines[:min(len(lines), area.height)]
 	if m.dialog != nil {
-		lines, cursor = m.overlay(f, lines, cursor)
+		lines, cursor = m.overlay(area, lines, cursor)
 	}
 	for i, l := range lines {
-		if theme.Width(l) > f.width {
-			lines[i] = ansi.Truncate(l, f.width, "")
+		if theme.Width(l) > area.width {
+			lines[i] = ansi.Truncate(l, area.width, "")
 		}
 	}
 	return lines, cursor
 }
 
 // overlay puts the dialog over the screen, unless it stands beside the transcript.
-func (m *Model) overlay(f frame, lines []string, write *tea.Cursor) ([]string, *tea.Cursor) {
+func (m *Model) overlay(area frame, lines []string, write *tea.Cursor) ([]string, *tea.Cursor) {
 	if m.side() > 0 {
 		if m.covered() {
 			write = nil
 		}
 		return lines, write
 	}
-	b := m.dialog.view(f)
-	if b.page {
-		return b.centred(f, m.options.Version), nil
+	shown := m.dialog.view(area)
+	if shown.page {
+		return shown.centred(area, m.options.Version), nil
 	}
-	b.over(lines, f.width)
-	if b.cursor == nil {
+	shown.over(lines, area.width)
+	if shown.cursor == nil {
 		return lines, nil
 	}
-	return lines, barCursor(b.left+b.cursor.X, b.top+b.cursor.Y, f)
+	return lines, barCursor(shown.left+shown.cursor.X, shown.top+shown.cursor.Y, area)
 }
 
 func barCursor(x, y int, f frame) *tea.Cursor {
@@ -119,53 +119,53 @@ func barCursor(x, y int, f frame) *tea.Cursor {
 }
 
 // writing is where a person writes, and the cursor in it.
-func (m *Model) writing(f frame) ([]string, *tea.Cursor) {
+func (m *Model) writing(area frame) ([]string, *tea.Cursor) {
 	if finder, ok := m.focus.finder(); ok {
-		return []string{finder.line(f)}, tea.NewCursor(finder.column(f), 0)
+		return []string{finder.line(area)}, tea.NewCursor(finder.column(area), 0)
 	}
 	rows := m.composer.View()
 	x, y, ok := m.composer.Cursor()
 	if !ok {
 		return rows, nil
 	}
-	return rows, barCursor(x, y, f)
+	return rows, barCursor(x, y, area)
 }
 
 // ruleText stands in the rule over the composer.
-func (m *Model) ruleText(f frame) string {
+func (m *Model) ruleText(area frame) string {
 	if entry, ok := m.focus.mode.(entryMode); ok {
-		return f.theme.Warn.Paint(entry.title()) + f.theme.Dim.Paint(entry.ways())
+		return area.theme.Warn.Paint(entry.title()) + area.theme.Dim.Paint(entry.ways())
 	}
 	pane, end := m.views.transcript(), keys.Label(keys.Bottom)
 	switch n := pane.Unseen(); {
 	case n > 0:
-		return f.theme.Accent.Paint("↓ "+theme.Count(int64(n))+" new") + f.theme.Dim.Paint("  "+end)
+		return area.theme.Accent.Paint("↓ "+theme.Count(int64(n))+" new") + area.theme.Dim.Paint("  "+end)
 	case !pane.Following() && !m.covered():
-		return f.theme.Dim.Paint("↓ " + end)
+		return area.theme.Dim.Paint("↓ " + end)
 	}
 	return ""
 }
 
 // body is the transcript, or the welcome while that is empty, and the panel beside
 // it.
-func (m *Model) body(f frame, height int) []string {
+func (m *Model) body(area frame, height int) []string {
 	side := m.side()
 	pane := m.views.transcript()
 	var lines []string
 	if pane.Empty() {
-		lines = m.views.welcome(f, height, m.options.Version)
+		lines = m.views.welcome(area, height, m.options.Version)
 	} else {
-		pane.SetSize(f.width-side, height)
+		pane.SetSize(area.width-side, height)
 		lines = pane.View()
 	}
 	if side == 0 {
 		return lines
 	}
-	column := f
+	column := area
 	column.width, column.height = side, len(lines)
 	beside := m.dialog.(panel).beside(column)
 	for i := range lines {
-		lines[i] = theme.Fit(lines[i], f.width-side)
+		lines[i] = theme.Fit(lines[i], area.width-side)
 		if i < len(beside) {
 			lines[i] += beside[i]
 		}
@@ -176,21 +176,21 @@ func (m *Model) body(f frame, height int) []string {
 // belowTranscript is what lies between the transcript and the composer: the wait,
 // the queue, the question, the warning of a large request. Room is how many rows
 // there are.
-func (m *Model) belowTranscript(f frame, room int) []string {
+func (m *Model) belowTranscript(area frame, room int) []string {
 	var lines []string
-	airy := f.height >= minAiryHeight
-	if v := m.views.shown(); v != nil {
-		if v.wait != nil {
-			wait := *v.wait
-			wait.Now, wait.Tiers, wait.After = f.now, v.tiers, v.tierBelow()
+	airy := area.height >= minAiryHeight
+	if view := m.views.shown(); view != nil {
+		if view.wait != nil {
+			wait := *view.wait
+			wait.Now, wait.Tiers, wait.Below = area.now, view.tiers, view.tierBelow()
 			wait.Focused = m.focus.mode == (retryBox{})
-			box := wait.View(f.theme, f.width)
+			box := wait.View(area.theme, area.width)
 			if airy {
 				lines = append(lines, "")
 			}
 			lines = append(lines, box[:min(len(box), max(room-3, 4))]...)
 		}
-		lines = append(lines, v.queueLines(f, m.dialog == m.steps && m.covered())...)
+		lines = append(lines, view.queueLines(area, m.dialog == m.steps && m.covered())...)
 		if m.approvals.Active() && !m.focus.editingCall() {
 			if airy && len(lines) == 0 {
 				lines = append(lines, "")
@@ -199,23 +199,23 @@ func (m *Model) belowTranscript(f frame, room int) []string {
 			if airy {
 				rows = max(min(rows, room*2/3), 6)
 			}
-			lines = append(lines, m.approvals.View(f.width, rows)...)
+			lines = append(lines, m.approvals.View(area.width, rows)...)
 		}
 	}
 	if m.draft.size.shown && !m.composer.Borrowed() {
-		lines = append(lines, m.draft.size.lines(f)...)
+		lines = append(lines, m.draft.size.lines(area)...)
 	}
 	return lines
 }
 
 // bottom is the status line.
-func (m *Model) bottom(f frame) string {
-	line := m.views.bottomLine(f, m.options.Mode)
+func (m *Model) bottom(area frame) string {
+	line := m.views.bottomLine(area, m.options.Mode)
 	line.Toast = m.toast
 	line.Keys = append(m.views.stepHints(m.dialog == m.steps), line.Keys...)
 	if _, ok := m.focus.mode.(callChooser); ok {
 		hint := keys.CallChooser.Hint
 		line.Keys = [][2]string{hint("choose", keys.Up, keys.Down), hint("open", keys.OpenCall), hint("back", keys.Blur)}
 	}
-	return line.View(f.theme, f.width)
+	return line.View(area.theme, area.width)
 }

@@ -11,8 +11,8 @@ import (
 
 // welcome is shown before anything was said: the first keys, and what is
 // unfinished.
-func (vs *sessionViews) welcome(f frame, height int, version string) []string {
-	th := f.theme
+func (vs *sessionViews) welcome(area frame, height int, version string) []string {
+	th := area.theme
 	name := strings.TrimSpace("belay " + version)
 	lines := []string{
 		"", "   " + th.Accent.Paint(name),
@@ -36,9 +36,9 @@ func (vs *sessionViews) welcome(f frame, height int, version string) []string {
 		if reason != "" {
 			reason = " · " + reason
 		}
-		rest := reason + " · " + theme.Line(filepath.Base(s.Project)) + " · " + theme.Age(s.Updated, f.now)
+		rest := reason + " · " + theme.Line(filepath.Base(s.Project)) + " · " + theme.Age(s.Updated, area.now)
 		line := "   " + st.Paint(symbol+" "+theme.Fit(words, 20)) + theme.Line(s.Title) + th.Dim.Paint(rest)
-		lines = append(lines, theme.Cut(line, f.width-1))
+		lines = append(lines, theme.Cut(line, area.width-1))
 	}
 	for len(lines) < height {
 		lines = append(lines, "")

@@ -32,17 +32,17 @@ const (
 
 // Pane is the question about one call.
 type Pane struct {
-	asked  session.Approval
-	theme  *theme.Theme
-	now    func() time.Time
-	since  time.Time // the guard runs from here
-	always bool      // the scope of "always" is being confirmed
-	words  bool      // a refusal's words are being written
-	text   string
-	offset int
-	diff   func(th *theme.Theme, diff string, width int, besides bool) []string
-	reply  session.Answer
-	count  int // questions in all
+	asked        session.Approval
+	theme        *theme.Theme
+	now          func() time.Time
+	guardedSince time.Time // the guard runs from here
+	confirming   bool      // the scope of "always" is being confirmed
+	refusing     bool      // a refusal's words are being written
+	reason       string
+	offset       int
+	diff         func(th *theme.Theme, diff string, width int, besides bool) []string
+	reply        session.Answer
+	pending      int // questions in all
 }
 
 // New makes the pane; diff lays out the change of an edit.
@@ -55,7 +55,7 @@ func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
 
 // Ask shows the first of the open questions. The guard begins when it changes.
 func (p *Pane) Ask(open []session.Approval) {
-	p.count = len(open)
+	p.pending = len(open)
 	if len(open) == 0 {
 		p.asked = session.Approval{}
 		return
@@ -63,18 +63,18 @@ func (p *Pane) Ask(open []session.Approval) {
 	if open[0].CallID == p.asked.CallID {
 		return
 	}
-	p.asked, p.since = open[0], p.now()
-	p.always, p.words, p.text, p.offset = false, false, "", 0
+	p.asked, p.guardedSince = open[0], p.now()
+	p.confirming, p.refusing, p.reason, p.offset = false, false, "", 0
 }
 
-// Again restarts the guard: the question has come into view again.
-func (p *Pane) Again() { p.since = p.now() }
+// RestartGuard restarts the guard: the question has come into view again.
+func (p *Pane) RestartGuard() { p.guardedSince = p.now() }
 
 // Active reports whether there is a question.
 func (p *Pane) Active() bool { return p.asked.CallID != "" }
 
 // Writing reports whether words for the model are being written.
-func (p *Pane) Writing() bool { return p.words }
+func (p *Pane) Writing() bool { return p.refusing }
 
 // Asked is the call in question.
 func (p *Pane) Asked() session.Approval { return p.asked }
@@ -84,18 +84,18 @@ func (p *Pane) Reply() session.Answer { return p.reply }
 
 // Key gives the verdict on a key. Text is what the key would type.
 func (p *Pane) Key(name, text string) Verdict {
-	if p.words {
-		return p.wordKey(name, text)
+	if p.refusing {
+		return p.refusalKey(name, text)
 	}
-	if p.now().Sub(p.since) < Guard {
+	if p.now().Sub(p.guardedSince) < Guard {
 		if text != "" || keys.Approval.Action(name) == keys.Accept {
-			p.since = p.now()
+			p.guardedSince = p.now()
 			return Early
 		}
 		return Nothing
 	}
-	confirm := p.always
-	p.always = false
+	confirm := p.confirming
+	p.confirming = false
 	switch keys.Approval.Action(name) {
 	case keys.Yes:
 		return p.answer(session.Answer{Allow: true})
@@ -106,7 +106,7 @@ func (p *Pane) Key(name, text string) Verdict {
 		if confirm {
 			return p.answer(session.Answer{Allow: true, Always: true})
 		}
-		p.always = true
+		p.confirming = true
 		return Handled
 	case keys.Happened:
 		if p.asked.UnknownOutcome {
@@ -116,7 +116,7 @@ func (p *Pane) Key(name, text string) Verdict {
 		if p.asked.UnknownOutcome {
 			return p.answer(session.Answer{})
 		}
-		p.words = true
+		p.refusing = true
 		return Handled
 	case keys.Edit:
 		return Edit
@@ -134,22 +134,22 @@ func (p *Pane) Key(name, text string) Verdict {
 	return Nothing
 }
 
-func (p *Pane) wordKey(name, text string) Verdict {
+func (p *Pane) refusalKey(name, text string) Verdict {
 	switch keys.Refusal.Action(name) {
 	case keys.Accept:
-		return p.answer(session.Answer{Message: strings.TrimSpace(p.text)})
+		return p.answer(session.Answer{Message: strings.TrimSpace(p.reason)})
 	case keys.Close:
-		p.words, p.text = false, ""
-		p.since = p.now()
+		p.refusing, p.reason = false, ""
+		p.guardedSince = p.now()
 	case keys.DeleteBack:
-		if r := []rune(p.text); len(r) > 0 {
-			p.text = string(r[:len(r)-1])
+		if r := []rune(p.reason); len(r) > 0 {
+			p.reason = string(r[:len(r)-1])
 		}
 	default:
 		if text == "" {
 			return Nothing
 		}
-		p.text += strings.ReplaceAll(theme.Sanitize(text), "\n", " ")
+		p.reason += strings.ReplaceAll(theme.Sanitize(text), "\n", " ")
 	}
 	return Handled
 }
@@ -157,10 +157,13 @@ func (p *Pane) wordKey(name, text string) Verdict {
 func (p *Pane) answer(a session.Answer) Verdict {
 	a.CallID = p.asked.CallID
 	p.reply = a
-	p.words, p.text, p.always = false, "", false
-	p.since = p.now()
+	p.refusing, p.reason, p.confirming = false, "", false
+	p.guardedSince = p.now()
 	return Answer
 }
+
+// commandArg is the argument that is all there is to a call of a command.
+const commandArg = "command"
 
 // Editable is the part of the call that a person edits: the command of a call
 // that is only a command, else all arguments.
@@ -168,7 +171,7 @@ func (p *Pane) Editable() string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal([]byte(p.asked.Args), &args) == nil {
 		var command string
-		if json.Unmarshal(args["command"], &command) == nil && command != "" {
+		if json.Unmarshal(args[commandArg], &command) == nil && command != "" {
 			return command
 		}
 		if pretty, err := json.MarshalIndent(args, "", "  "); err == nil {
@@ -185,12 +188,12 @@ func (p *Pane) Edited(text string) (session.Answer, error) {
 	var args map[string]json.RawMessage
 	if json.Unmarshal([]byte(p.asked.Args), &args) == nil {
 		var command string
-		if json.Unmarshal(args["command"], &command) == nil && command != "" {
+		if json.Unmarshal(args[commandArg], &command) == nil && command != "" {
 			raw, err := json.Marshal(text)
 			if err != nil {
 				return answer, fmt.Errorf("edit the call: %w", err)
 			}
-			args["command"] = raw
+			args[commandArg] = raw
 			whole, err := json.Marshal(args)
 			answer.Args = string(whole)
 			return answer, err
@@ -205,14 +208,14 @@ func (p *Pane) Edited(text string) (session.Answer, error) {
 
 // View gives the question, at most height rows of width cells.
 func (p *Pane) View(width, height int) []string {
-	th, a := p.theme, p.asked
+	th, asked := p.theme, p.asked
 	inner := width - 6
 	body := p.body(inner, width >= 140)
 	room, airy := max(height-3, 1), height >= 10
 	if airy {
 		room--
 	}
-	if a.Reason != "" {
+	if asked.Reason != "" {
 		room = max(room-1, 1)
 	}
 	p.offset = max(0, min(p.offset, len(body)-room))
@@ -221,25 +224,26 @@ func (p *Pane) View(width, height int) []string {
 		body = body[p.offset : p.offset+room]
 	}
 	lines := append([]string(nil), body...)
-	if a.Reason != "" {
-		words := "asks because " + theme.Line(a.Reason)
-		if a.UnknownOutcome {
-			words = theme.Line(a.Reason)
+	if asked.Reason != "" {
+		reason := theme.Line(asked.Reason)
+		if !asked.UnknownOutcome {
+			reason = "asks because " + reason
 		}
-		lines = append(lines, th.Dim.Paint(theme.Cut(words, inner)))
+		lines = append(lines, th.Dim.Paint(theme.Cut(reason, inner)))
 	}
 	if airy {
 		lines = append(lines, "")
 	}
 	lines = append(lines, p.hints(inner, hidden))
-	title := th.Warn.Paint("allow "+theme.Line(a.Tool)+"?") + " " + theme.Line(a.Title)
-	if a.UnknownOutcome {
-		title = th.Warn.Paint("unknown outcome: "+theme.Line(a.Tool)) + " " + theme.Line(a.Title)
+	tool := theme.Line(asked.Tool)
+	question := "allow " + tool + "?"
+	switch {
+	case p.pending > 1:
+		question = fmt.Sprintf("1 of %d  allow %s?", p.pending, tool)
+	case asked.UnknownOutcome:
+		question = "unknown outcome: " + tool
 	}
-	if p.count > 1 {
-		title = th.Warn.Paint(fmt.Sprintf("1 of %d  allow %s?", p.count, theme.Line(a.Tool))) + " " + theme.Line(a.Title)
-	}
-	box := th.Box(title, lines, width-2, th.Warn)
+	box := th.Box(th.Warn.Paint(question)+" "+theme.Line(asked.Title), lines, width-2, th.Warn)
 	for i := range box {
 		box[i] = " " + box[i]
 	}
@@ -267,23 +271,26 @@ func (p *Pane) body(width int, besides bool) []string {
 func (p *Pane) hints(width, hidden int) string {
 	th := p.theme
 	hint := keys.Approval.Hint
-	if p.words {
+	if p.refusing {
 		ways := "  " + keys.Refusal.Label(keys.Accept) + " refuse   " + keys.Refusal.Label(keys.Close) + " back"
-		return theme.Cut("no, because: "+p.text+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)
+		return theme.Cut("no, because: "+p.reason+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)
 	}
-	if p.always {
+	if p.confirming {
 		scope := theme.Cut(theme.Line(p.asked.Always), max(width-30, 10))
 		ways := th.Keys(hint("yes, always", keys.Always), hint("back", keys.Close))
 		return th.Warn.Paint("always: ") + scope + "   " + ways
 	}
+	yes, no, edit := hint("yes", keys.Yes), hint("no", keys.No), hint("edit", keys.Edit)
 	var hints [][2]string
 	switch {
 	case p.asked.UnknownOutcome:
-		hints = append(hints, hint("run it again", keys.Yes), hint("it happened", keys.Happened), hint("tell the model", keys.No))
+		hints = [][2]string{
+			hint("run it again", keys.Yes), hint("it happened", keys.Happened), hint("tell the model", keys.No),
+		}
 	case p.asked.Always == "":
-		hints = append(hints, hint("yes", keys.Yes), hint("no", keys.No), hint("edit", keys.Edit))
+		hints = [][2]string{yes, no, edit}
 	default:
-		hints = append(hints, hint("yes", keys.Yes), hint("always", keys.Always), hint("no", keys.No), hint("edit", keys.Edit))
+		hints = [][2]string{yes, hint("always", keys.Always), no, edit}
 	}
 	if hidden > 0 {
 		hints = append(hints, hint(theme.Plural(hidden, "line")+" more", keys.Down))

@@ -58,8 +58,8 @@ func (p *Pane) Chosen() (Row, bool) {
 	return p.view.Rows[p.at], true
 }
 
-// wide is from how many cells on a row has room for a target's full name.
-const wide = 84
+// minWideRow is from how many cells on a row has room for a target's full name.
+const minWideRow = 84
 
 // View draws the panel, at most height lines of it.
 func (p *Pane) View(th *theme.Theme, width, height int, now time.Time) []string {
@@ -78,7 +78,7 @@ func (p *Pane) View(th *theme.Theme, width, height int, now time.Time) []string 
 		hints = th.Keys(pin, hint("aside", keys.SetAside), doctor, closes)
 	}
 	room := height - len(lines) - 4
-	if extra := p.record(th, inner, room); len(extra) > 0 {
+	if extra := p.weekMap(th, inner, room); len(extra) > 0 {
 		lines = append(lines, "")
 		lines = append(lines, extra...)
 	}
@@ -89,44 +89,44 @@ func (p *Pane) View(th *theme.Theme, width, height int, now time.Time) []string 
 
 // row is one target: its tier where it changes, its name, its state, and what
 // it did lately, as far as there is room.
-func (p *Pane) row(th *theme.Theme, i int, r Row, width int, now time.Time) string {
+func (p *Pane) row(th *theme.Theme, i int, row Row, width int, now time.Time) string {
 	lead := "  "
 	if i == p.at {
 		lead = th.Accent.Paint("❯ ")
 	}
-	tier := string(r.Tier)
-	if i > 0 && p.view.Rows[i-1].Tier == r.Tier {
+	tier := string(row.Tier)
+	if i > 0 && p.view.Rows[i-1].Tier == row.Tier {
 		tier = ""
 	}
-	name, room := theme.Line(r.Target.String()), 26
-	if width < wide {
-		name, room = theme.Line(r.Short), 10
+	name, room := theme.Line(row.Target.String()), 26
+	if width < minWideRow {
+		name, room = theme.Line(row.Short), 10
 	}
-	symbol, words, st := th.Condition(r.Condition, now)
-	if !r.Tried && r.State == models.Ready {
+	symbol, words, st := th.Condition(row.Condition, now)
+	if !row.Tried && row.State == models.Ready {
 		symbol, words, st = "◌", "untried", th.Dim
 	}
-	if p.pin == r.Target && r.Target != (models.Target{}) {
+	if p.pin == row.Target && row.Target != (models.Target{}) {
 		words = "pinned, " + words
 	}
 	left := lead + th.Dim.Paint(theme.Fit(tier, 8)) + theme.Fit(name, room) + " " + st.Paint(symbol) + " " + words
-	if f := r.Fault; f != nil && r.State != models.Ready && width >= wide {
+	if f := row.Fault; f != nil && row.State != models.Ready && width >= minWideRow {
 		reason := theme.Line(f.Code)
 		if reason == "" {
 			reason = theme.Kind(f)
 		}
-		if r.Streak > 1 {
-			reason += fmt.Sprintf(" ×%d", r.Streak)
+		if row.Streak > 1 {
+			reason += fmt.Sprintf(" ×%d", row.Streak)
 		}
 		left += th.Dim.Paint("   " + reason)
 	}
 	var right []string
-	if r.Attempts > 0 {
-		right = append(right, fmt.Sprintf("ok %3.0f%%", r.Share*100))
+	if row.Attempts > 0 {
+		right = append(right, fmt.Sprintf("ok %3.0f%%", row.Share*100))
 	}
-	if r.FirstToken > 0 {
-		first := theme.Elapsed(r.FirstToken)
-		if width >= wide {
+	if row.FirstToken > 0 {
+		first := theme.Elapsed(row.FirstToken)
+		if width >= minWideRow {
 			first = "first token " + first
 		}
 		right = append(right, first)
@@ -137,9 +137,9 @@ func (p *Pane) row(th *theme.Theme, i int, r Row, width int, now time.Time) stri
 // days are the weekdays as the map names them.
 var days = [7]string{"Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"}
 
-// record draws the map of the week with what it means beside it, or below
+// weekMap draws the map of the week with what it means beside it, or below
 // where it is narrow.
-func (p *Pane) record(th *theme.Theme, width, room int) []string {
+func (p *Pane) weekMap(th *theme.Theme, width, room int) []string {
 	if room < 2 {
 		return nil
 	}

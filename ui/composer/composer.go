@@ -17,38 +17,38 @@ import (
 )
 
 const (
-	foldLines = 12      // pastes of more lines are folded
-	foldBytes = 2 << 10 // and so are longer ones
-	pasteMost = 1 << 20 // bytes of one paste that are kept
+	maxPlainLines = 12      // pastes of more lines are folded
+	maxPlainBytes = 2 << 10 // and so are longer ones
+	maxPaste      = 1 << 20 // bytes of one paste that are kept
 )
 
 // Pane is the place where a person writes.
 type Pane struct {
-	area    textarea.Model
-	theme   *theme.Theme
-	width   int
-	rows    int // most rows
-	hint    string
-	pastes  []paste
-	history []string
-	at      int    // place in the history; len: the draft
-	draft   string // what was being written before the history was walked
+	area      textarea.Model
+	theme     *theme.Theme
+	width     int
+	rows      int // most rows
+	hint      string
+	pastes    []paste
+	history   []string
+	historyAt int    // place in the history; len: the draft
+	unsent    string // what was being written before the history was walked
 
 	borrowed bool   // it holds something other than the draft
 	waiting  string // the draft meanwhile
 
 	files   []string // to mention
 	popup   []string
-	chosen  int
+	popupAt int
 	focused bool
 
-	cacheKey string
-	cache    []string
+	cachedFor  string
+	cachedRows []string
 }
 
 type paste struct {
 	mark, text string
-	words      bool // a person's own words that were too long to show, not material
+	typed      bool // a person's own words that were too long to show, not material
 }
 
 // New makes an empty composer.
@@ -75,10 +75,10 @@ func New(th *theme.Theme) *Pane {
 
 // SetTheme changes the colours.
 func (p *Pane) SetTheme(th *theme.Theme) {
-	p.theme, p.cacheKey = th, ""
-	s := textarea.DefaultStyles(th.Dark)
+	p.theme, p.cachedFor = th, ""
+	styles := textarea.DefaultStyles(th.Dark)
 	none := lipgloss.NewStyle()
-	for _, st := range []*textarea.StyleState{&s.Focused, &s.Blurred} {
+	for _, st := range []*textarea.StyleState{&styles.Focused, &styles.Blurred} {
 		st.Base, st.CursorLine, st.Text, st.EndOfBuffer = none, none, none, none
 		st.Prompt, st.Placeholder = none, none
 		if th.AccentColor != nil {
@@ -87,10 +87,10 @@ func (p *Pane) SetTheme(th *theme.Theme) {
 		}
 	}
 	if th.AccentColor != nil {
-		s.Blurred.Prompt = none.Foreground(th.DimColor)
+		styles.Blurred.Prompt = none.Foreground(th.DimColor)
 	}
-	s.Cursor.Color, s.Cursor.Shape, s.Cursor.Blink = nil, tea.CursorBar, false
-	p.area.SetStyles(s)
+	styles.Cursor.Color, styles.Cursor.Shape, styles.Cursor.Blink = nil, tea.CursorBar, false
+	p.area.SetStyles(styles)
 }
 
 // SetSize gives the width in cells and the most rows the draft may take.
@@ -98,13 +98,13 @@ func (p *Pane) SetSize(width, rows int) {
 	p.width, p.rows = width, max(rows, 1)
 	p.area.MaxHeight = p.rows
 	p.area.SetWidth(width - 1)
-	p.cacheKey = ""
+	p.cachedFor = ""
 }
 
 // SetHint gives the words that stand in an empty composer.
 func (p *Pane) SetHint(s string) {
 	if s != p.hint {
-		p.hint, p.cacheKey = s, ""
+		p.hint, p.cachedFor = s, ""
 	}
 }
 
@@ -113,7 +113,7 @@ func (p *Pane) Focus(on bool) {
 	if on == p.focused {
 		return
 	}
-	p.focused, p.cacheKey = on, ""
+	p.focused, p.cachedFor = on, ""
 	if on {
 		p.area.Focus()
 	} else {
@@ -140,7 +140,7 @@ func (p *Pane) Text() string {
 func (p *Pane) Set(s string) {
 	p.pastes = nil
 	p.popup = nil
-	p.at = len(p.history)
+	p.historyAt = len(p.history)
 	p.area.SetValue("")
 	p.insert(s, true)
 	p.area.MoveToEnd()
@@ -179,7 +179,7 @@ func (p *Pane) Prompt() (words string, attached []models.Attachment) {
 	words = strings.TrimSpace(p.area.Value())
 	for _, f := range p.pastes {
 		switch {
-		case f.words || words == f.mark:
+		case f.typed || words == f.mark:
 			words = strings.TrimSpace(strings.Replace(words, f.mark, f.text, 1))
 		case strings.Contains(words, f.mark):
 			attached = append(attached, models.Attachment{Name: strings.Trim(f.mark, "[]"), Text: f.text})
@@ -201,13 +201,13 @@ func (p *Pane) Remember(s string) {
 	if n := len(p.history); n == 0 || p.history[n-1] != s {
 		p.history = append(p.history, s)
 	}
-	p.at = len(p.history)
+	p.historyAt = len(p.history)
 }
 
 // SetHistory gives the prompts of earlier days, oldest first.
 func (p *Pane) SetHistory(prompts []string) {
 	p.history = append(append([]string(nil), prompts...), p.history...)
-	p.at = len(p.history)
+	p.historyAt = len(p.history)
 }
 
 // History is all known prompts, oldest first.
@@ -216,34 +216,34 @@ func (p *Pane) History() []string { return p.history }
 // Paste inserts pasted text. A long one is folded to a mark that stands for it.
 func (p *Pane) Paste(s string) { p.insert(s, false) }
 
-func (p *Pane) insert(s string, words bool) {
-	s = theme.Sanitize(strings.ReplaceAll(s, "\r\n", "\n"))
-	lines := strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
-	if lines <= foldLines && len(s) <= foldBytes {
-		p.area.InsertString(s)
-		p.complete()
+func (p *Pane) insert(text string, typed bool) {
+	text = theme.Sanitize(strings.ReplaceAll(text, "\r\n", "\n"))
+	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+	if lines <= maxPlainLines && len(text) <= maxPlainBytes {
+		p.area.InsertString(text)
+		p.updatePopup()
 		return
 	}
 	what := theme.Plural(lines, "line")
 	if lines < 3 {
-		what = theme.Count(int64(len(s))) + "B"
+		what = theme.Count(int64(len(text))) + "B"
 	}
-	if len(s) > pasteMost {
-		s = strings.ToValidUTF8(s[:pasteMost], "")
+	if len(text) > maxPaste {
+		text = strings.ToValidUTF8(text[:maxPaste], "")
 		what += ", the first 1 MB"
 	}
 	mark := "[pasted " + what + "]"
 	for n := 2; strings.Contains(p.area.Value(), mark); n++ {
 		mark = fmt.Sprintf("[pasted %s #%d]", what, n)
 	}
-	p.pastes = append(p.pastes, paste{mark, s, words})
+	p.pastes = append(p.pastes, paste{mark, text, typed})
 	p.area.InsertString(mark)
 }
 
 // Type inserts text as if typed.
 func (p *Pane) Type(s string) {
 	p.area.InsertString(s)
-	p.complete()
+	p.updatePopup()
 }
 
 // Key handles one key of the draft: editing, history, the mention list.
@@ -255,46 +255,46 @@ func (p *Pane) Key(msg tea.KeyPressMsg) {
 	switch keys.Composing.Action(name) {
 	case keys.Up:
 		if p.area.Line() == 0 && p.area.LineInfo().RowOffset == 0 {
-			p.walk(-1)
+			p.walkHistory(-1)
 			return
 		}
 	case keys.Down:
-		if p.area.Line() == p.area.LineCount()-1 && p.at < len(p.history) {
-			p.walk(1)
+		if p.area.Line() == p.area.LineCount()-1 && p.historyAt < len(p.history) {
+			p.walkHistory(1)
 			return
 		}
 	case keys.DeleteBack:
-		if p.unfold() {
+		if p.removeFold() {
 			return
 		}
 	}
 	p.area, _ = p.area.Update(msg)
-	p.complete()
+	p.updatePopup()
 }
 
-// walk goes through the history; the draft waits at its end.
-func (p *Pane) walk(by int) {
-	to := p.at + by
+// walkHistory goes through the history; the draft waits at its end.
+func (p *Pane) walkHistory(by int) {
+	to := p.historyAt + by
 	if to < 0 || to > len(p.history) {
 		return
 	}
-	if p.at == len(p.history) {
-		p.draft = p.area.Value()
+	if p.historyAt == len(p.history) {
+		p.unsent = p.area.Value()
 	}
-	text := p.draft
+	text := p.unsent
 	if to < len(p.history) {
 		text = p.history[to]
 	}
 	pastes := p.pastes
 	p.Set(text)
-	p.at = to
+	p.historyAt = to
 	if to == len(p.history) {
 		p.pastes = pastes
 	}
 }
 
-// unfold removes a paste's mark as one, when the cursor stands behind it.
-func (p *Pane) unfold() bool {
+// removeFold removes a paste's mark as one, when the cursor stands behind it.
+func (p *Pane) removeFold() bool {
 	value := p.area.Value()
 	for i, f := range p.pastes {
 		if strings.HasSuffix(value, f.mark) && p.atEnd() {
@@ -330,10 +330,10 @@ func (p *Pane) draftRows() []string {
 	}
 	// Laying the draft out costs more than all else in a frame when it is long.
 	k := fmt.Sprint(p.area.Line(), p.area.Column(), p.area.ScrollYOffset(), p.area.Height(), "\x00", p.area.Value())
-	if k != p.cacheKey {
-		p.cacheKey, p.cache = k, strings.Split(p.area.View(), "\n")
+	if k != p.cachedFor {
+		p.cachedFor, p.cachedRows = k, strings.Split(p.area.View(), "\n")
 	}
-	return p.cache
+	return p.cachedRows
 }
 
 // Cursor is where the cursor stands within View, and whether it shows.

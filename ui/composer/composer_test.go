@@ -77,7 +77,7 @@ func TestPastes(t *testing.T) {
 	t.Run("a huge one is capped and says so", func(t *testing.T) {
 		p := pane()
 		p.Paste(strings.Repeat("世", 1<<20))
-		if !strings.Contains(p.Draft(), "the first 1 MB") || len(p.Text()) > pasteMost {
+		if !strings.Contains(p.Draft(), "the first 1 MB") || len(p.Text()) > maxPaste {
 			t.Errorf("draft = %q, %d bytes", p.Draft(), len(p.Text()))
 		}
 	})

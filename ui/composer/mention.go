@@ -12,12 +12,12 @@ import (
 	"belay/ui/theme"
 )
 
-const popupMost = 6
+const maxPopup = 6
 
 // SetFiles gives the paths that can be mentioned.
 func (p *Pane) SetFiles(files []string) {
 	p.files = files
-	p.complete()
+	p.updatePopup()
 }
 
 // Mentioning reports whether a file is being named, so that the list of files
@@ -50,14 +50,14 @@ func (p *Pane) mention() (word string, ok bool) {
 	return word, !strings.ContainsAny(word, " \t:")
 }
 
-func (p *Pane) complete() {
-	p.popup, p.chosen = nil, 0
+func (p *Pane) updatePopup() {
+	p.popup, p.popupAt = nil, 0
 	word, ok := p.mention()
 	if !ok || len(p.files) == 0 {
 		return
 	}
 	if word == "" {
-		p.popup = p.files[:min(popupMost, len(p.files))]
+		p.popup = p.files[:min(maxPopup, len(p.files))]
 		return
 	}
 	for _, m := range fuzzy.Find(word, p.files) {
@@ -65,7 +65,7 @@ func (p *Pane) complete() {
 			p.popup = nil
 			return
 		}
-		if p.popup = append(p.popup, m.Str); len(p.popup) == popupMost {
+		if p.popup = append(p.popup, m.Str); len(p.popup) == maxPopup {
 			break
 		}
 	}
@@ -78,12 +78,12 @@ func (p *Pane) PopupKey(name string) bool {
 	}
 	switch keys.Mentioning.Action(name) {
 	case keys.Up:
-		p.chosen = (p.chosen + len(p.popup) - 1) % len(p.popup)
+		p.popupAt = (p.popupAt + len(p.popup) - 1) % len(p.popup)
 	case keys.Down:
-		p.chosen = (p.chosen + 1) % len(p.popup)
+		p.popupAt = (p.popupAt + 1) % len(p.popup)
 	case keys.Accept:
 		word, _ := p.mention()
-		file := p.popup[p.chosen]
+		file := p.popup[p.popupAt]
 		for range []rune(word) {
 			p.area, _ = p.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
 		}
@@ -99,7 +99,7 @@ func (p *Pane) popupRows() []string {
 	rows := make([]string, 0, len(p.popup))
 	for i, f := range p.popup {
 		f = theme.CutLeft(theme.Line(f), p.width-6)
-		if i == p.chosen {
+		if i == p.popupAt {
 			rows = append(rows, p.theme.Selected.Over(theme.Fit("   "+p.theme.Accent.Paint("@")+f, p.width)))
 			continue
 		}

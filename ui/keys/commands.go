@@ -22,7 +22,7 @@ func Name(a Action) string {
 
 // Call reads a line such as "/compact the names of the API": which command it
 // calls and what stands behind its name.
-func Call(line string) (a Action, rest string, ok bool) {
+func Call(line string) (called Action, rest string, ok bool) {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "/") {
 		return "", "", false
@@ -32,9 +32,9 @@ func Call(line string) (a Action, rest string, ok bool) {
 		name := Name(b.Action)
 		if n := len(name) + 1; n > longest && name != "" && len(line) >= n && strings.EqualFold(line[1:n], name) {
 			if tail := line[n:]; tail == "" || strings.ContainsAny(tail[:1], " \t\n") {
-				a, rest, ok, longest = b.Action, strings.TrimSpace(tail), true, n
+				called, rest, ok, longest = b.Action, strings.TrimSpace(tail), true, n
 			}
 		}
 	}
-	return a, rest, ok
+	return called, rest, ok
 }

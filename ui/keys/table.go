@@ -48,8 +48,14 @@ var Table = []Binding{
 	{Restore, nil, "/restore", "bring back all that was taken out", Typed, true},
 	{PinNote, nil, "/pin NOTE", "put a note into every request", Typed, true},
 	{UnpinNote, nil, "/drop NOTE", "drop a note that was pinned", Typed, true},
-	{Effort, nil, "/effort [LEVEL]", "reasoning effort, such as low or high; without one, as the settings say", Typed, true},
-	{FocusPaths, nil, "/focus [PATHS]", "keep searches to some folders or patterns; without paths, no longer", Typed, true},
+	{
+		Effort, nil, "/effort [LEVEL]",
+		"reasoning effort, such as low or high; without one, as the settings say", Typed, true,
+	},
+	{
+		FocusPaths, nil, "/focus [PATHS]",
+		"keep searches to some folders or patterns; without paths, no longer", Typed, true,
+	},
 	{Steps, nil, "/steps TASK", "cut a large task into steps, each with a session of its own", Typed, true},
 	{Rewind, nil, "/rewind", "return to a checkpoint: the conversation, the files, or both", Typed, true},
 	{UndoRewind, nil, "/undo rewind", "bring back what the last rewind took", Typed, true},

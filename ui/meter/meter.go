@@ -13,34 +13,37 @@ import (
 
 // Pane is the panel.
 type Pane struct {
-	view   session.ContextUsage
-	s      session.Session
+	usage  session.ContextUsage
+	state  session.Session
 	loaded bool
 }
 
 // Set shows a new state.
-func (p *Pane) Set(v session.ContextUsage, s session.Session) { p.view, p.s, p.loaded = v, s, true }
+func (p *Pane) Set(v session.ContextUsage, s session.Session) {
+	p.usage, p.state, p.loaded = v, s, true
+}
 
 // Clear forgets the state: it belongs to another session.
 func (p *Pane) Clear() { p.loaded = false }
 
 // total is the size of the next request, and whether a provider counted it.
 func (p *Pane) total() (tokens int64, measured bool) {
-	if p.s.ContextTokens > 0 && !p.s.Live() {
-		return p.s.ContextTokens, true
+	if p.state.ContextTokens > 0 && !p.state.Live() {
+		return p.state.ContextTokens, true
 	}
-	return p.view.Counted, false
+	return p.usage.Counted, false
 }
 
 // parts are the parts, scaled to what the provider counted.
 func (p *Pane) parts() []session.Part {
 	total, measured := p.total()
-	if !measured || p.view.Counted == 0 {
-		return p.view.Parts
+	if !measured || p.usage.Counted == 0 {
+		return p.usage.Parts
 	}
-	parts := make([]session.Part, len(p.view.Parts))
-	for i, x := range p.view.Parts {
-		parts[i] = session.Part{Source: x.Source, Tokens: int64(float64(x.Tokens) * float64(total) / float64(p.view.Counted))}
+	scale := float64(total) / float64(p.usage.Counted)
+	parts := make([]session.Part, len(p.usage.Parts))
+	for i, x := range p.usage.Parts {
+		parts[i] = session.Part{Source: x.Source, Tokens: int64(float64(x.Tokens) * scale)}
 	}
 	return parts
 }
@@ -53,22 +56,22 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 		box := th.Box(title, []string{th.Dim.Paint("weighing …")}, width, th.Faint)
 		return box[:min(len(box), max(height, 0))]
 	}
-	if m := theme.Line(p.view.Target.Model); m != "" {
+	if m := theme.Line(p.usage.Target.Model); m != "" {
 		title += th.Dim.Paint(" · the next request to " + m)
 	}
 	hints := p.hints(th, inner)
-	lines, left, more := p.head(th, inner), p.left(th, inner), p.more(th, inner)
+	lines, left, more := p.sizeLine(th, inner), p.omitted(th, inner), p.extras(th, inner)
 	spare := room - len(lines) - len(left) - len(hints)
 	rest := 3 // blank lines
 	for _, block := range more {
 		rest += len(block)
 	}
-	parts := p.table(th, inner, 1)
-	if two := p.table(th, inner, 2); len(parts)+rest > spare && inner >= twoColumns {
+	parts := p.partsTable(th, inner, 1)
+	if two := p.partsTable(th, inner, 2); len(parts)+rest > spare && inner >= minTwoColumns {
 		parts = two
 	}
 	if len(parts)+rest > spare {
-		parts = p.listed(th, inner)
+		parts = p.partsInline(th, inner)
 	} else {
 		lines, spare = append(lines, ""), spare-1
 	}
@@ -90,29 +93,29 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	return box[:min(len(box), max(height, 0))]
 }
 
-// head is the size of it all, with a bar on which the trigger is marked.
-func (p *Pane) head(th *theme.Theme, width int) []string {
+// sizeLine is the size of it all, with a bar on which the trigger is marked.
+func (p *Pane) sizeLine(th *theme.Theme, width int) []string {
 	total, measured := p.total()
 	sign, after := "", ""
 	if !measured {
 		sign = "≈ "
-		if p.s.Usage.Input+p.s.Usage.Output > 0 {
+		if p.state.Usage.Input+p.state.Usage.Output > 0 {
 			after = ", unknown until the next reply"
 		}
 	}
-	left := th.Strong.Paint(sign+thousands(total)) + th.Dim.Paint(" of "+thousands(p.view.Budget)+" tokens")
+	left := th.Strong.Paint(sign+thousands(total)) + th.Dim.Paint(" of "+thousands(p.usage.Budget)+" tokens")
 	if theme.Width(left)+len(after)+20 <= width {
 		left += th.Dim.Paint(after)
 	}
 	share := 0.0
-	if p.view.Budget > 0 {
-		share = float64(total) / float64(p.view.Budget)
+	if p.usage.Budget > 0 {
+		share = float64(total) / float64(p.usage.Budget)
 	}
 	st := th.Accent
 	switch {
 	case share >= 1:
 		st = th.Bad
-	case p.view.Trigger > 0 && total > p.view.Trigger:
+	case p.usage.Trigger > 0 && total > p.usage.Trigger:
 		st = th.Warn
 	}
 	right := fmt.Sprintf(" %3.0f%%", share*100)
@@ -122,7 +125,7 @@ func (p *Pane) head(th *theme.Theme, width int) []string {
 	}
 	full, rest := theme.Bar(share, size)
 	bar := st.Paint(full) + th.Faint.Paint(rest)
-	if at := p.mark(size); at >= len([]rune(full)) && at < size {
+	if at := p.triggerCell(size); at >= len([]rune(full)) && at < size {
 		r := []rune(rest)
 		i := at - len([]rune(full))
 		bar = st.Paint(full) + th.Faint.Paint(string(r[:i])) + th.Warn.Paint("┊") + th.Faint.Paint(string(r[i+1:]))
@@ -130,19 +133,19 @@ func (p *Pane) head(th *theme.Theme, width int) []string {
 	return []string{theme.Sides(left, bar+right, width)}
 }
 
-// mark is the cell of a bar at which the conversation is lightened; -1: never.
-func (p *Pane) mark(size int) int {
-	if p.view.Trigger <= 0 || p.view.Budget <= 0 {
+// triggerCell is the cell of a bar at which the conversation is lightened; -1: never.
+func (p *Pane) triggerCell(size int) int {
+	if p.usage.Trigger <= 0 || p.usage.Budget <= 0 {
 		return -1
 	}
-	return int(float64(p.view.Trigger) / float64(p.view.Budget) * float64(size))
+	return int(float64(p.usage.Trigger) / float64(p.usage.Budget) * float64(size))
 }
 
-// twoColumns is from how many cells on two columns are readable.
-const twoColumns = 70
+// minTwoColumns is from how many cells on two columns are readable.
+const minTwoColumns = 70
 
-// table gives each origin a row, in one column or two.
-func (p *Pane) table(th *theme.Theme, width, columns int) []string {
+// partsTable gives each origin a row, in one column or two.
+func (p *Pane) partsTable(th *theme.Theme, width, columns int) []string {
 	width = (width - 4*(columns-1)) / columns
 	parts := p.parts()
 	total, _ := p.total()
@@ -156,7 +159,9 @@ func (p *Pane) table(th *theme.Theme, width, columns int) []string {
 		n := thousands(x.Tokens)
 		share := fmt.Sprintf("%3.0f%%", 100*float64(x.Tokens)/float64(max(total, 1)))
 		full, _ := theme.Bar(float64(x.Tokens)/float64(most), size)
-		lines = append(lines, th.Dim.Paint(theme.Fit(string(x.Source), 14))+strings.Repeat(" ", max(8-len(n), 0))+n+th.Dim.Paint(" "+share+"  ")+paint(th, x.Source).Paint(full))
+		name := th.Dim.Paint(theme.Fit(string(x.Source), 14))
+		bar := sourceStyle(th, x.Source).Paint(full)
+		lines = append(lines, name+strings.Repeat(" ", max(8-len(n), 0))+n+th.Dim.Paint(" "+share+"  ")+bar)
 	}
 	if columns == 1 {
 		return lines
@@ -171,8 +176,8 @@ func (p *Pane) table(th *theme.Theme, width, columns int) []string {
 	return lines[:half]
 }
 
-// paint tells what belay adds, what people say and what machines say apart.
-func paint(th *theme.Theme, o session.Source) theme.Style {
+// sourceStyle tells what belay adds, what people say and what machines say apart.
+func sourceStyle(th *theme.Theme, o session.Source) theme.Style {
 	switch o {
 	case session.SourceToolOutput, session.SourceToolCalls, session.SourceFiles:
 		return th.Warn
@@ -184,25 +189,25 @@ func paint(th *theme.Theme, o session.Source) theme.Style {
 	return th.Dim
 }
 
-// listed is the table as words, where there is no room for it.
-func (p *Pane) listed(th *theme.Theme, width int) []string {
+// partsInline is the table as words, where there is no room for it.
+func (p *Pane) partsInline(th *theme.Theme, width int) []string {
 	var words []string
 	for _, x := range p.parts() {
 		words = append(words, strings.ReplaceAll(string(x.Source), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
 	}
-	return wrapped(th.Dim, words, width)
+	return joined(th.Dim, words, width)
 }
 
-// glued keeps words on one line if they fit on one.
-func glued(s string, width int) string {
+// unbroken keeps words on one line if they fit on one.
+func unbroken(s string, width int) string {
 	if theme.Width(s) > width {
 		return s
 	}
 	return strings.ReplaceAll(s, " ", "\u00a0")
 }
 
-// wrapped joins words with dots, over as few lines as it takes.
-func wrapped(st theme.Style, words []string, width int) []string {
+// joined joins words with dots, over as few lines as it takes.
+func joined(st theme.Style, words []string, width int) []string {
 	var lines []string
 	line := ""
 	for _, w := range strings.Split(strings.Join(words, "\u00a0· "), " ") {
@@ -224,7 +229,7 @@ const label = 10
 
 // section gives words a name on their left.
 func section(th *theme.Theme, st theme.Style, name string, words []string, width int) []string {
-	lines := wrapped(st, words, width-label)
+	lines := joined(st, words, width-label)
 	for i := range lines {
 		if i > 0 {
 			name = ""
@@ -234,14 +239,14 @@ func section(th *theme.Theme, st theme.Style, name string, words []string, width
 	return lines
 }
 
-// left is what stays out of the requests, and what each took.
-func (p *Pane) left(th *theme.Theme, width int) []string {
+// omitted is what stays out of the requests, and what each took.
+func (p *Pane) omitted(th *theme.Theme, width int) []string {
 	var words []string
-	for _, l := range p.s.Omitted {
-		words = append(words, glued(p.leftWords(l), width-label-2))
+	for _, l := range p.state.Omitted {
+		words = append(words, unbroken(p.omissionText(l), width-label-2))
 	}
-	if n := p.view.LeftOut; n > 0 {
-		words = append(words, glued(theme.Plural(n, "older item")+" without room", width-label-2))
+	if n := p.usage.LeftOut; n > 0 {
+		words = append(words, unbroken(theme.Plural(n, "older item")+" without room", width-label-2))
 	}
 	if len(words) == 0 {
 		return section(th, th.Dim, "left out", []string{"nothing"}, width)
@@ -249,12 +254,12 @@ func (p *Pane) left(th *theme.Theme, width int) []string {
 	return section(th, theme.Style{}, "left out", words, width)
 }
 
-func (p *Pane) leftWords(l session.Omission) string {
+func (p *Pane) omissionText(l session.Omission) string {
 	what := theme.Line(l.Label)
 	switch {
-	case l.Label == session.OmittedSummary && p.view.SummaryThrough > 1:
-		what = fmt.Sprintf("turns 1–%d, now a summary", p.view.SummaryThrough)
-	case l.Label == session.OmittedSummary && p.view.SummaryThrough == 1:
+	case l.Label == session.OmittedSummary && p.usage.SummaryThrough > 1:
+		what = fmt.Sprintf("turns 1–%d, now a summary", p.usage.SummaryThrough)
+	case l.Label == session.OmittedSummary && p.usage.SummaryThrough == 1:
 		what = "turn 1, now a summary"
 	case l.Label == session.OmittedSummary:
 		what = "older work, now a summary"
@@ -264,42 +269,43 @@ func (p *Pane) leftWords(l session.Omission) string {
 	return what + " −" + theme.Count(max(l.Freed, 0))
 }
 
-// more is what is shown as far as there is room, the useful first.
-func (p *Pane) more(th *theme.Theme, width int) [][]string {
-	w := p.view
+// extras is what is shown as far as there is room, the useful first.
+func (p *Pane) extras(th *theme.Theme, width int) [][]string {
+	usage := p.usage
 	total, measured := p.total()
 	in := theme.Count(total) + " in"
 	if !measured {
 		in = "≈" + in
 	}
 	request := []string{in}
-	if w.Output > 0 {
-		request = append(request, "up to "+theme.Count(w.Output)+" out")
+	if usage.Output > 0 {
+		request = append(request, "up to "+theme.Count(usage.Output)+" out")
 	}
 	effort := "effort as the provider has it"
-	if w.Effort != "" {
-		effort = "effort " + theme.Line(w.Effort)
+	if usage.Effort != "" {
+		effort = "effort " + theme.Line(usage.Effort)
 	}
-	request = append(request, effort, theme.Plural(w.ToolCalls, "tool step")+" in this turn")
+	request = append(request, effort, theme.Plural(usage.ToolCalls, "tool step")+" in this turn")
 	var blocks [][]string
 	add := func(name string, words ...string) {
 		for i := range words {
-			words[i] = glued(words[i], width-label-2)
+			words[i] = unbroken(words[i], width-label-2)
 		}
 		blocks = append(blocks, section(th, th.Dim, name, words, width))
 	}
 	add("request", request...)
-	if f := w.Failures; f.From > 0 {
-		add("record", fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)", theme.Count(f.From), f.Above*100, f.Below*100))
+	if f := usage.Failures; f.From > 0 {
+		add("record", fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)",
+			theme.Count(f.From), f.Above*100, f.Below*100))
 	}
-	if w.Trigger > 0 {
-		add("┊ "+theme.Count(w.Trigger), "from here on belay lightens it by itself")
+	if usage.Trigger > 0 {
+		add("┊ "+theme.Count(usage.Trigger), "from here on belay lightens it by itself")
 	}
-	add("counted", counted(w.Accuracy))
-	if len(p.s.Focus) > 0 {
-		add("focus", theme.Cut(theme.Line(strings.Join(p.s.Focus, ", ")), width-label))
+	add("counted", accuracyText(usage.Accuracy))
+	if len(p.state.Focus) > 0 {
+		add("focus", theme.Cut(theme.Line(strings.Join(p.state.Focus, ", ")), width-label))
 	}
-	for i, k := range p.s.PinnedNotes {
+	for i, k := range p.state.PinnedNotes {
 		name := ""
 		if i == 0 {
 			name = "pinned"
@@ -309,17 +315,17 @@ func (p *Pane) more(th *theme.Theme, width int) [][]string {
 	return blocks
 }
 
-// counted says how belay comes to its numbers.
-func counted(c session.CountAccuracy) string {
-	words := "with " + c.Encoding + ", as this model counts"
+// accuracyText says how belay comes to its numbers.
+func accuracyText(accuracy session.CountAccuracy) string {
+	words := "with " + accuracy.Encoding + ", as this model counts"
 	switch {
-	case c.Encoding == "":
+	case accuracy.Encoding == "":
 		words = "by length, until the vocabulary is read"
-	case !c.Exact:
-		words = "with " + c.Encoding + " in place of this model's own vocabulary"
+	case !accuracy.Exact:
+		words = "with " + accuracy.Encoding + " in place of this model's own vocabulary"
 	}
-	if c.Measured {
-		return words + fmt.Sprintf(", × %.2f as its usage says", c.Factor)
+	if accuracy.Measured {
+		return words + fmt.Sprintf(", × %.2f as its usage says", accuracy.Factor)
 	}
 	return words + ", not measured yet"
 }

@@ -44,16 +44,16 @@ func (h *Help) View(th *theme.Theme, width, height int) []string {
 	cell := (inner - 3*(columns-1)) / columns
 	var cells []string
 	place := keys.Where("")
-	for _, b := range keys.Table {
-		if b.Show == "" {
+	for _, binding := range keys.Table {
+		if binding.Show == "" {
 			continue
 		}
-		if b.Where != place && heading(b.Where) != "" && columns == 1 {
-			cells = append(cells, "", th.Dim.Paint(heading(b.Where)))
+		if binding.Where != place && heading(binding.Where) != "" && columns == 1 {
+			cells = append(cells, "", th.Dim.Paint(heading(binding.Where)))
 		}
-		place = b.Where
-		name := max(18, theme.Width(b.Show))
-		cells = append(cells, th.Key.Paint(theme.Fit(b.Show, name))+" "+theme.Cut(b.Does, cell-name-2))
+		place = binding.Where
+		name := max(18, theme.Width(binding.Show))
+		cells = append(cells, th.Key.Paint(theme.Fit(binding.Show, name))+" "+theme.Cut(binding.Does, cell-name-2))
 	}
 	per := (len(cells) + columns - 1) / columns
 	for i := range per {

@@ -17,23 +17,23 @@ type Item struct {
 	ID    string
 	Text  string
 	Right string // the key that does the same
-	Also  string // the name by which it is found as well
+	Name  string // the name by which it is found as well
 }
 
 // Pane is a list with a filter above it.
 type Pane struct {
-	Title    string
-	keys     keys.Part
-	theme    *theme.Theme
-	all      []Item
-	shown    []Item
-	query    string
-	lead     string // before the filter
-	rest     string // what stands behind the name of a command
-	commands bool   // the rows are commands, which may be called by name
-	slash    bool   // the name of a command is being typed
-	at       int
-	top      int
+	Title     string
+	keys      keys.Part
+	theme     *theme.Theme
+	all       []Item
+	shown     []Item
+	query     string
+	lead      string // before the filter
+	arguments string // what stands behind the name of a command
+	commands  bool   // the rows are commands, which may be called by name
+	slash     bool   // the name of a command is being typed
+	selected  int
+	top       int
 }
 
 func newPane(th *theme.Theme, title string, part keys.Part, items []Item) *Pane {
@@ -44,7 +44,7 @@ func newPane(th *theme.Theme, title string, part keys.Part, items []Item) *Pane 
 func Commands(th *theme.Theme) *Pane {
 	var items []Item
 	for _, b := range keys.Commands() {
-		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Show, Also: keys.Name(b.Action)})
+		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Show, Name: keys.Name(b.Action)})
 	}
 	p := newPane(th, "commands", keys.CommandList, items)
 	p.commands = true
@@ -57,7 +57,7 @@ func Typed(th *theme.Theme) *Pane {
 	p := Commands(th)
 	slices.SortStableFunc(p.all, func(a, b Item) int {
 		named := func(it Item) int {
-			if it.Also == "" {
+			if it.Name == "" {
 				return 1
 			}
 			return 0
@@ -83,14 +83,14 @@ func Prompts(th *theme.Theme, prompts []string) *Pane {
 
 // Chosen is the row under the cursor.
 func (p *Pane) Chosen() (Item, bool) {
-	if p.at >= len(p.shown) {
+	if p.selected >= len(p.shown) {
 		return Item{}, false
 	}
-	return p.shown[p.at], true
+	return p.shown[p.selected], true
 }
 
-// Rest is what was typed behind the name of the chosen command.
-func (p *Pane) Rest() string { return p.rest }
+// Arguments is what was typed behind the name of the chosen command.
+func (p *Pane) Arguments() string { return p.arguments }
 
 // Verdict is what a key asks for.
 type Verdict int
@@ -136,21 +136,21 @@ func (p *Pane) Key(name, text string) Verdict {
 	return Nothing
 }
 
-func (p *Pane) move(by int) { p.at = max(0, min(p.at+by, len(p.shown)-1)) }
+func (p *Pane) move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
 
-func (p *Pane) filter(q string) {
-	p.query, p.at, p.top, p.rest = q, 0, 0, ""
-	if strings.TrimSpace(q) == "" {
+func (p *Pane) filter(query string) {
+	p.query, p.selected, p.top, p.arguments = query, 0, 0, ""
+	if strings.TrimSpace(query) == "" {
 		p.shown = p.all
 		return
 	}
 	texts := make([]string, len(p.all))
 	for i, it := range p.all {
-		texts[i] = strings.TrimSpace(it.Text + " " + it.Also)
+		texts[i] = strings.TrimSpace(it.Text + " " + it.Name)
 	}
 	p.shown = nil
-	if a, rest, ok := keys.Call("/" + q); ok && p.commands && rest != "" {
-		p.rest = rest
+	if a, rest, ok := keys.Call("/" + query); ok && p.commands && rest != "" {
+		p.arguments = rest
 		for _, it := range p.all {
 			if it.ID == string(a) {
 				p.shown = []Item{it}
@@ -158,16 +158,16 @@ func (p *Pane) filter(q string) {
 		}
 		return
 	}
-	for _, m := range fuzzy.Find(q, texts) {
+	for _, m := range fuzzy.Find(query, texts) {
 		p.shown = append(p.shown, p.all[m.Index])
 	}
 	// Whole words are what people mean most often: they come first.
-	q = strings.ToLower(strings.TrimSpace(q))
+	query = strings.ToLower(strings.TrimSpace(query))
 	rank := func(it Item) int {
-		if it.Also == q || p.slash && strings.HasPrefix(it.Also, q) {
+		if it.Name == query || p.slash && strings.HasPrefix(it.Name, query) {
 			return -1
 		}
-		switch at := strings.Index(strings.ToLower(it.Text), q); {
+		switch at := strings.Index(strings.ToLower(it.Text), query); {
 		case at == 0:
 			return 0
 		case at > 0 && it.Text[at-1] == ' ':
@@ -186,11 +186,11 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	th := p.theme
 	inner := max(width-4, 10)
 	room := max(min(height-4, len(p.all)), 1)
-	if p.at < p.top {
-		p.top = p.at
+	if p.selected < p.top {
+		p.top = p.selected
 	}
-	if p.at >= p.top+room {
-		p.top = p.at - room + 1
+	if p.selected >= p.top+room {
+		p.top = p.selected - room + 1
 	}
 	rows := []string{th.Accent.Paint(p.lead) + theme.Cut(p.query, inner-3), ""}
 	for i := range room {
@@ -204,11 +204,12 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 			continue
 		}
 		it := p.shown[k]
-		l := theme.Sides("  "+theme.Cut(it.Text, inner-theme.Width(it.Right)-5), th.Dim.Paint(it.Right)+" ", inner)
-		if k == p.at {
-			l = th.Selected.Over(theme.Sides(th.Accent.Paint("❯ ")+theme.Cut(it.Text, inner-theme.Width(it.Right)-5), th.Dim.Paint(it.Right)+" ", inner))
+		text, right := theme.Cut(it.Text, inner-theme.Width(it.Right)-5), th.Dim.Paint(it.Right)+" "
+		row := theme.Sides("  "+text, right, inner)
+		if k == p.selected {
+			row = th.Selected.Over(theme.Sides(th.Accent.Paint("❯ ")+text, right, inner))
 		}
-		rows = append(rows, l)
+		rows = append(rows, row)
 	}
 	box := th.Box(th.Strong.Paint(p.Title), rows, width, th.Faint)
 	return box, 2 + theme.Width(p.lead) + theme.Width(theme.Cut(p.query, inner-3)), 1

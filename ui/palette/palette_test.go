@@ -63,8 +63,8 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 	} {
 		p := Commands(colours)
 		write(p, tt.query)
-		if it, ok := p.Chosen(); !ok || it.ID != string(tt.want) || p.Rest() != tt.rest {
-			t.Errorf("%q chooses %q with %q, want %q with %q", tt.query, it.ID, p.Rest(), tt.want, tt.rest)
+		if it, ok := p.Chosen(); !ok || it.ID != string(tt.want) || p.Arguments() != tt.rest {
+			t.Errorf("%q chooses %q with %q, want %q with %q", tt.query, it.ID, p.Arguments(), tt.want, tt.rest)
 		}
 	}
 	t.Run("after a slash names come first", func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 	t.Run("earlier prompts are only found", func(t *testing.T) {
 		p := Prompts(colours, []string{"keep use tabs"})
 		write(p, "keep use tabs")
-		if it, ok := p.Chosen(); !ok || it.ID != "keep use tabs" || p.Rest() != "" {
-			t.Errorf("chosen = %v, %q", it, p.Rest())
+		if it, ok := p.Chosen(); !ok || it.ID != "keep use tabs" || p.Arguments() != "" {
+			t.Errorf("chosen = %v, %q", it, p.Arguments())
 		}
 	})
 }

@@ -14,12 +14,12 @@ import (
 	"belay/ui/theme"
 )
 
-// View is which sessions are listed.
-type View int
+// List is which sessions are listed.
+type List int
 
 // The lists.
 const (
-	Current View = iota
+	Current List = iota
 	Archived
 	Deleted
 )
@@ -29,35 +29,35 @@ type Verdict int
 
 // The verdicts.
 const (
-	Nothing    Verdict = iota
-	Open               // the chosen session
-	Close              //
-	Query              // the filter changed: search texts again
-	Reload             // another list is wanted
-	Rename             // to Name
-	Fork               //
-	Archive            // or take out of the archive
-	Delete             // or take back
-	Undo               // the last deletion
-	NewSession         // not one of the list
+	Nothing     Verdict = iota
+	Open                // the chosen session
+	Close               //
+	SearchTexts         // the filter changed: search texts again
+	Reload              // another list is wanted
+	Rename              // to Name
+	Fork                //
+	Archive             // or take out of the archive
+	Delete              // or take back
+	Undo                // the last deletion
+	NewSession          // not one of the list
 )
 
 // Pane is the picker.
 type Pane struct {
-	theme   *theme.Theme
-	now     func() time.Time
-	project string
-	view    View
-	all     []session.Session
-	hits    []session.Hit
-	shown   []row
-	query   string
-	at, top int
-	naming  bool
-	name    string
-	undo    *session.Session
-	loading bool
-	note    string
+	theme         *theme.Theme
+	now           func() time.Time
+	project       string
+	list          List
+	all           []session.Session
+	hits          []session.Hit
+	shown         []row
+	query         string
+	selected, top int
+	naming        bool
+	name          string
+	undo          *session.Session
+	loading       bool
+	note          string
 }
 
 type row struct {
@@ -76,7 +76,7 @@ func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
 // Set gives the sessions of the list.
 func (p *Pane) Set(list []session.Session) {
 	p.all, p.loading = list, false
-	p.arrange()
+	p.filterAndSort()
 }
 
 // Live replaces the state of sessions that this belay runs.
@@ -84,7 +84,7 @@ func (p *Pane) Live(s session.Session) {
 	for i := range p.all {
 		if p.all[i].ID == s.ID {
 			p.all[i] = s
-			p.arrange()
+			p.filterAndSort()
 			return
 		}
 	}
@@ -94,28 +94,28 @@ func (p *Pane) Live(s session.Session) {
 func (p *Pane) Found(query string, hits []session.Hit) {
 	if query == p.query {
 		p.hits = hits
-		p.arrange()
+		p.filterAndSort()
 	}
 }
 
 // Note shows words under the list until the next key.
 func (p *Pane) Note(s string) { p.note = s }
 
-// Shows is the list in view, and the words searched for.
-func (p *Pane) Shows() View { return p.view }
+// List is the list in view, and the words searched for.
+func (p *Pane) List() List { return p.list }
 
-// Words is the filter.
-func (p *Pane) Words() string { return p.query }
+// Query is the filter.
+func (p *Pane) Query() string { return p.query }
 
 // Name is the new title after the verdict Rename.
 func (p *Pane) Name() string { return strings.TrimSpace(p.name) }
 
 // Chosen is the session under the cursor.
 func (p *Pane) Chosen() (session.Session, bool) {
-	if p.at >= len(p.shown) {
+	if p.selected >= len(p.shown) {
 		return session.Session{}, false
 	}
-	return p.shown[p.at].s, true
+	return p.shown[p.selected].s, true
 }
 
 // Removed remembers a deleted session so that it can be taken back, and drops
@@ -124,7 +124,7 @@ func (p *Pane) Removed(s session.Session) {
 	p.undo = &s
 	p.all = slices.DeleteFunc(p.all, func(x session.Session) bool { return x.ID == s.ID })
 	p.note = "deleted “" + theme.Cut(title(s), 30) + "”; " + keys.SessionList.Label(keys.UndoDelete) + " takes it back"
-	p.arrange()
+	p.filterAndSort()
 }
 
 // Undone is the deleted session to take back.
@@ -137,7 +137,7 @@ func (p *Pane) Undone() (session.Session, bool) {
 	return s, true
 }
 
-func weight(s session.Session) int {
+func attention(s session.Session) int {
 	switch {
 	case s.NeedsYou():
 		return 0
@@ -149,7 +149,7 @@ func weight(s session.Session) int {
 	return 3
 }
 
-func (p *Pane) arrange() {
+func (p *Pane) filterAndSort() {
 	var keep session.ID
 	if s, ok := p.Chosen(); ok {
 		keep = s.ID
@@ -157,7 +157,7 @@ func (p *Pane) arrange() {
 	p.shown = p.shown[:0]
 	list := slices.Clone(p.all)
 	slices.SortStableFunc(list, func(a, b session.Session) int {
-		if d := weight(a) - weight(b); d != 0 {
+		if d := attention(a) - attention(b); d != 0 {
 			return d
 		}
 		return b.Updated.Compare(a.Updated)
@@ -185,10 +185,10 @@ func (p *Pane) arrange() {
 			p.shown = append(p.shown, row{s: s})
 		}
 	}
-	p.at = max(0, min(p.at, len(p.shown)-1))
+	p.selected = max(0, min(p.selected, len(p.shown)-1))
 	for i, r := range p.shown {
 		if r.s.ID == keep {
-			p.at = i
+			p.selected = i
 		}
 	}
 }
@@ -213,13 +213,13 @@ func (p *Pane) Key(name, text string) Verdict {
 			return Close
 		}
 		p.query = ""
-		p.arrange()
+		p.filterAndSort()
 	case keys.Sessions:
 		return Close
 	case keys.OtherList:
-		p.view = (p.view + 1) % 3
+		p.list = (p.list + 1) % 3
 		p.all, p.hits, p.loading = nil, nil, true
-		p.arrange()
+		p.filterAndSort()
 		return Reload
 	case keys.UndoDelete:
 		return Undo
@@ -244,7 +244,7 @@ func (p *Pane) Key(name, text string) Verdict {
 // page is how many sessions the page keys move by.
 const page = 8
 
-func (p *Pane) move(by int) { p.at = max(0, min(p.at+by, len(p.shown)-1)) }
+func (p *Pane) move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
 
 // chosenKey is a key that acts on the session under the cursor.
 func (p *Pane) chosenKey(a keys.Action) Verdict {
@@ -267,10 +267,10 @@ func (p *Pane) chosenKey(a keys.Action) Verdict {
 }
 
 func (p *Pane) filter(q string) Verdict {
-	p.query, p.hits, p.at, p.top = q, nil, 0, 0
+	p.query, p.hits, p.selected, p.top = q, nil, 0, 0
 	p.shown = nil
-	p.arrange()
-	return Query
+	p.filterAndSort()
+	return SearchTexts
 }
 
 func (p *Pane) nameKey(name, text string) Verdict {

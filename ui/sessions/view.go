@@ -19,11 +19,11 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		each = 2
 	}
 	room := max((height-5)/each, 1)
-	if p.at < p.top {
-		p.top = p.at
+	if p.selected < p.top {
+		p.top = p.selected
 	}
-	if p.at >= p.top+room {
-		p.top = p.at - room + 1
+	if p.selected >= p.top+room {
+		p.top = p.selected - room + 1
 	}
 	rows := []string{th.Accent.Paint("› ") + theme.Cut(p.query, inner-4)}
 	if p.query == "" {
@@ -37,7 +37,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		k := p.top + i
 		switch {
 		case k < len(p.shown):
-			rows = append(rows, p.row(p.shown[k], k == p.at, inner, each)...)
+			rows = append(rows, p.row(p.shown[k], k == p.selected, inner, each)...)
 		case k == 0 && p.loading:
 			rows = append(rows, th.Dim.Paint("  looking …"))
 		case k == 0 && p.query != "":
@@ -50,7 +50,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		rows = append(rows, "")
 	}
 	rows = append(rows[:height-3], p.footer(inner))
-	name := map[View]string{Current: "sessions", Archived: "archived sessions", Deleted: "deleted sessions"}[p.view]
+	name := map[List]string{Current: "sessions", Archived: "archived sessions", Deleted: "deleted sessions"}[p.list]
 	box := th.Box(th.Strong.Paint(name)+th.Dim.Paint("  "+theme.Count(int64(len(p.shown)))), rows, width, th.Faint)
 	if p.naming {
 		return box, 11 + theme.Width(theme.Cut(p.name, inner-10)), 1
@@ -63,7 +63,7 @@ func (p *Pane) footer(width int) string {
 		return p.theme.Accent.Paint(theme.Cut(p.note, width))
 	}
 	deleteText, archiveText := "delete", "archive"
-	switch p.view {
+	switch p.list {
 	case Archived:
 		archiveText = "take out"
 	case Deleted:
@@ -92,37 +92,37 @@ func (p *Pane) footer(width int) string {
 
 // row draws a session in one line, or two where there is room.
 func (p *Pane) row(r row, chosen bool, width, each int) []string {
-	th, s := p.theme, r.s
-	symbol, words, st := th.Status(&s)
+	th, state := p.theme, r.s
+	symbol, words, st := th.Status(&state)
 	lead := "  "
 	if chosen {
 		lead = th.Accent.Paint("❯ ")
 	}
-	place := filepath.Base(s.Project)
-	if s.Project == p.project {
+	place := filepath.Base(state.Project)
+	if state.Project == p.project {
 		place = ""
 	}
 	right := ""
-	for _, part := range []string{theme.Line(place), cost(s), theme.Age(s.Updated, p.now())} {
+	for _, part := range []string{theme.Line(place), cost(state), theme.Age(state.Updated, p.now())} {
 		if part != "" {
 			right += th.Dim.Paint(part) + "  "
 		}
 	}
-	state := st.Paint(symbol) + " " + st.Paint(theme.Fit(words, min(22, max(12, width/4)))) + " "
-	room := width - theme.Width(state) - theme.Width(right) - 4
-	name := theme.Cut(title(s), room)
-	first := theme.Sides(lead+state+name, right, width)
+	status := st.Paint(symbol) + " " + st.Paint(theme.Fit(words, min(22, max(12, width/4)))) + " "
+	room := width - theme.Width(status) - theme.Width(right) - 4
+	name := theme.Cut(title(state), room)
+	first := theme.Sides(lead+status+name, right, width)
 	if chosen {
 		first = th.Selected.Over(theme.Fit(first, width))
 	}
 	if each == 1 {
 		return []string{first}
 	}
-	below := theme.Line(s.LastLine)
+	below := theme.Line(state.LastLine)
 	if r.snippet != "" {
 		below = ""
 	}
-	pad := strings.Repeat(" ", 2+theme.Width(state))
+	pad := strings.Repeat(" ", 2+theme.Width(status))
 	second := pad + th.Dim.Paint(theme.Cut(below, width-len(pad)-1))
 	if r.snippet != "" {
 		second = pad + p.snippet(r.snippet, width-len(pad)-1)
@@ -139,7 +139,7 @@ func cost(s session.Session) string {
 
 // snippet paints the words that a search found; they stand between 0x02 and
 // 0x03.
-func (p *Pane) snippet(s string, width int) string {
+func (p *Pane) snippet(text string, width int) string {
 	var b strings.Builder
 	left := width
 	put := func(st theme.Style, text string) {
@@ -148,15 +148,15 @@ func (p *Pane) snippet(s string, width int) string {
 		left -= theme.Width(text)
 		b.WriteString(st.Paint(text))
 	}
-	for s != "" && left > 0 {
-		before, rest, found := strings.Cut(s, "\x02")
+	for text != "" && left > 0 {
+		before, rest, found := strings.Cut(text, "\x02")
 		put(p.theme.Dim, before)
 		if !found {
 			break
 		}
 		hit, after, _ := strings.Cut(rest, "\x03")
 		put(p.theme.Found, hit)
-		s = after
+		text = after
 	}
 	return b.String()
 }

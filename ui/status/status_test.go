@@ -54,7 +54,7 @@ func TestTheBarFitsAnyWidthAndKeepsTheSymbols(t *testing.T) {
 
 func TestTheLineSaysWhatHappens(t *testing.T) {
 	s := &session.Session{ContextTokens: 41_210, Window: 272_000, Cost: 0.41, Queue: make([]session.Queued, 3), Status: session.Running}
-	got := ansi.Strip(Bottom{Doing: "writing", Since: noon.Add(-12 * time.Second), Quiet: 23 * time.Second, Session: s, Mode: session.All, Now: noon, Keys: [][2]string{{"?", "keys"}, {"ctrl+p", "commands"}}}.View(colour, 130))
+	got := ansi.Strip(Bottom{Doing: "writing", Since: noon.Add(-12 * time.Second), Silence: 23 * time.Second, Session: s, Mode: session.All, Now: noon, Keys: [][2]string{{"?", "keys"}, {"ctrl+p", "commands"}}}.View(colour, 130))
 	for _, want := range []string{"writing 12s, nothing for 23s", "all run", "3 queued", "ctx 41k/272k ▓░░░░░░░ 15%", "$0.41", "? keys"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
@@ -69,7 +69,7 @@ func TestTheLineSaysWhatHappens(t *testing.T) {
 func TestTheBoxFits(t *testing.T) {
 	after := tiers()[1]
 	w := Wait{Fault: &models.Fault{Kind: models.KindRate, Code: strings.Repeat("c", 90), Phase: models.InText, RequestID: "r", Raw: strings.Repeat("raw ", 400)},
-		Target: after.Target, Next: after.Target, Number: 2, Of: 4, From: noon, Until: noon.Add(4 * time.Second), Now: noon.Add(time.Second), After: &after, Tiers: tiers(), Details: true}
+		Target: after.Target, Next: after.Target, Number: 2, Of: 4, From: noon, Until: noon.Add(4 * time.Second), Now: noon.Add(time.Second), Below: &after, Tiers: tiers(), Details: true}
 	for width := 60; width <= 200; width += 20 {
 		for _, l := range w.View(colour, width) {
 			if theme.Width(l) > width {

@@ -46,7 +46,7 @@ func (t Top) left(th *theme.Theme) string {
 		b.WriteString(th.Dim.Paint(" · " + theme.Line(t.Branch)))
 	}
 	if t.Need > 0 {
-		b.WriteString("  " + th.Warn.Paint("! "+need(t.Need)))
+		b.WriteString("  " + th.Warn.Paint("! "+needText(t.Need)))
 	} else if t.Running > 0 {
 		b.WriteString("  " + th.Dim.Paint("▸ "+theme.Plural(t.Running, "other")+" at work"))
 	}
@@ -56,7 +56,7 @@ func (t Top) left(th *theme.Theme) string {
 	return b.String()
 }
 
-func need(n int) string {
+func needText(n int) string {
 	if n == 1 {
 		return "1 needs you"
 	}
@@ -67,13 +67,13 @@ func need(n int) string {
 // active one only, 0 symbols alone.
 func (t Top) strip(th *theme.Theme, detail int) string {
 	parts := make([]string, 0, len(t.Tiers))
-	for i, c := range t.Tiers {
-		symbol, words, st := th.Condition(c, t.Now)
-		active := c.Tier == t.Active
+	for i, condition := range t.Tiers {
+		symbol, words, st := th.Condition(condition, t.Now)
+		active := condition.Tier == t.Active
 		number := th.Dim.Paint(string(rune('1' + i)))
-		name := theme.Line(c.Short)
+		name := theme.Line(condition.Short)
 		if name == "" {
-			name = theme.Short(c.Target)
+			name = theme.Short(condition.Target)
 		}
 		name = theme.Cut(name, 14)
 		s := number + " " + st.Paint(symbol)
@@ -87,7 +87,8 @@ func (t Top) strip(th *theme.Theme, detail int) string {
 		default:
 			s += " " + th.Dim.Paint(name)
 		}
-		if detail == 2 && c.Until.After(t.Now) && (c.State == models.Trying || c.State == models.Resting) {
+		counts := condition.State == models.Trying || condition.State == models.Resting
+		if detail == 2 && counts && condition.Until.After(t.Now) {
 			s += " " + st.Paint(words[strings.LastIndexByte(words, ' ')+1:])
 		}
 		parts = append(parts, s)
@@ -103,7 +104,7 @@ func (t Top) strip(th *theme.Theme, detail int) string {
 type Bottom struct {
 	Doing   string // "writing", "running shell"; empty: nothing
 	Since   time.Time
-	Quiet   time.Duration // nothing arrived for so long
+	Silence time.Duration // nothing arrived for so long
 	Session *session.Session
 	Counted int64 // tokens of the next request by belay's own count; 0: unknown
 	Mode    session.Mode
@@ -131,32 +132,32 @@ func (b Bottom) View(th *theme.Theme, width int) string {
 func (b Bottom) parts(th *theme.Theme, width int) []string {
 	var parts []string
 	if b.Doing != "" {
-		s := th.Accent.Paint(b.Doing)
+		state := th.Accent.Paint(b.Doing)
 		if !b.Since.IsZero() {
-			s += " " + th.Dim.Paint(theme.Clock(b.Now.Sub(b.Since)))
+			state += " " + th.Dim.Paint(theme.Clock(b.Now.Sub(b.Since)))
 		}
-		if b.Quiet >= 20*time.Second {
-			s += th.Warn.Paint(", nothing for " + theme.Clock(b.Quiet))
+		if b.Silence >= 20*time.Second {
+			state += th.Warn.Paint(", nothing for " + theme.Clock(b.Silence))
 		}
-		parts = append(parts, s)
+		parts = append(parts, state)
 	}
-	parts = append(parts, modeWords(th, b.Mode))
-	s := b.Session
-	if s == nil {
+	parts = append(parts, modeText(th, b.Mode))
+	state := b.Session
+	if state == nil {
 		return parts
 	}
-	if len(s.Queue) > 0 {
+	if len(state.Queue) > 0 {
 		word := " queued"
-		if !s.Live() && s.Status != session.Idle {
+		if !state.Live() && state.Status != session.Idle {
 			word = " held"
 		}
-		parts = append(parts, th.Warn.Paint(theme.Count(int64(len(s.Queue)))+word))
+		parts = append(parts, th.Warn.Paint(theme.Count(int64(len(state.Queue)))+word))
 	}
 	if ctx := b.context(th, width); ctx != "" {
 		parts = append(parts, ctx)
 	}
-	if s.Cost > 0 {
-		parts = append(parts, th.Dim.Paint(theme.Money(s.Cost)))
+	if state.Cost > 0 {
+		parts = append(parts, th.Dim.Paint(theme.Money(state.Cost)))
 	}
 	return parts
 }
@@ -165,11 +166,11 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 // own count with ≈ until one has, and not at all after a change that none has
 // counted yet.
 func (b Bottom) context(th *theme.Theme, width int) string {
-	s := b.Session
-	size, sign := s.ContextTokens, ""
+	state := b.Session
+	size, sign := state.ContextTokens, ""
 	switch {
 	case size > 0:
-	case s.Usage.Input+s.Usage.Output > 0:
+	case state.Usage.Input+state.Usage.Output > 0:
 		return th.Dim.Paint("ctx unknown")
 	case b.Counted > 0:
 		size, sign = b.Counted, "≈"
@@ -177,11 +178,11 @@ func (b Bottom) context(th *theme.Theme, width int) string {
 		return ""
 	}
 	words := "ctx " + sign + theme.Count(size)
-	if s.Window <= 0 {
+	if state.Window <= 0 {
 		return th.Dim.Paint(words)
 	}
-	share := float64(size) / float64(s.Window)
-	ctx := th.Dim.Paint(words + "/" + theme.Count(s.Window) + " ")
+	share := float64(size) / float64(state.Window)
+	ctx := th.Dim.Paint(words + "/" + theme.Count(state.Window) + " ")
 	if width >= 80 {
 		full, rest := theme.Bar(share, 8)
 		st := th.Dim
@@ -193,7 +194,7 @@ func (b Bottom) context(th *theme.Theme, width int) string {
 	return ctx + th.Dim.Paint(theme.Count(int64(share*100+0.5))+"%")
 }
 
-func modeWords(th *theme.Theme, m session.Mode) string {
+func modeText(th *theme.Theme, m session.Mode) string {
 	switch m {
 	case session.All:
 		return th.Warn.Paint("all run")

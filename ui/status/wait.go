@@ -20,7 +20,7 @@ type Wait struct {
 	From     time.Time // when the wait began
 	Until    time.Time // zero: the attempt is on its way
 	Now      time.Time
-	After    *models.Condition // the tier below, if there is one
+	Below    *models.Condition // the tier below, if there is one
 	Focused  bool
 	Details  bool
 	Tiers    []models.Condition
@@ -53,15 +53,15 @@ func (w Wait) View(th *theme.Theme, width int) []string {
 func (w Wait) title(th *theme.Theme, room int) string {
 	words := []string{theme.Kind(w.Fault), theme.Line(w.Target.Model)}
 	var evidence []string
-	if f := w.Fault; f != nil {
-		if f.Code != "" && !strings.EqualFold(f.Code, string(f.Kind)) {
-			evidence = append(evidence, theme.Line(f.Code))
+	if fault := w.Fault; fault != nil {
+		if fault.Code != "" && !strings.EqualFold(fault.Code, string(fault.Kind)) {
+			evidence = append(evidence, theme.Line(fault.Code))
 		}
-		if f.Phase != "" {
-			evidence = append(evidence, where(f.Phase))
+		if fault.Phase != "" {
+			evidence = append(evidence, phaseText(fault.Phase))
 		}
-		if f.RequestID != "" {
-			evidence = append(evidence, "request "+theme.Line(f.RequestID))
+		if fault.RequestID != "" {
+			evidence = append(evidence, "request "+theme.Line(fault.RequestID))
 		}
 	}
 	for n := len(evidence); ; n-- {
@@ -73,7 +73,7 @@ func (w Wait) title(th *theme.Theme, room int) string {
 	}
 }
 
-func where(p models.Phase) string {
+func phaseText(p models.Phase) string {
 	switch p {
 	case models.InText:
 		return "in the middle of text"
@@ -110,13 +110,15 @@ func (w Wait) progress(th *theme.Theme, room int) string {
 		share = 1 - float64(left)/float64(total)
 	}
 	full, rest := theme.Bar(share, 10)
-	s := th.Strong.Paint(attempt) + " in " + th.Strong.Paint(theme.Fit(theme.Elapsed(left), 5)) + " " + th.Warn.Paint(full) + th.Faint.Paint(rest)
+	bar := th.Warn.Paint(full) + th.Faint.Paint(rest)
+	s := th.Strong.Paint(attempt) + " in " + th.Strong.Paint(theme.Fit(theme.Elapsed(left), 5)) + " " + bar
 	if next != "" && w.Next != w.Target {
 		s += th.Dim.Paint("   at " + next)
 	}
-	if c := w.After; c != nil {
+	if c := w.Below; c != nil {
 		symbol, words, st := th.Condition(*c, w.Now)
-		then := th.Dim.Paint("   then "+string(c.Tier)+": "+theme.Line(c.Target.Model)+" ") + st.Paint(symbol) + th.Dim.Paint(" "+words)
+		then := th.Dim.Paint("   then "+string(c.Tier)+": "+theme.Line(c.Target.Model)+" ") +
+			st.Paint(symbol) + th.Dim.Paint(" "+words)
 		if theme.Width(s)+theme.Width(then) <= room {
 			return s + then
 		}
@@ -157,8 +159,8 @@ func (w Wait) hints(th *theme.Theme, room int) string {
 
 // Evidence is everything a fault knows, as lines "name: value", the server's
 // own words as they came.
-func Evidence(f *models.Fault) []string {
-	if f == nil {
+func Evidence(fault *models.Fault) []string {
+	if fault == nil {
 		return []string{"nothing more is known"}
 	}
 	var out []string
@@ -167,29 +169,30 @@ func Evidence(f *models.Fault) []string {
 			out = append(out, name+": "+value)
 		}
 	}
-	add("kind", string(f.Kind))
-	add("target", f.Target.String())
-	add("served by", f.ServedModel)
-	if f.Status != 0 {
-		add("status", fmt.Sprint(f.Status))
+	add("kind", string(fault.Kind))
+	add("target", fault.Target.String())
+	add("served by", fault.ServedModel)
+	if fault.Status != 0 {
+		add("status", fmt.Sprint(fault.Status))
 	}
-	add("code", f.Code)
-	add("type", f.Type)
-	add("message", f.Message)
-	add("request", f.RequestID)
-	add("phase", string(f.Phase))
-	if f.Delayed {
-		add("asked to wait", theme.Elapsed(f.RetryAfter))
+	add("code", fault.Code)
+	add("type", fault.Type)
+	add("message", fault.Message)
+	add("request", fault.RequestID)
+	add("phase", string(fault.Phase))
+	if fault.Delayed {
+		add("asked to wait", theme.Elapsed(fault.RetryAfter))
 	}
-	if !f.ResetAt.IsZero() {
-		add("resets", f.ResetAt.Format("Mon 15:04"))
+	if !fault.ResetAt.IsZero() {
+		add("resets", fault.ResetAt.Format("Mon 15:04"))
 	}
-	if f.Events > 0 {
-		add("received", fmt.Sprintf("%s, %sB in %s", theme.Plural(int(f.Events), "event"), theme.Count(f.Bytes), theme.Elapsed(f.Elapsed)))
+	if fault.Events > 0 {
+		events := theme.Plural(int(fault.Events), "event")
+		add("received", fmt.Sprintf("%s, %sB in %s", events, theme.Count(fault.Bytes), theme.Elapsed(fault.Elapsed)))
 	}
-	add("hint", f.Hint)
+	add("hint", fault.Hint)
 	const most = 600
-	raw := theme.Line(f.Raw)
+	raw := theme.Line(fault.Raw)
 	if len(raw) > most {
 		raw = theme.Cut(raw, most)
 	}

@@ -13,7 +13,7 @@ const label = 8
 
 // detail is all of the chosen step, as far as there is room.
 func (p *Pane) detail(th *theme.Theme, width, room int) []string {
-	_, s, ok := p.Chosen()
+	_, step, ok := p.Chosen()
 	if !ok {
 		return nil
 	}
@@ -36,29 +36,29 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 			lines = append(lines, th.Dim.Paint(theme.Fit(name, indent))+st.Paint(theme.Cut(l, width-indent)))
 		}
 	}
-	reason := s.Reason
+	reason := step.Reason
 	if reason == "" {
-		reason = theme.Kind(s.Fault)
+		reason = theme.Kind(step.Fault)
 	}
-	if columns := p.columns(width); theme.Width(theme.Line(s.Title)) > columns.title {
-		add("step", theme.Line(s.Title), theme.Style{})
+	if columns := p.columns(width); theme.Width(theme.Line(step.Title)) > columns.title {
+		add("step", theme.Line(step.Title), theme.Style{})
 	}
-	if s.State == session.StepRunning && p.v.Live.Waits {
-		add("now", p.v.Live.Words, th.Warn)
+	if step.State == session.StepRunning && p.state.Live.Waits {
+		add("now", p.state.Live.Words, th.Warn)
 	}
-	switch s.State {
+	switch step.State {
 	case session.StepFailed:
 		add("why", reason, th.Bad)
 	case session.StepDone, session.StepSkipped:
 	default:
 		add("why", reason, th.Warn)
 	}
-	add("note", s.Note, theme.Style{})
-	add("do", s.Instructions, th.Dim)
-	add("proof", s.Proof, th.Dim)
-	add("check", s.Check, th.Dim)
-	add("took", lasted(s), th.Dim)
-	add("tier", tierWords(s.Tier, s.Pinned), th.Dim)
+	add("note", step.Note, theme.Style{})
+	add("do", step.Instructions, th.Dim)
+	add("proof", step.Proof, th.Dim)
+	add("check", step.Check, th.Dim)
+	add("took", durationText(step), th.Dim)
+	add("tier", tierText(step.Tier, step.Pinned), th.Dim)
 	if len(lines) > room {
 		lines = lines[:room]
 		lines[room-1] = theme.Cut(lines[room-1], width-2) + th.Dim.Paint(" …")
@@ -68,38 +68,40 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 
 // hints names the keys on at most two lines, the most useful first.
 func (p *Pane) hints(th *theme.Theme, width int) []string {
-	if !p.v.Keys {
-		return []string{fitted(th, width, keys.Hint("change or steer the plan", keys.StepsPanel))}
+	if !p.state.Keys {
+		return []string{hintLine(th, width, keys.Hint("change or steer the plan", keys.StepsPanel))}
 	}
 	hint := keys.PlanPanel.Hint
 	var hints [][2]string
-	if p.v.Asked {
+	if p.state.Asked {
 		hints = append(hints, hint("answer", keys.Blur))
 	}
-	_, s, ok := p.Chosen()
+	_, step, ok := p.Chosen()
 	rest := [][2]string{
 		hint("edit", keys.EditStep), hint("add", keys.AddStep), hint("as a file", keys.EditPlan),
 		hint("pause here", keys.PauseStep), hint("skip", keys.SkipStep), hint("tier", keys.StepTier),
 		hint("move", keys.MoveUp, keys.MoveDown), hint("drop", keys.DropStep), hint("split", keys.SplitStep),
 		hint("only this tier", keys.PinTier), hint("close", keys.Close),
 	}
+	asFile, closes := hint("as a file", keys.EditPlan), hint("close", keys.Close)
 	switch {
 	case !ok:
-		return fill(th, width, hint("add a step", keys.AddStep), hint("as a file", keys.EditPlan), hint("close", keys.Close))
-	case s.Started():
+		return hintLines(th, width, hint("add a step", keys.AddStep), asFile, closes)
+	case step.Started():
 		hints = append(hints, hint("open", keys.OpenStep), hint("go", keys.RunThrough), hint("next step", keys.RunNext),
 			hint("run from here", keys.RunFrom), hint("rewind to before it", keys.RewindStep))
-		rest = [][2]string{hint("add", keys.AddStep), hint("as a file", keys.EditPlan), hint("close", keys.Close)}
-	case p.v.Steps.Reviewed:
-		hints = append(hints, hint("go", keys.RunThrough), hint("next step", keys.RunNext), hint("run from here", keys.RunFrom))
+		rest = [][2]string{hint("add", keys.AddStep), asFile, closes}
+	case p.state.Steps.Reviewed:
+		hints = append(hints, hint("go", keys.RunThrough), hint("next step", keys.RunNext),
+			hint("run from here", keys.RunFrom))
 	default:
 		hints = append(hints, hint("go through", keys.RunThrough), hint("one step at a time", keys.RunNext))
 	}
-	return fill(th, width, append(hints, rest...)...)
+	return hintLines(th, width, append(hints, rest...)...)
 }
 
-// fill puts hints on two lines, as many as fit.
-func fill(th *theme.Theme, width int, hints ...[2]string) []string {
+// hintLines puts hints on two lines, as many as fit.
+func hintLines(th *theme.Theme, width int, hints ...[2]string) []string {
 	var lines []string
 	for len(hints) > 0 && len(lines) < 2 {
 		n := 1
@@ -112,7 +114,7 @@ func fill(th *theme.Theme, width int, hints ...[2]string) []string {
 	return lines
 }
 
-// fitted is as many of the hints as one line has room for.
-func fitted(th *theme.Theme, width int, hints ...[2]string) string {
-	return fill(th, width, hints...)[0]
+// hintLine is as many of the hints as one line has room for.
+func hintLine(th *theme.Theme, width int, hints ...[2]string) string {
+	return hintLines(th, width, hints...)[0]
 }

@@ -13,12 +13,12 @@ import (
 // Rewind is the list of the places that can be returned to, and what returning
 // to one of them would do.
 type Rewind struct {
-	theme  *theme.Theme
-	diff   func(th *theme.Theme, diff string, width int, besides bool) []string
-	points []session.Checkpoint // newest first
-	loaded bool
-	at     int
-	top    int
+	theme       *theme.Theme
+	diff        func(th *theme.Theme, diff string, width int, besides bool) []string
+	checkpoints []session.Checkpoint // newest first
+	loaded      bool
+	selected    int
+	top         int
 
 	open    bool // a preview is shown, or on its way
 	preview *session.Preview
@@ -39,21 +39,21 @@ func (p *Rewind) SetTheme(th *theme.Theme) { p.theme, p.lines = th, nil }
 
 // Set gives the checkpoints. Those that were taken back themselves are left out.
 func (p *Rewind) Set(points []session.Checkpoint) {
-	p.points, p.loaded = nil, true
+	p.checkpoints, p.loaded = nil, true
 	for _, c := range points {
 		if !c.Rewound {
-			p.points = append(p.points, c)
+			p.checkpoints = append(p.checkpoints, c)
 		}
 	}
-	slices.SortStableFunc(p.points, func(a, b session.Checkpoint) int { return int(b.Seq - a.Seq) })
-	p.at = max(0, min(p.at, len(p.points)-1))
+	slices.SortStableFunc(p.checkpoints, func(a, b session.Checkpoint) int { return int(b.Seq - a.Seq) })
+	p.selected = max(0, min(p.selected, len(p.checkpoints)-1))
 }
 
 // Before chooses the last checkpoint before a step.
 func (p *Rewind) Before(step int) bool {
-	for i, c := range p.points {
+	for i, c := range p.checkpoints {
 		if c.Step == step {
-			p.at = i
+			p.selected = i
 			return true
 		}
 	}
@@ -62,10 +62,10 @@ func (p *Rewind) Before(step int) bool {
 
 // Chosen is the checkpoint under the cursor.
 func (p *Rewind) Chosen() (session.Checkpoint, bool) {
-	if p.at >= len(p.points) {
+	if p.selected >= len(p.checkpoints) {
 		return session.Checkpoint{}, false
 	}
-	return p.points[p.at], true
+	return p.checkpoints[p.selected], true
 }
 
 // Open waits for the preview of the chosen checkpoint; what it showed before
@@ -110,7 +110,7 @@ func (p *Rewind) Move(by int) {
 		p.offset = max(p.offset+by, 0)
 		return
 	}
-	p.at = max(0, min(p.at+by, len(p.points)-1))
+	p.selected = max(0, min(p.selected+by, len(p.checkpoints)-1))
 }
 
 // View gives a box of width cells, at most height rows of it.
@@ -119,37 +119,37 @@ func (p *Rewind) View(width, height int) []string {
 	title := p.theme.Strong.Paint("rewind")
 	hint := keys.RewindDialog.Hint
 	var body []string
-	hints := fitted(p.theme, inner, hint("what it would do", keys.Accept), hint("fork from here", keys.ForkHere),
+	hints := hintLine(p.theme, inner, hint("what it would do", keys.Accept), hint("fork from here", keys.ForkHere),
 		hint("choose", keys.Up, keys.Down), hint("close", keys.Close))
 	if p.open {
 		c, _ := p.Chosen()
-		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", " + where(c))
-		body, hints = p.inView(inner, max(room-2, 1)), p.previewHints(inner)
+		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", " + placeText(c))
+		body, hints = p.previewLines(inner, max(room-2, 1)), p.previewHints(inner)
 	} else {
 		body = p.list(inner, max(room-2, 1))
 	}
 	lines := append(body, "")
 	lines = append(lines[:min(len(lines), max(room-1, 0))], hints)
-	return bounded(p.theme.Box(title, lines[:min(len(lines), room)], width, p.theme.Accent), height)
+	return clip(p.theme.Box(title, lines[:min(len(lines), room)], width, p.theme.Accent), height)
 }
 
-// where says what a checkpoint is before, or after.
-func where(c session.Checkpoint) string {
+// placeText says what a checkpoint is before, or after.
+func placeText(c session.Checkpoint) string {
 	if c.After {
-		return "after " + named(c)
+		return "after " + nameText(c)
 	}
-	return "before " + named(c)
+	return "before " + nameText(c)
 }
 
-func named(c session.Checkpoint) string {
-	words, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(c.Title)), "\n")
+func nameText(checkpoint session.Checkpoint) string {
+	words, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(checkpoint.Title)), "\n")
 	switch {
-	case c.Step > 0 && words != "":
-		return fmt.Sprintf("step %d: %s", c.Step, words)
-	case c.Step > 0:
-		return fmt.Sprintf("step %d", c.Step)
+	case checkpoint.Step > 0 && words != "":
+		return fmt.Sprintf("step %d: %s", checkpoint.Step, words)
+	case checkpoint.Step > 0:
+		return fmt.Sprintf("step %d", checkpoint.Step)
 	case words == "":
-		return fmt.Sprintf("turn %d", c.Turn)
+		return fmt.Sprintf("turn %d", checkpoint.Turn)
 	}
 	return "“" + words + "”"
 }
@@ -159,33 +159,33 @@ func (p *Rewind) list(width, rows int) []string {
 	switch {
 	case !p.loaded:
 		return []string{th.Dim.Paint("looking …")}
-	case len(p.points) == 0:
+	case len(p.checkpoints) == 0:
 		return theme.Wrap("There is no checkpoint yet. One is made before each turn and each step.", width)
 	}
-	if p.at < p.top {
-		p.top = p.at
+	if p.selected < p.top {
+		p.top = p.selected
 	}
-	if p.at >= p.top+rows {
-		p.top = p.at - rows + 1
+	if p.selected >= p.top+rows {
+		p.top = p.selected - rows + 1
 	}
 	var lines []string
 	day := ""
-	for i := p.top; i < min(p.top+rows, len(p.points)); i++ {
-		c := p.points[i]
+	for i := p.top; i < min(p.top+rows, len(p.checkpoints)); i++ {
+		checkpoint := p.checkpoints[i]
 		lead := "  "
-		if i == p.at {
+		if i == p.selected {
 			lead = th.Accent.Paint("❯ ")
 		}
-		at := theme.At(c.Time)
-		if d := c.Time.Local().Format("Jan 2"); d != p.points[0].Time.Local().Format("Jan 2") {
+		at := theme.At(checkpoint.Time)
+		if d := checkpoint.Time.Local().Format("Jan 2"); d != p.checkpoints[0].Time.Local().Format("Jan 2") {
 			day = d + " "
 		}
 		right := ""
-		if c.Tree == "" {
+		if checkpoint.Tree == "" {
 			right = th.Warn.Paint("conversation only")
 		}
-		line := theme.Sides(lead+th.Dim.Paint(day+at)+"  "+theme.Cut(where(c), max(width-23, 19)), right, width)
-		if i == p.at {
+		line := theme.Sides(lead+th.Dim.Paint(day+at)+"  "+theme.Cut(placeText(checkpoint), max(width-23, 19)), right, width)
+		if i == p.selected {
 			line = th.Selected.Over(line)
 		}
 		lines = append(lines, line)
@@ -199,15 +199,16 @@ func (p *Rewind) previewHints(width int) string {
 	conversation := hint("conversation only", keys.RewindTranscript)
 	switch {
 	case p.preview == nil:
-		return fitted(p.theme, width, back)
+		return hintLine(p.theme, width, back)
 	case p.preview.Checkpoint.Tree == "":
-		return fitted(p.theme, width, conversation, back, scroll)
+		return hintLine(p.theme, width, conversation, back, scroll)
 	}
-	return fitted(p.theme, width, hint("both", keys.RewindBoth), hint("files only", keys.RewindFiles), conversation, back, scroll)
+	both, files := hint("both", keys.RewindBoth), hint("files only", keys.RewindFiles)
+	return hintLine(p.theme, width, both, files, conversation, back, scroll)
 }
 
-// inView is the part of the preview that is in view.
-func (p *Rewind) inView(width, rows int) []string {
+// previewLines is the part of the preview that is in view.
+func (p *Rewind) previewLines(width, rows int) []string {
 	var head []string
 	if p.problem != "" {
 		for _, l := range theme.Wrap("✗ "+theme.Plain(p.problem), width) {
@@ -225,64 +226,73 @@ func (p *Rewind) inView(width, rows int) []string {
 	p.offset = max(0, min(p.offset, len(p.lines)-rows))
 	part := p.lines[p.offset:min(p.offset+rows, len(p.lines))]
 	if left := len(p.lines) - p.offset - rows; left > 0 && rows > 1 {
-		part = append(slices.Clone(part[:rows-1]), p.theme.Dim.Paint(theme.Cut("↓ "+theme.Plural(left+1, "line")+" more", width)))
+		more := theme.Cut("↓ "+theme.Plural(left+1, "line")+" more", width)
+		part = append(slices.Clone(part[:rows-1]), p.theme.Dim.Paint(more))
 	}
 	return append(head, part...)
 }
 
+// takenText says how much of the conversation a rewind takes back.
+func takenText(preview *session.Preview) string {
+	n, what := preview.Turns, "turn"
+	if n == 0 && preview.Steps > 0 {
+		n, what = preview.Steps, "step"
+	}
+	switch n {
+	case 0:
+		return "no turn is taken back"
+	case 1:
+		return "1 " + what + " is taken back"
+	}
+	return theme.Plural(n, what) + " are taken back"
+}
+
 // layout is the whole preview: what goes, what stays, then file by file.
 func (p *Rewind) layout(width int) []string {
-	th, v := p.theme, p.preview
+	th, preview := p.theme, p.preview
 	var lines []string
 	add := func(st theme.Style, text string) {
 		for _, l := range theme.Wrap(text, width) {
 			lines = append(lines, st.Paint(theme.Cut(l, width)))
 		}
 	}
-	turns := "no turn is taken back"
-	if v.Turns == 0 && v.Steps > 0 {
-		turns = theme.Plural(v.Steps, "step") + map[bool]string{true: " is taken back", false: " are taken back"}[v.Steps == 1]
-	} else if v.Turns == 1 {
-		turns = "1 turn is taken back"
-	} else if v.Turns > 1 {
-		turns = fmt.Sprintf("%d turns are taken back", v.Turns)
-	}
+	turns := takenText(preview)
 	switch {
-	case v.Checkpoint.Tree == "":
+	case preview.Checkpoint.Tree == "":
 		add(theme.Style{}, turns+"; the files were not kept here and stay as they are")
-	case len(v.Changes) == 0:
+	case len(preview.Changes) == 0:
 		add(theme.Style{}, turns+"; no file differs")
-	case len(v.Changes) == 1:
+	case len(preview.Changes) == 1:
 		add(theme.Style{}, turns+"; 1 file changes")
 	default:
-		add(theme.Style{}, fmt.Sprintf("%s; %d files change", turns, len(v.Changes)))
+		add(theme.Style{}, fmt.Sprintf("%s; %d files change", turns, len(preview.Changes)))
 	}
-	if len(v.Commands) > 0 {
-		add(th.Warn, "▲ what these commands did outside the folder stays: "+joined(v.Commands))
+	if len(preview.Commands) > 0 {
+		add(th.Warn, "▲ what these commands did outside the folder stays: "+joinFirst(preview.Commands))
 	}
-	if len(v.Skipped) > 0 {
-		add(th.Warn, "▲ not covered: "+joined(v.Skipped))
+	if len(preview.Skipped) > 0 {
+		add(th.Warn, "▲ not covered: "+joinFirst(preview.Skipped))
 	}
-	if len(v.Changes) > 0 {
+	if len(preview.Changes) > 0 {
 		lines = append(lines, "")
 	}
-	for _, c := range v.Changes {
-		lines = append(lines, p.change(c, width))
+	for _, c := range preview.Changes {
+		lines = append(lines, p.changeLine(c, width))
 	}
-	for _, file := range files(v.Patch) {
+	for _, file := range splitPatch(preview.Patch) {
 		lines = append(lines, "", th.Strong.Paint(theme.Cut(file.name, width)))
 		lines = append(lines, p.diff(th, file.text, width, width >= 140)...)
 	}
 	return lines
 }
 
-// mostJoined is how many commands or files are named in one line.
-const mostJoined = 6
+// maxJoined is how many commands or files are named in one line.
+const maxJoined = 6
 
-func joined(list []string) string {
-	words := make([]string, 0, mostJoined)
+func joinFirst(list []string) string {
+	words := make([]string, 0, maxJoined)
 	for i, s := range list {
-		if i == mostJoined {
+		if i == maxJoined {
 			words = append(words, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
@@ -291,10 +301,10 @@ func joined(list []string) string {
 	return strings.Join(words, ", ")
 }
 
-func (p *Rewind) change(c session.Change, width int) string {
+func (p *Rewind) changeLine(change session.Change, width int) string {
 	th := p.theme
 	symbol, st := "~", th.Warn
-	switch c.Kind {
+	switch change.Kind {
 	case "added":
 		symbol, st = "+", th.Good
 	case "removed":
@@ -302,55 +312,14 @@ func (p *Rewind) change(c session.Change, width int) string {
 	}
 	right := ""
 	switch {
-	case c.Binary:
+	case change.Binary:
 		right = th.Dim.Paint("binary")
-	case c.Added+c.Removed > 0:
-		right = th.Good.Paint(fmt.Sprintf("+%d", c.Added)) + " " + th.Bad.Paint(fmt.Sprintf("−%d", c.Removed))
+	case change.Added+change.Removed > 0:
+		right = th.Good.Paint(fmt.Sprintf("+%d", change.Added)) + " " + th.Bad.Paint(fmt.Sprintf("−%d", change.Removed))
 	}
-	words := map[session.ChangeKind]string{"added": "comes back", "changed": "changes", "removed": "goes", "mode": "may be run or not"}[c.Kind]
-	name := theme.CutLeft(theme.Line(c.Path), max(width-theme.Width(right)-theme.Width(words)-10, 8))
+	words := map[session.ChangeKind]string{
+		"added": "comes back", "changed": "changes", "removed": "goes", "mode": "may be run or not",
+	}[change.Kind]
+	name := theme.CutLeft(theme.Line(change.Path), max(width-theme.Width(right)-theme.Width(words)-10, 8))
 	return theme.Sides(st.Paint(symbol)+" "+name+th.Dim.Paint("  "+words), right, min(width, 100))
-}
-
-type file struct{ name, text string }
-
-// files cuts a patch of many files into one for each, without what git writes
-// before the lines.
-func files(patch string) []file {
-	var list []file
-	head, body := false, strings.Builder{}
-	flush := func() {
-		if n := len(list); n > 0 {
-			list[n-1].text = body.String()
-		}
-		body.Reset()
-	}
-	for _, l := range strings.Split(strings.TrimRight(patch, "\n"), "\n") {
-		switch {
-		case strings.HasPrefix(l, "diff --git "):
-			flush()
-			_, name, _ := strings.Cut(l, " b/")
-			list, head = append(list, file{name: theme.Line(name)}), true
-			continue
-		case len(list) == 0:
-			if strings.TrimSpace(l) == "" {
-				continue
-			}
-			list, head = append(list, file{}), true
-		}
-		if head {
-			switch {
-			case strings.HasPrefix(l, "+++ b/") || strings.HasPrefix(l, "--- a/"):
-				list[len(list)-1].name = theme.Line(l[6:])
-				continue
-			case strings.HasPrefix(l, "+++ ") || strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "index ") || strings.HasPrefix(l, "new file mode ") || strings.HasPrefix(l, "deleted file mode "):
-				continue
-			case strings.HasPrefix(l, "@@"):
-				head = false
-			}
-		}
-		body.WriteString(l + "\n")
-	}
-	flush()
-	return list
 }

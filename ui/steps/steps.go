@@ -34,63 +34,63 @@ type Live struct {
 
 // Pane is the panel.
 type Pane struct {
-	v       View
-	at, top int
-	task    string
+	state         View
+	selected, top int
+	task          string
 }
 
 // Set shows a new state. The chosen step stays chosen while the panel has the
 // keyboard; otherwise it is the one under way.
-func (p *Pane) Set(v View) {
-	p.v = v
-	if v.Steps == nil {
-		p.at, p.top, p.task = 0, 0, ""
+func (p *Pane) Set(state View) {
+	p.state = state
+	if state.Steps == nil {
+		p.selected, p.top, p.task = 0, 0, ""
 		return
 	}
-	if p.task != v.Steps.Task || !v.Keys {
-		if n := v.Steps.Current(); n > 0 {
-			p.at = n - 1
+	if p.task != state.Steps.Task || !state.Keys {
+		if n := state.Steps.Current(); n > 0 {
+			p.selected = n - 1
 		}
-		p.task = v.Steps.Task
+		p.task = state.Steps.Task
 	}
-	p.Choose(p.at + 1)
+	p.Choose(p.selected + 1)
 }
 
 // Move chooses another step.
-func (p *Pane) Move(by int) { p.Choose(p.at + 1 + by) }
+func (p *Pane) Move(by int) { p.Choose(p.selected + 1 + by) }
 
 // Choose chooses a step by its number.
 func (p *Pane) Choose(number int) {
 	last := 0
-	if p.v.Steps != nil {
-		last = len(p.v.Steps.Steps) - 1
+	if p.state.Steps != nil {
+		last = len(p.state.Steps.Steps) - 1
 	}
-	p.at = max(0, min(number-1, last))
+	p.selected = max(0, min(number-1, last))
 }
 
 // Chosen is the step that keys act on, and its number.
 func (p *Pane) Chosen() (number int, s session.Step, ok bool) {
-	if p.v.Steps == nil || p.at >= len(p.v.Steps.Steps) {
+	if p.state.Steps == nil || p.selected >= len(p.state.Steps.Steps) {
 		return 0, session.Step{}, false
 	}
-	return p.at + 1, p.v.Steps.Steps[p.at], true
+	return p.selected + 1, p.state.Steps.Steps[p.selected], true
 }
 
 // View draws the panel, at most height lines of it.
 func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	inner, room := max(width-4, 1), max(height-2, 0)
 	border := th.Faint
-	if p.v.Keys {
+	if p.state.Keys {
 		border = th.Accent
 	}
-	if p.v.Steps == nil || len(p.v.Steps.Steps) == 0 {
-		return bounded(th.Box(th.Strong.Paint("steps"), p.without(th, inner), width, border), height)
+	if p.state.Steps == nil || len(p.state.Steps.Steps) == 0 {
+		return clip(th.Box(th.Strong.Paint("steps"), p.emptyLines(th, inner), width, border), height)
 	}
 	hints := p.hints(th, inner)
 	if len(hints) > 1 && room < len(hints)+3 {
 		hints = hints[:1]
 	}
-	list := len(p.v.Steps.Steps)
+	list := len(p.state.Steps.Steps)
 	spare := max(room-len(hints), 0)
 	rows := min(list, spare)
 	if detail := min(4, spare/3); rows > spare-detail {
@@ -107,43 +107,45 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 		lines = append(lines, "")
 	}
 	lines = append(lines, hints...)
-	return bounded(th.Box(p.title(th, width), lines[:min(len(lines), room)], width, border), height)
+	return clip(th.Box(p.title(th, width), lines[:min(len(lines), room)], width, border), height)
 }
 
-func bounded(box []string, height int) []string { return box[:min(len(box), max(height, 0))] }
+func clip(box []string, height int) []string { return box[:min(len(box), max(height, 0))] }
 
-// without is the panel before there is a plan.
-func (p *Pane) without(th *theme.Theme, width int) []string {
+// emptyLines is the panel before there is a plan.
+func (p *Pane) emptyLines(th *theme.Theme, width int) []string {
 	words := "There is no plan yet. " + keys.Label(keys.Steps) + " TASK lets a model cut a large task into steps, " +
 		"each with a session of its own: a failure costs one step at most."
 	hint := keys.PlanPanel.Hint
 	first := hint("cut a task", keys.Steps)
-	if p.v.Planning != "" {
-		words = "◐ A model proposes steps: " + theme.Line(p.v.Planning)
+	if p.state.Planning != "" {
+		words = "◐ A model proposes steps: " + theme.Line(p.state.Planning)
 		first = hint("look at it", keys.OpenStep)
 	}
 	var lines []string
 	for _, l := range theme.Wrap(words, width) {
 		lines = append(lines, th.Dim.Paint(l))
 	}
-	return append(lines, "", fitted(th, width, first, hint("close", keys.Close)))
+	return append(lines, "", hintLine(th, width, first, hint("close", keys.Close)))
 }
 
 // title names the task on the left, and on the right how far it is.
 func (p *Pane) title(th *theme.Theme, width int) string {
-	s := p.v.Steps
+	plan := p.state.Steps
 	room := width - 6
-	right := fmt.Sprintf("%d of %d", s.Done(), len(s.Steps))
-	if !s.Reviewed && s.Done() == 0 && s.Current() > 0 && !s.Steps[s.Current()-1].Started() {
-		right = theme.Plural(len(s.Steps), "step") + " proposed"
+	right := fmt.Sprintf("%d of %d", plan.Done(), len(plan.Steps))
+	if !plan.Reviewed && plan.Done() == 0 && plan.Current() > 0 && !plan.Steps[plan.Current()-1].Started() {
+		right = theme.Plural(len(plan.Steps), "step") + " proposed"
 	}
-	if at := " · checkpoint " + theme.At(p.v.Checkpoint); !p.v.Checkpoint.IsZero() && room-theme.Width(right+at) > 24 {
-		right += at
+	if at := p.state.Checkpoint; !at.IsZero() {
+		if kept := right + " · checkpoint " + theme.At(at); room-theme.Width(kept) > 24 {
+			right = kept
+		}
 	}
 	if room-theme.Width(right) < 14 {
 		return th.Strong.Paint("steps") + th.Dim.Paint(" "+right)
 	}
-	left := theme.Cut(theme.Line(s.Task), room-theme.Width(right)-11)
+	left := theme.Cut(theme.Line(plan.Task), room-theme.Width(right)-11)
 	if left != "" {
 		left = " · " + left
 	}
@@ -153,16 +155,16 @@ func (p *Pane) title(th *theme.Theme, width int) string {
 
 // list draws so many rows, the chosen one among them.
 func (p *Pane) list(th *theme.Theme, width, rows int) []string {
-	if p.at < p.top {
-		p.top = p.at
+	if p.selected < p.top {
+		p.top = p.selected
 	}
-	if p.at >= p.top+rows {
-		p.top = p.at - rows + 1
+	if p.selected >= p.top+rows {
+		p.top = p.selected - rows + 1
 	}
-	p.top = max(0, min(p.top, len(p.v.Steps.Steps)-rows))
+	p.top = max(0, min(p.top, len(p.state.Steps.Steps)-rows))
 	c := p.columns(width)
 	var lines []string
-	for i := p.top; i < min(p.top+rows, len(p.v.Steps.Steps)); i++ {
+	for i := p.top; i < min(p.top+rows, len(p.state.Steps.Steps)); i++ {
 		lines = append(lines, p.row(th, i, c, width))
 	}
 	return lines
@@ -172,64 +174,64 @@ func (p *Pane) list(th *theme.Theme, width, rows int) []string {
 type columns struct{ number, title, tier int }
 
 func (p *Pane) columns(width int) columns {
-	c := columns{number: len(fmt.Sprint(len(p.v.Steps.Steps)))}
-	for _, s := range p.v.Steps.Steps {
-		c.title = max(c.title, theme.Width(theme.Line(s.Title)))
-		c.tier = max(c.tier, theme.Width(tier(s)))
+	widths := columns{number: len(fmt.Sprint(len(p.state.Steps.Steps)))}
+	for _, s := range p.state.Steps.Steps {
+		widths.title = max(widths.title, theme.Width(theme.Line(s.Title)))
+		widths.tier = max(widths.tier, theme.Width(tier(s)))
 	}
-	if c.tier > 0 {
-		c.tier += 2
+	if widths.tier > 0 {
+		widths.tier += 2
 	}
-	room := width - 2 - 2 - c.number - 1
+	room := width - 2 - 2 - widths.number - 1
 	if room < 44 {
-		c.tier = 0
+		widths.tier = 0
 	}
-	c.title = min(c.title, max((room-c.tier)*55/100, 8))
+	widths.title = min(widths.title, max((room-widths.tier)*55/100, 8))
 	if room < 30 {
-		c.title = max(room, 1)
+		widths.title = max(room, 1)
 	}
-	return c
+	return widths
 }
 
-// pinned marks a tier that is not left for another one.
-const pinned = " ⊙"
+// pinnedMark marks a tier that is not left for another one.
+const pinnedMark = " ⊙"
 
 func tier(s session.Step) string {
 	t := theme.Line(string(s.Tier))
 	if s.Pinned {
-		t += pinned
+		t += pinnedMark
 	}
 	return t
 }
 
-func (p *Pane) row(th *theme.Theme, i int, c columns, width int) string {
-	s := p.v.Steps.Steps[i]
+func (p *Pane) row(th *theme.Theme, i int, widths columns, width int) string {
+	step := p.state.Steps.Steps[i]
 	lead := "  "
-	if i == p.at {
+	if i == p.selected {
 		lead = th.Dim.Paint("❯ ")
-		if p.v.Keys {
+		if p.state.Keys {
 			lead = th.Accent.Paint("❯ ")
 		}
 	}
-	symbol, st := Symbol(th, s.State)
-	if s.State == session.StepRunning && p.v.Live.Asks {
+	symbol, st := Symbol(th, step.State)
+	if step.State == session.StepRunning && p.state.Live.Asks {
 		symbol, st = "?", th.Warn
 	}
-	title := theme.Fit(theme.Line(s.Title), c.title)
+	title := theme.Fit(theme.Line(step.Title), widths.title)
 	switch {
-	case s.State == session.StepRunning:
+	case step.State == session.StepRunning:
 		title = th.Strong.Paint(title)
-	case s.Finished():
+	case step.Finished():
 		title = th.Dim.Paint(title)
 	}
-	number := fmt.Sprintf("%*d ", c.number, i+1)
+	number := fmt.Sprintf("%*d ", widths.number, i+1)
 	line := lead + st.Paint(symbol) + " " + th.Dim.Paint(number) + title
-	if c.tier > 0 {
-		line += "  " + th.Dim.Paint(theme.Fit(tier(s), c.tier-2))
+	if widths.tier > 0 {
+		line += "  " + th.Dim.Paint(theme.Fit(tier(step), widths.tier-2))
 	}
 	if left := width - theme.Width(line) - 2; left >= 6 {
-		words, st := p.words(th, s)
-		if l := p.v.Live; s.State == session.StepRunning && l.Short != "" && theme.Width(words) > left {
+		words, st := p.statusText(th, step)
+		if l := p.state.Live; step.State == session.StepRunning && l.Short != "" && theme.Width(words) > left {
 			words = l.Short
 		}
 		line += "  " + st.Paint(theme.Cut(words, left))
@@ -256,15 +258,15 @@ func Symbol(th *theme.Theme, s session.StepState) (string, theme.Style) {
 	return "○", th.Dim
 }
 
-// words say how a step is doing, or what is special about it.
-func (p *Pane) words(th *theme.Theme, s session.Step) (string, theme.Style) {
-	why := theme.Line(s.Reason)
+// statusText say how a step is doing, or what is special about it.
+func (p *Pane) statusText(th *theme.Theme, step session.Step) (string, theme.Style) {
+	why := theme.Line(step.Reason)
 	if why == "" {
-		why = theme.Kind(s.Fault)
+		why = theme.Kind(step.Fault)
 	}
-	switch s.State {
+	switch step.State {
 	case session.StepRunning:
-		switch l := p.v.Live; {
+		switch l := p.state.Live; {
 		case l.Asks:
 			return "asks you", th.Warn
 		case l.Waits:
@@ -275,9 +277,9 @@ func (p *Pane) words(th *theme.Theme, s session.Step) (string, theme.Style) {
 		return "running", th.Accent
 	case session.StepParked:
 		words := "parked, goes on when told to"
-		if left := s.RetryAt.Sub(p.v.Now); left > 0 {
-			words = "again in " + theme.Clock(left+time.Second-1) + ", at " + theme.At(s.RetryAt)
-		} else if !s.RetryAt.IsZero() {
+		if left := step.RetryAt.Sub(p.state.Now); left > 0 {
+			words = "again in " + theme.Clock(left+time.Second-1) + ", at " + theme.At(step.RetryAt)
+		} else if !step.RetryAt.IsZero() {
 			words = "goes on"
 		}
 		return words, th.Warn
@@ -286,15 +288,15 @@ func (p *Pane) words(th *theme.Theme, s session.Step) (string, theme.Style) {
 	case session.StepFailed:
 		return strings.TrimSuffix("failed: "+why, ": "), th.Bad
 	case session.StepDone:
-		return took(s), th.Dim
+		return costText(step), th.Dim
 	case session.StepSkipped:
 		return "skipped", th.Dim
 	}
-	return p.asks(s), th.Dim
+	return p.conditionsText(step), th.Dim
 }
 
-// took is what a step cost.
-func took(s session.Step) string {
+// costText is what a step cost.
+func costText(s session.Step) string {
 	words := theme.Plural(s.ToolCalls, "call")
 	if s.ToolCalls == 0 {
 		words = "no calls"
@@ -305,30 +307,30 @@ func took(s session.Step) string {
 	return words
 }
 
-// lasted says when a step that is over was carried out.
-func lasted(s session.Step) string {
+// durationText says when a step that is over was carried out.
+func durationText(s session.Step) string {
 	if s.StartedAt.IsZero() || s.EndedAt.Before(s.StartedAt) {
 		return ""
 	}
 	return theme.Clock(s.EndedAt.Sub(s.StartedAt)) + ", from " + theme.At(s.StartedAt) + " to " + theme.At(s.EndedAt)
 }
 
-// asks is what a step asks for before it begins and before it counts as done.
-func (p *Pane) asks(s session.Step) string {
+// conditionsText is what a step asks for before it begins and before it counts as done.
+func (p *Pane) conditionsText(step session.Step) string {
 	var words []string
-	if s.Pause {
+	if step.Pause {
 		words = append(words, "pause before")
 	}
-	if s.Needs != nil {
-		words = append(words, needs(s.Needs))
+	if step.Needs != nil {
+		words = append(words, needsText(step.Needs))
 	}
-	if s.Check != "" {
-		words = append(words, "check: "+theme.Line(s.Check))
+	if step.Check != "" {
+		words = append(words, "check: "+theme.Line(step.Check))
 	}
 	return strings.Join(words, " · ")
 }
 
-func needs(list []int) string {
+func needsText(list []int) string {
 	if len(list) == 0 {
 		return "after none"
 	}
@@ -339,8 +341,8 @@ func needs(list []int) string {
 	return "after " + strings.Join(words, ", ")
 }
 
-// tierWords says who is asked, as a sentence.
-func tierWords(t models.Tier, pin bool) string {
+// tierText says who is asked, as a sentence.
+func tierText(t models.Tier, pin bool) string {
 	switch {
 	case t == "" && pin:
 		return "the session's tier and no other: it waits"

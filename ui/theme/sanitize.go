@@ -12,24 +12,24 @@ import (
 // escape sequences are removed, and so are control characters other than line
 // feed and tab, and characters that reorder or hide text. Carriage returns
 // become line feeds, so that nothing overwrites what stands before it.
-func Sanitize(s string) string {
-	if clean(s) {
-		return s
+func Sanitize(text string) string {
+	if isSafe(text) {
+		return text
 	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	if strings.ContainsFunc(s, escapes) {
-		s = ansi.Strip(s)
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if strings.ContainsFunc(text, isEscape) {
+		text = ansi.Strip(text)
 	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r', r == '\u2028', r == '\u2029':
 			return '\n'
-		case hostile(r):
+		case isUnsafe(r):
 			return -1
 		}
 		return r
-	}, s)
+	}, text)
 }
 
 // Line is Sanitize for a place of one line: line feeds and tabs become spaces.
@@ -51,7 +51,7 @@ func Plain(s string) string {
 // must not have parts that only the computer sees.
 func Visible(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
-	if clean(s) {
+	if isSafe(s) {
 		return strings.ReplaceAll(s, "\t", "    ")
 	}
 	var b strings.Builder
@@ -59,7 +59,7 @@ func Visible(s string) string {
 		switch {
 		case r == '\t':
 			b.WriteString("    ")
-		case r == '\n' || !hostile(r):
+		case r == '\n' || !isUnsafe(r):
 			b.WriteRune(r)
 		case r < 0x20:
 			b.WriteRune('\u2400' + r)
@@ -75,41 +75,41 @@ func Visible(s string) string {
 // Rendered cleans the output of a Markdown renderer, which may have decoded
 // entities into control characters: colours and links stay, all else that is
 // not text goes.
-func Rendered(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\t", "    ")
+func Rendered(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\t", "    ")
 	var b strings.Builder
-	b.Grow(len(s))
+	b.Grow(len(text))
 	var state byte
-	p := ansi.GetParser()
-	defer ansi.PutParser(p)
-	for len(s) > 0 {
-		seq, _, n, next := ansi.DecodeSequence(s, state, p)
+	parser := ansi.GetParser()
+	defer ansi.PutParser(parser)
+	for len(text) > 0 {
+		seq, _, size, next := ansi.DecodeSequence(text, state, parser)
 		state = next
 		switch {
 		case ansi.HasCsiPrefix(seq):
-			if p.Command() == 'm' && strings.IndexFunc(seq[1:], hostile) < 0 {
+			if parser.Command() == 'm' && strings.IndexFunc(seq[1:], isUnsafe) < 0 {
 				b.WriteString(seq)
 			}
 		case ansi.HasOscPrefix(seq):
-			if p.Command() == 8 {
+			if parser.Command() == 8 {
 				b.WriteString(seq)
 			}
 		case ansi.HasEscPrefix(seq), ansi.HasDcsPrefix(seq), ansi.HasApcPrefix(seq):
 		default:
 			b.WriteString(strings.Map(func(r rune) rune {
-				if hostile(r) && r != '\n' {
+				if isUnsafe(r) && r != '\n' {
 					return -1
 				}
 				return r
 			}, seq))
 		}
-		s = s[n:]
+		text = text[size:]
 	}
 	return b.String()
 }
 
-// clean reports whether s may pass as it is; most text does.
-func clean(s string) bool {
+// isSafe reports whether s may pass as it is; most text does.
+func isSafe(s string) bool {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
@@ -120,7 +120,7 @@ func clean(s string) bool {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 || hostile(r) {
+		if r == utf8.RuneError && n == 1 || isUnsafe(r) {
 			return false
 		}
 		i += n
@@ -128,9 +128,9 @@ func clean(s string) bool {
 	return true
 }
 
-func escapes(r rune) bool { return r == 0x1b || r >= 0x80 && r <= 0x9f }
+func isEscape(r rune) bool { return r == 0x1b || r >= 0x80 && r <= 0x9f }
 
-func hostile(r rune) bool {
+func isUnsafe(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false

@@ -34,22 +34,22 @@ func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, words stri
 }
 
 // Status gives the symbol of a session's state, the words and their style.
-func (t *Theme) Status(s *session.Session) (symbol, words string, style Style) {
-	switch s.Status {
+func (t *Theme) Status(state *session.Session) (symbol, words string, style Style) {
+	switch state.Status {
 	case session.Running:
 		return "▸", "running", t.Accent
 	case session.Asking:
 		return "?", "asks you", t.Warn
 	case session.Parked:
 		words = "parked"
-		if !s.RetryAt.IsZero() {
-			words += " until " + At(s.RetryAt)
+		if !state.RetryAt.IsZero() {
+			words += " until " + At(state.RetryAt)
 		}
 		return "⏸", words, t.Warn
 	case session.Failed:
 		words = "failed"
-		if s.Fault != nil {
-			words += ": " + Kind(s.Fault)
+		if state.Fault != nil {
+			words += ": " + Kind(state.Fault)
 		}
 		return "✗", words, t.Bad
 	case session.Stopped:
@@ -77,8 +77,9 @@ func Short(target models.Target) string {
 	if i := strings.LastIndexAny(name, "/:"); i >= 0 && i+1 < len(name) {
 		name = name[i+1:]
 	}
-	if i := strings.LastIndexByte(name, '-'); i >= 0 && len(name)-i > 2 && strings.Trim(name[i+1:], "abcdefghijklmnopqrstuvwxyz") == "" {
-		return name[i+1:]
+	last := name[strings.LastIndexByte(name, '-')+1:]
+	if len(last) > 1 && len(last) < len(name) && strings.Trim(last, "abcdefghijklmnopqrstuvwxyz") == "" {
+		return last
 	}
 	return name
 }

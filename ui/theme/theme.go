@@ -90,42 +90,45 @@ func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme 
 	case "light":
 		darkBackground = false
 	}
-	t := &Theme{Dark: darkBackground, Rich: profile > colorprofile.ANSI}
-	t.version = int(profile) * 2
+	theme := &Theme{Dark: darkBackground, Rich: profile > colorprofile.ANSI}
+	theme.version = int(profile) * 2
 	if darkBackground {
-		t.version++
+		theme.version++
 	}
 	bold, under := ansi.NewStyle().Bold(), ansi.NewStyle().Bold().Underline(true)
 	switch {
 	case profile <= colorprofile.ASCII:
-		t.plain()
-	case !t.Rich:
-		t.sixteen()
+		theme.useNoColours()
+	case !theme.Rich:
+		theme.useTerminalPalette()
 	default:
-		c := light
-		t.Code = "catppuccin-latte"
+		palette := light
+		theme.Code = "catppuccin-latte"
 		if darkBackground {
-			c = dark
-			t.Code = "nord"
+			palette = dark
+			theme.Code = "nord"
 		}
 		fg := func(hex string) Style { return Style{ansi.NewStyle().ForegroundColor(lipgloss.Color(hex)).String()} }
 		bg := func(hex string) Style { return Style{ansi.NewStyle().BackgroundColor(lipgloss.Color(hex)).String()} }
-		t.Dim, t.Faint, t.Good, t.Warn, t.Bad = fg(c.dim), fg(c.faint), fg(c.good), fg(c.warn), fg(c.bad)
-		t.Accent = Style{bold.ForegroundColor(lipgloss.Color(c.accent)).String()}
-		t.Mark = Style{under.ForegroundColor(lipgloss.Color(c.accent)).String()}
-		t.Key = Style{bold.ForegroundColor(lipgloss.Color(c.key)).String()}
-		t.User, t.Selected, t.Added, t.Removed = bg(c.band), bg(c.selected), bg(c.addedBg), bg(c.removedBg)
-		t.Found = Style{ansi.NewStyle().ForegroundColor(lipgloss.Color(c.foundF)).BackgroundColor(lipgloss.Color(c.found)).String()}
-		t.Think = Style{ansi.NewStyle().Italic(true).ForegroundColor(lipgloss.Color(c.dim)).String()}
-		t.AccentColor, t.DimColor = lipgloss.Color(c.accent), lipgloss.Color(c.dim)
+		theme.Dim, theme.Faint = fg(palette.dim), fg(palette.faint)
+		theme.Good, theme.Warn, theme.Bad = fg(palette.good), fg(palette.warn), fg(palette.bad)
+		theme.Accent = Style{bold.ForegroundColor(lipgloss.Color(palette.accent)).String()}
+		theme.Mark = Style{under.ForegroundColor(lipgloss.Color(palette.accent)).String()}
+		theme.Key = Style{bold.ForegroundColor(lipgloss.Color(palette.key)).String()}
+		theme.User, theme.Selected = bg(palette.band), bg(palette.selected)
+		theme.Added, theme.Removed = bg(palette.addedBg), bg(palette.removedBg)
+		found := ansi.NewStyle().ForegroundColor(lipgloss.Color(palette.foundF))
+		theme.Found = Style{found.BackgroundColor(lipgloss.Color(palette.found)).String()}
+		theme.Think = Style{ansi.NewStyle().Italic(true).ForegroundColor(lipgloss.Color(palette.dim)).String()}
+		theme.AccentColor, theme.DimColor = lipgloss.Color(palette.accent), lipgloss.Color(palette.dim)
 	}
-	t.Strong = Style{bold.String()}
-	return t
+	theme.Strong = Style{bold.String()}
+	return theme
 }
 
-// plain is for terminals without colours, and for NO_COLOR: weight and
+// useNoColours is for terminals without colours, and for NO_COLOR: weight and
 // underline remain.
-func (t *Theme) plain() {
+func (t *Theme) useNoColours() {
 	bold := Style{ansi.NewStyle().Bold().String()}
 	t.Accent, t.Key = bold, bold
 	t.Mark = Style{ansi.NewStyle().Bold().Underline(true).String()}
@@ -133,10 +136,11 @@ func (t *Theme) plain() {
 	t.Found = t.Selected
 }
 
-// sixteen uses the terminal's own palette, whose colours only its user knows.
-func (t *Theme) sixteen() {
+// useTerminalPalette uses the terminal's own palette, whose colours only its user knows.
+func (t *Theme) useTerminalPalette() {
 	fg := func(c ansi.BasicColor) Style { return Style{ansi.NewStyle().ForegroundColor(c).String()} }
-	t.Dim, t.Faint, t.Good, t.Warn, t.Bad = fg(ansi.BrightBlack), fg(ansi.BrightBlack), fg(ansi.Green), fg(ansi.Yellow), fg(ansi.Red)
+	t.Dim, t.Faint = fg(ansi.BrightBlack), fg(ansi.BrightBlack)
+	t.Good, t.Warn, t.Bad = fg(ansi.Green), fg(ansi.Yellow), fg(ansi.Red)
 	t.Accent = Style{ansi.NewStyle().Bold().ForegroundColor(ansi.Cyan).String()}
 	t.Mark = Style{ansi.NewStyle().Bold().Underline(true).ForegroundColor(ansi.Cyan).String()}
 	t.Key = Style{ansi.NewStyle().Bold().String()}
@@ -162,7 +166,8 @@ func (t *Theme) Box(title string, lines []string, width int, border Style) []str
 	inner := max(width-4, 1)
 	title = Cut(title, inner-2)
 	out := make([]string, 0, len(lines)+2)
-	out = append(out, border.Paint("╭ ")+title+" "+border.Paint(strings.Repeat("─", max(width-Width(title)-4, 0))+"╮"))
+	rule := strings.Repeat("─", max(width-Width(title)-4, 0))
+	out = append(out, border.Paint("╭ ")+title+" "+border.Paint(rule+"╮"))
 	for _, l := range lines {
 		out = append(out, border.Paint("│")+" "+Fit(l, inner)+" "+border.Paint("│"))
 	}
