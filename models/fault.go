@@ -51,16 +51,16 @@ type Fault struct {
 	Raw       string `json:"raw,omitempty"`     // the server's reply, bounded and without secrets
 	RequestID string `json:"request_id,omitempty"`
 
-	Delayed    bool          `json:"delayed,omitempty"`      // the server stated a delay
-	RetryAfter time.Duration `json:"retry_after,omitempty"`  // that delay; may be 0 when a stated date has passed
-	ResetAt    time.Time     `json:"reset_at,omitzero"`      // when an allowance returns
-	Retry      *bool         `json:"should_retry,omitempty"` // the server's x-should-retry, which overrides the kind
-	Bytes      int64         `json:"bytes,omitempty"`        // received
-	Events     int64         `json:"events,omitempty"`       // decoded
-	Elapsed    time.Duration `json:"elapsed,omitempty"`      // since the request went out
-	Hint       string        `json:"hint,omitempty"`         // what a person can do
-	Nearest    []string      `json:"nearest,omitempty"`      // names the endpoint does know
-	Err        error         `json:"-"`                      // the cause inside this program, if there is one
+	Delayed     bool          `json:"delayed,omitempty"`      // the server stated a delay
+	RetryAfter  time.Duration `json:"retry_after,omitempty"`  // that delay; may be 0 when a stated date has passed
+	ResetAt     time.Time     `json:"reset_at,omitzero"`      // when an allowance returns
+	ShouldRetry *bool         `json:"should_retry,omitempty"` // the server's x-should-retry, which overrides the kind
+	Bytes       int64         `json:"bytes,omitempty"`        // received
+	Events      int64         `json:"events,omitempty"`       // decoded
+	Elapsed     time.Duration `json:"elapsed,omitempty"`      // since the request went out
+	Hint        string        `json:"hint,omitempty"`         // what a person can do
+	Nearest     []string      `json:"nearest,omitempty"`      // names the endpoint does know
+	Err         error         `json:"-"`                      // the cause inside this program, if there is one
 }
 
 // Error gives kind, place and the server's words in one line.

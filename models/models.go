@@ -8,7 +8,7 @@
 // What follows from the kind of a failure is one table, in kinds.go; retries,
 // circuits, the ledger, exit codes and the doctor read it. A new kind of
 // failure touches four files: its row in kinds.go, its codes or phrases in
-// diagnose/tables.go, its advice in diagnose/hint.go, and its rows in
+// diagnose/codes.go, its advice in diagnose/hint.go, and its rows in
 // route/policy_test.go.
 package models
 

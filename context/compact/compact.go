@@ -26,9 +26,9 @@ type Facts struct {
 	Keep  string   // what the user asked to keep; may be empty
 }
 
-// mostOutput bounds an output in what the summariser reads: the beginning and
+// maxOutput bounds an output in what the summariser reads: the beginning and
 // the end of it tell what came of a call.
-const mostOutput = 1500
+const maxOutput = 1500
 
 // Request asks for a summary of items, together with the one that stood for
 // those before them. Most bounds its text in bytes; the oldest goes first when
@@ -75,13 +75,13 @@ func line(it models.Item) string {
 	case models.Message:
 		s := fmt.Sprintf("[%s] %s\n", it.Role, strings.TrimSpace(it.Text))
 		for _, a := range it.Attachments {
-			s += fmt.Sprintf("[attached: %s] %s\n", a.Name, ends(a.Text, mostOutput))
+			s += fmt.Sprintf("[attached: %s] %s\n", a.Name, ends(a.Text, maxOutput))
 		}
 		return s
 	case models.Call:
-		return fmt.Sprintf("[call %s] %s\n", it.Name, ends(it.Arguments, mostOutput))
+		return fmt.Sprintf("[call %s] %s\n", it.Name, ends(it.Arguments, maxOutput))
 	case models.Output:
-		return fmt.Sprintf("[result] %s\n", ends(it.Text, mostOutput))
+		return fmt.Sprintf("[result] %s\n", ends(it.Text, maxOutput))
 	}
 	return ""
 }

@@ -24,8 +24,8 @@ var text string
 
 // The bounds of what AGENTS.md files may take.
 const (
-	mostFile   = 32 << 10
-	mostNested = 40 // deeper files that are named
+	maxFile   = 32 << 10
+	maxNested = 40 // deeper files that are named
 )
 
 // Options say where to look.
@@ -70,7 +70,7 @@ func Build(ctx context.Context, o Options) Prompt {
 		dirs = append(dirs, o.User)
 	}
 	if o.Trusted {
-		dirs = append(dirs, chain(repo, o.Root)...)
+		dirs = append(dirs, ruleFiles(repo, o.Root)...)
 	}
 	for _, dir := range dirs {
 		br.add(&b, filepath.Join(dir, "AGENTS.md"))
@@ -98,23 +98,23 @@ func (br *Prompt) add(b *strings.Builder, path string) {
 		return
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, mostFile+1))
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		fmt.Fprintf(b, "\n(%s could not be read: %v)\n", path, err)
 		return
 	}
 	s := Source{Path: path, Bytes: len(content)}
 	note := ""
-	if len(content) > mostFile {
-		content, s.Bytes, s.Cut = content[:mostFile], mostFile, true
-		note = fmt.Sprintf("\n(cut after %d KB; read the file for the rest)", mostFile>>10)
+	if len(content) > maxFile {
+		content, s.Bytes, s.Cut = content[:maxFile], maxFile, true
+		note = fmt.Sprintf("\n(cut after %d KB; read the file for the rest)", maxFile>>10)
 	}
 	fmt.Fprintf(b, "\n<agents-file path=%q>\n%s%s\n</agents-file>\n", path, strings.TrimSpace(strings.ToValidUTF8(string(content), "�")), note)
 	br.Sources = append(br.Sources, s)
 }
 
-// chain is the folders from the repository's root down to the workspace.
-func chain(repo, root string) []string {
+// ruleFiles is the folders from the repository's root down to the workspace.
+func ruleFiles(repo, root string) []string {
 	if linked, err := filepath.EvalSymlinks(root); err == nil {
 		root = linked // as git names the repository
 	}
@@ -140,9 +140,9 @@ func nested(ctx context.Context, b *strings.Builder, root string) {
 	}
 	files := strings.Split(out, "\n")
 	more := ""
-	if len(files) > mostNested {
-		more = fmt.Sprintf(" and %d more", len(files)-mostNested)
-		files = files[:mostNested]
+	if len(files) > maxNested {
+		more = fmt.Sprintf(" and %d more", len(files)-maxNested)
+		files = files[:maxNested]
 	}
 	fmt.Fprintf(b, "\nThese folders have instructions of their own. Read the file before you work in its folder: %s%s\n", strings.Join(files, ", "), more)
 }

@@ -28,7 +28,7 @@ func TestAgentsFiles(t *testing.T) {
 	root := filepath.Join(repo, "service")
 	write(t, filepath.Join(user, "AGENTS.md"), "user rules")
 	write(t, filepath.Join(repo, "AGENTS.md"), "repository rules")
-	write(t, filepath.Join(root, "AGENTS.md"), strings.Repeat("x", mostFile+10))
+	write(t, filepath.Join(root, "AGENTS.md"), strings.Repeat("x", maxFile+10))
 	write(t, filepath.Join(root, "deep", "AGENTS.md"), "deep rules")
 	if out, err := exec.Command("git", "-C", repo, "init", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v\n%s", err, out)

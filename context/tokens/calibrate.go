@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	leastCalibrating = 1000 // tokens; below, what an endpoint adds of its own outweighs the text
-	leastScale       = 0.5
-	mostScale        = 2.0
-	steady           = 4 // reports until each counts for no more than a quarter
+	minCalibration = 1000 // tokens; below, what an endpoint adds of its own outweighs the text
+	minScale       = 0.5
+	maxScale       = 2.0
+	steadyReports  = 4 // reports until each counts for no more than a quarter
 )
 
 // scales is what the servers count for each token of ours.
@@ -31,14 +31,14 @@ type scale struct {
 // are smoothed; none moves the factor out of 0.5 to 2. Small requests and
 // empty reports are ignored.
 func (c *Counter) Calibrate(target models.Target, ours, reported int64) {
-	if ours < leastCalibrating || reported <= 0 {
+	if ours < minCalibration || reported <= 0 {
 		return
 	}
-	ratio := min(max(float64(reported)/float64(ours), leastScale), mostScale)
+	ratio := min(max(float64(reported)/float64(ours), minScale), maxScale)
 	c.family.scales.mu.Lock()
 	defer c.family.scales.mu.Unlock()
 	s := c.family.scales.of[target]
-	s.reports = min(s.reports+1, steady)
+	s.reports = min(s.reports+1, steadyReports)
 	s.factor += (ratio - s.factor) / float64(s.reports)
 	if c.family.scales.of == nil {
 		c.family.scales.of = map[models.Target]scale{}

@@ -12,23 +12,23 @@ import (
 // vision, Calculating costs): it is shrunk into 2048×2048, then to 768 pixels on
 // its shorter side; each square of 512 pixels counts, and the whole once.
 const (
-	perPicture  = 85
-	perSquare   = 170
-	squareSide  = 512
-	longestSide = 2048
-	shorterSide = 768
+	perPicture   = 85
+	perSquare    = 170
+	squareSide   = 512
+	maxSide      = 2048
+	maxShortSide = 768
 
 	// perImage stands for a picture whose size is not known.
 	perImage = 1100
 )
 
-// mostHeader is how far into a picture its size is looked for, in bytes. What a
+// maxHeader is how far into a picture its size is looked for, in bytes. What a
 // camera writes before it is shorter.
-const mostHeader = 1 << 20
+const maxHeader = 1 << 20
 
-// picture counts the tokens of a picture. Only its header is read.
-func picture(data []byte) int {
-	c, _, err := image.DecodeConfig(bytes.NewReader(data[:min(len(data), mostHeader)]))
+// imageTokens counts the tokens of a picture. Only its header is read.
+func imageTokens(data []byte) int {
+	c, _, err := image.DecodeConfig(bytes.NewReader(data[:min(len(data), maxHeader)]))
 	if err != nil || c.Width <= 0 || c.Height <= 0 {
 		return perImage
 	}
@@ -38,8 +38,8 @@ func picture(data []byte) int {
 // squares counts the tokens of a picture of so many pixels. Sides are floating
 // numbers because their products may be too large for others.
 func squares(width, height float64) int {
-	shrink := min(1, longestSide/max(width, height))
-	shrink = min(shrink, shorterSide/min(width, height))
+	shrink := min(1, maxSide/max(width, height))
+	shrink = min(shrink, maxShortSide/min(width, height))
 	along := func(side float64) int {
 		// A pixel is whole; what is left of one by the division is none.
 		return max(1, (int(side*shrink+0.5)+squareSide-1)/squareSide)

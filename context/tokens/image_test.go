@@ -61,13 +61,13 @@ func TestAPictureCountsByItsSize(t *testing.T) {
 		"less than nothing, in both of them": {1<<32 - 1, 1<<32 - 1, perImage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := picture(header(tc.width, tc.height)); got != tc.want {
+			if got := imageTokens(header(tc.width, tc.height)); got != tc.want {
 				t.Errorf("picture(%d×%d) = %d, want %d", tc.width, tc.height, got, tc.want)
 			}
 		})
 	}
 	for format, data := range pictures(t, 700, 300) {
-		if got := picture(data); got != 425 {
+		if got := imageTokens(data); got != 425 {
 			t.Errorf("%s = %d, want 425", format, got)
 		}
 	}
@@ -79,7 +79,7 @@ func TestAPictureThatCannotBeReadCountsAsOneThatCan(t *testing.T) {
 		"nothing": nil, "text": []byte("hello"), "webp": []byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "cut off": header(100, 100)[:20],
 		"a gif without pixels": []byte("GIF89a\x00\x00\x00\x00\x00\x00\x00"), "a header too far in": camera,
 	} {
-		if got := picture(data); got != perImage {
+		if got := imageTokens(data); got != perImage {
 			t.Errorf("%s = %d, want %d", name, got, perImage)
 		}
 	}
@@ -100,7 +100,7 @@ func FuzzPicture(f *testing.F) {
 	f.Add(header(0, 0))
 	f.Add([]byte("GIF89a\x00\x00\xff\xff\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if n := picture(data); n < perPicture+perSquare || n > perPicture+8*perSquare {
+		if n := imageTokens(data); n < perPicture+perSquare || n > perPicture+8*perSquare {
 			t.Errorf("picture = %d", n)
 		}
 	})
@@ -108,12 +108,12 @@ func FuzzPicture(f *testing.F) {
 
 func BenchmarkPicture(b *testing.B) {
 	cases := pictures(b, 1920, 1080)
-	cases["hostile jpeg"] = append([]byte("\xff\xd8\xff\xe1\x00\x02"), make([]byte, mostHeader)...)
+	cases["hostile jpeg"] = append([]byte("\xff\xd8\xff\xe1\x00\x02"), make([]byte, maxHeader)...)
 	for name, data := range cases {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				picture(data)
+				imageTokens(data)
 			}
 		})
 	}

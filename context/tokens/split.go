@@ -99,12 +99,12 @@ func classify(table *[classified]class, p pattern) {
 // far is the class of a character beyond the table.
 func (v *vocabulary) far(r rune) class {
 	if v.pattern == plain {
-		return far(r).plain()
+		return isFar(r).plain()
 	}
-	return far(r)
+	return isFar(r)
 }
 
-func far(r rune) class {
+func isFar(r rune) class {
 	switch {
 	case unicode.Is(unicode.Lo, r):
 		return upper | lower

@@ -29,8 +29,8 @@ const bytesPerToken = 3.4
 // shortText is counted as fast as it is looked up.
 const shortText = 128
 
-// mostKnown bounds the memory of one encoding's counts: entries of 16 bytes.
-const mostKnown = 1 << 15
+// maxKnown bounds the memory of one encoding's counts: entries of 16 bytes.
+const maxKnown = 1 << 15
 
 // Counter counts tokens in the encoding of a model, for any number of
 // goroutines. New makes one of a family, For gives the others: they share what
@@ -139,7 +139,7 @@ func (t *texts) Text(text string) int {
 	n = t.vocab.count(text)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.known) >= mostKnown {
+	if len(t.known) >= maxKnown {
 		clear(t.known)
 	}
 	t.known[key] = n
@@ -156,7 +156,7 @@ func (c *Counter) Item(it models.Item) int {
 		n += perAttachment + c.Text(a.Name) + c.Text(a.Text)
 	}
 	for _, image := range it.Images {
-		n += picture(image.Data)
+		n += imageTokens(image.Data)
 	}
 	if it.Kind == models.Reasoning && len(it.Raw) > 0 {
 		// Encrypted reasoning is base64 of what the model wrote; it is billed

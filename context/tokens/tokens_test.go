@@ -87,12 +87,12 @@ func TestACountIsRememberedWithinBounds(t *testing.T) {
 	if got := c.Text(text); got != first || len(c.known) != 1 {
 		t.Errorf("Text = %d then %d, %d known", first, got, len(c.known))
 	}
-	for i := range uint64(mostKnown) {
+	for i := range uint64(maxKnown) {
 		c.known[i] = 1
 	}
 	c.Text(text + "x")
-	if got := len(c.known); got > mostKnown {
-		t.Errorf("%d known, want %d at most", got, mostKnown)
+	if got := len(c.known); got > maxKnown {
+		t.Errorf("%d known, want %d at most", got, maxKnown)
 	}
 }
 

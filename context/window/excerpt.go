@@ -10,20 +10,20 @@ import (
 
 // What is kept of an attachment when there is no room for the whole of it.
 const (
-	lastLines = 50
-	lastDefs  = 3
-	defLines  = 12  // of one definition
-	mostTrace = 40  // lines that speak of an error
-	mostLine  = 400 // bytes of a line
+	lastLines      = 50
+	lastDefs       = 3
+	isDefinition   = 12  // of one definition
+	maxTraceLines  = 40  // lines that speak of an error
+	maxExcerptLine = 400 // bytes of a line
 )
 
-// trimmed stands where lines of an attachment were left out.
-const trimmed = "... (context trimmed)"
+// truncatedNote stands where lines of an attachment were left out.
+const truncatedNote = "... (context trimmed)"
 
 var (
 	definition = regexp.MustCompile(`^\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|unsafe|inline|pub(?:\([a-z]+\))?)\s+)*(?:func|def|class|fn|function|interface|struct|enum|trait|impl|module|sub|type\s+\w+\s+(?:struct|interface))\b`)
-	trouble    = regexp.MustCompile(`(?i)\b(?:error|errors|exception|panic|fatal|traceback|failed|failure|caused by|assert\w*|segmentation fault|undefined|cannot|core dumped)\b|--- FAIL|^\s*at \S+.*[:(]\d+|^\s*File ".*", line \d+|^goroutine \d+|\S+\.\w{1,5}:\d+(?::\d+)?[:)\s]`)
-	remark     = regexp.MustCompile(`^\s*(?://|#(?:\s|$)|--\s|/\*|\*/|\*\s)`)
+	errorWords = regexp.MustCompile(`(?i)\b(?:error|errors|exception|panic|fatal|traceback|failed|failure|caused by|assert\w*|segmentation fault|undefined|cannot|core dumped)\b|--- FAIL|^\s*at \S+.*[:(]\d+|^\s*File ".*", line \d+|^goroutine \d+|\S+\.\w{1,5}:\d+(?::\d+)?[:)\s]`)
+	pruneNote  = regexp.MustCompile(`^\s*(?://|#(?:\s|$)|--\s|/\*|\*/|\*\s)`)
 )
 
 // Excerpt shortens a text that came along with a person's words to what tells
@@ -38,8 +38,8 @@ func Excerpt(text string) string {
 	}
 	defs, traces := 0, 0
 	for i := tail - 1; i >= 0; i-- {
-		line := lines[i][:min(len(lines[i]), mostLine)]
-		if traces < mostTrace && trouble.MatchString(line) {
+		line := lines[i][:min(len(lines[i]), maxExcerptLine)]
+		if traces < maxTraceLines && errorWords.MatchString(line) {
 			keep[i] = true
 			traces++
 		}
@@ -47,9 +47,9 @@ func Excerpt(text string) string {
 			continue
 		}
 		defs++
-		for j := i; j < min(i+defLines, tail); j++ {
+		for j := i; j < min(i+isDefinition, tail); j++ {
 			keep[j] = true
-			dull[j] = strings.TrimSpace(lines[j]) == "" || remark.MatchString(lines[j])
+			dull[j] = strings.TrimSpace(lines[j]) == "" || pruneNote.MatchString(lines[j])
 		}
 	}
 	var b strings.Builder
@@ -63,11 +63,11 @@ func Excerpt(text string) string {
 			continue
 		}
 		if gap {
-			b.WriteString(trimmed + "\n")
+			b.WriteString(truncatedNote + "\n")
 			gap = false
 		}
-		if len(line) > mostLine {
-			line = cutAt(line, mostLine) + " " + trimmed
+		if len(line) > maxExcerptLine {
+			line = cutAt(line, maxExcerptLine) + " " + truncatedNote
 		}
 		b.WriteString(line + "\n")
 	}

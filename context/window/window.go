@@ -63,8 +63,8 @@ type Account struct {
 // Total is the size of the request.
 func (a Account) Total() int64 { return a.Briefing + a.Tools + a.Conversation }
 
-// mask stands in for the output of a call when there is no room for it.
-const mask = "(left out to save room; run the call again if you need its output)"
+// pruneOutput stands in for the output of a call when there is no room for it.
+const pruneOutput = "(left out to save room; run the call again if you need its output)"
 
 // Conversation is a conversation that a request is to be made of.
 type Conversation struct {
@@ -95,9 +95,9 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 		a.Conversation += sizes[i]
 	}
 	if over := a.Total() - a.Budget; over > 0 {
-		lighten(c, tools, items, sizes, &a, over)
+		trimToFit(c, tools, items, sizes, &a, over)
 	} else if l.UnderPressure {
-		lighten(c, tools, items, sizes, &a, a.Total()/2)
+		trimToFit(c, tools, items, sizes, &a, a.Total()/2)
 	}
 	// Oldest turns first. A turn begins at a user's message. The note about what
 	// was left out needs room as well.
@@ -112,17 +112,17 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 			a.LeftTokens += n
 		}
 		a.LeftOut += next - start
-		start, note = next, int64(c.Item(leftOut(a.LeftOut, t.Essentials)))
+		start, note = next, int64(c.Item(omissionNote(a.LeftOut, t.Essentials)))
 	}
 	a.Conversation += note
 	items, sizes = items[start:], sizes[start:]
-	masked := int64(c.Text(mask)) + int64(c.Item(models.Item{}))
+	masked := int64(c.Text(pruneOutput)) + int64(c.Item(models.Item{}))
 	for i := range items {
 		if a.Total() <= a.Budget {
 			break
 		}
 		if items[i].Kind == models.Output && sizes[i] > masked && i < len(items)-1 {
-			items[i].Text, items[i].Images = mask, nil
+			items[i].Text, items[i].Images = pruneOutput, nil
 			a.Conversation -= sizes[i] - masked
 			a.LeftTokens += sizes[i] - masked
 			a.Truncated++
@@ -136,7 +136,7 @@ func Fit(m models.Model, l Limits, c Counter, instructions string, tools []model
 	}
 	items = slices.DeleteFunc(items, func(it models.Item) bool { return it.Kind == "" })
 	if a.LeftOut > 0 {
-		items = slices.Insert(items, 0, leftOut(a.LeftOut, t.Essentials))
+		items = slices.Insert(items, 0, omissionNote(a.LeftOut, t.Essentials))
 	}
 	return models.Request{Instructions: instructions, Items: append(slices.Clip(t.Head), items...), Tools: tools, Tokens: a.Total()}, a, nil
 }
@@ -154,7 +154,7 @@ func trim(c Counter, items []models.Item, sizes []int64, a *Account, most int64)
 		}
 		texts, shorter := excerpts(items[i])
 		a.Pruned += shorter
-		shorten(&items[i], texts)
+		truncateText(&items[i], texts)
 		n := int64(c.Item(items[i]))
 		a.Conversation -= sizes[i] - n
 		a.LeftTokens += sizes[i] - n
@@ -162,13 +162,13 @@ func trim(c Counter, items []models.Item, sizes []int64, a *Account, most int64)
 	}
 }
 
-// lighten takes out what the reducers find, in this request alone: it has to
+// trimToFit takes out what the reducers find, in this request alone: it has to
 // fit a window that is smaller than the conversation was kept for.
-func lighten(c Counter, tools []models.ToolSpec, items []models.Item, sizes []int64, a *Account, want int64) {
+func trimToFit(c Counter, tools []models.ToolSpec, items []models.Item, sizes []int64, a *Account, want int64) {
 	pieces := make([]Piece, len(items))
 	turn := 0
 	for i, it := range items {
-		if begins(it) {
+		if beginsTurn(it) {
 			turn++
 		}
 		pieces[i] = Piece{Item: it, Turn: turn}
@@ -185,12 +185,12 @@ func lighten(c Counter, tools []models.ToolSpec, items []models.Item, sizes []in
 	for i := range items {
 		switch it := &items[i]; {
 		case it.Kind == models.Output && gone[it.CallID]:
-			it.Text, it.Images = mask, nil
+			it.Text, it.Images = pruneOutput, nil
 			a.Truncated++
 		case it.Kind == models.Reasoning && pieces[i].Turn <= thought:
 			*it = models.Item{} // goes with the empty ones
 		case len(it.Attachments) > 0 && len(texts[pieces[i].Turn]) > 0:
-			shorten(it, texts[pieces[i].Turn])
+			truncateText(it, texts[pieces[i].Turn])
 			a.Pruned++
 		default:
 			continue
@@ -205,29 +205,29 @@ func lighten(c Counter, tools []models.ToolSpec, items []models.Item, sizes []in
 	}
 }
 
-// shorten puts texts in the place of what is attached to an item.
-func shorten(it *models.Item, texts []string) {
+// truncateText puts texts in the place of what is attached to an item.
+func truncateText(it *models.Item, texts []string) {
 	it.Attachments = slices.Clone(it.Attachments)
 	for i, text := range texts {
 		it.Attachments[i].Text = text
 	}
 }
 
-func leftOut(n int, gist string) models.Item {
+func omissionNote(n int, gist string) models.Item {
 	return models.NewMessage(models.Developer, strings.TrimSpace(fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)))
 }
 
-// begins reports whether an item begins a turn.
-func begins(it models.Item) bool { return it.Kind == models.Message && it.Role == models.User }
+// beginsTurn reports whether an item begins a turn.
+func beginsTurn(it models.Item) bool { return it.Kind == models.Message && it.Role == models.User }
 
 // nextTurn is where the turn after the one at i begins: at a user's message, or at
 // the words of belay's that go with it.
 func nextTurn(items []models.Item, i int) int {
-	for i < len(items) && !begins(items[i]) { // what goes with the words of this turn
+	for i < len(items) && !beginsTurn(items[i]) { // what goes with the words of this turn
 		i++
 	}
 	begin := i
-	for i++; i < len(items) && !begins(items[i]); i++ {
+	for i++; i < len(items) && !beginsTurn(items[i]); i++ {
 		continue
 	}
 	if i < len(items) && i-1 > begin && items[i-1].Kind == models.Message && items[i-1].Role == models.Developer {

@@ -116,14 +116,14 @@ func TestFit(t *testing.T) {
 		big := output("1")
 		big.Text = strings.Repeat("y", 900)
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}})
-		if err != nil || a.Truncated != 1 || req.Items[2].Text != mask {
+		if err != nil || a.Truncated != 1 || req.Items[2].Text != pruneOutput {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
 	t.Run("the head stays, and the gist stands for what is left out", func(t *testing.T) {
 		talk := Conversation{Head: []models.Item{models.NewMessage(models.Developer, "keep")}, Items: []models.Item{user(long), assistant(long + long), user("now")}, Essentials: "gist"}
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, talk)
-		if err != nil || a.LeftOut != 2 || shape(req.Items) != shape([]models.Item{talk.Head[0], leftOut(2, "gist"), user("now")}) || !strings.HasSuffix(req.Items[1].Text, "gist") {
+		if err != nil || a.LeftOut != 2 || shape(req.Items) != shape([]models.Item{talk.Head[0], omissionNote(2, "gist"), user("now")}) || !strings.HasSuffix(req.Items[1].Text, "gist") {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
@@ -131,7 +131,7 @@ func TestFit(t *testing.T) {
 		it := user("why does it fail?")
 		it.Attachments = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", 2000) + "the end\n"}}
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{it}})
-		if err != nil || a.Pruned != 1 || req.Items[0].Text != it.Text || !strings.HasPrefix(req.Items[0].Attachments[0].Text, trimmed) || !strings.HasSuffix(req.Items[0].Attachments[0].Text, "the end\n") {
+		if err != nil || a.Pruned != 1 || req.Items[0].Text != it.Text || !strings.HasPrefix(req.Items[0].Attachments[0].Text, truncatedNote) || !strings.HasSuffix(req.Items[0].Attachments[0].Text, "the end\n") {
 			t.Errorf("Fit = %+v, %+v, %v", req.Items, a, err)
 		}
 		if len(it.Attachments[0].Text) < 4000 {

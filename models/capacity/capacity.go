@@ -22,19 +22,19 @@ import (
 
 // The numbers of the circuit.
 const (
-	openAfter  = 3                // capacity failures in a row
-	firstRest  = 30 * time.Second // doubled each time the circuit opens again
-	longRest   = 10 * time.Minute // where doubling ends
-	longStated = 24 * time.Hour   // a server's own word is believed up to here
-	leaseTime  = 2 * time.Minute  // for the one request that tries a rested target
-	absentRest = 60 * time.Second // of a local endpoint where nothing runs
-	outFor     = 10 * time.Minute // before a refused key or name may be tried again
-	forgetting = time.Hour        // half-life of successes and failures; after it a streak is over
+	openAfter      = 3                // capacity failures in a row
+	minCooldown    = 30 * time.Second // doubled each time the circuit opens again
+	maxCooldown    = 10 * time.Minute // where doubling ends
+	maxStated      = 24 * time.Hour   // a server's own word is believed up to here
+	leaseTime      = 2 * time.Minute  // for the one request that tries a rested target
+	absentCooldown = 60 * time.Second // of a local endpoint where nothing runs
+	refusalTime    = 10 * time.Minute // before a refused key or name may be tried again
+	halfLife       = time.Hour        // half-life of successes and failures; after it a streak is over
 )
 
 const (
-	saving  = 2 * time.Second // a slow store may hold a request up so long
-	sparing = 5 * time.Second // a store that failed is left alone so long
+	storeTimeout     = 2 * time.Second // a slow store may hold a request up so long
+	storeBackoffTime = 5 * time.Second // a store that failed is left alone so long
 )
 
 // Shared is where all running belays of a user keep what they know.
@@ -75,19 +75,19 @@ type Breakers struct {
 	clock clock
 	view  atomic.Pointer[view]
 
-	load     sync.Mutex // held while the store is read for the first time
-	loaded   atomic.Bool
-	reported sync.Once
-	spare    atomic.Int64 // until when on the monotonic clock the store is left alone
+	loadMu       sync.Mutex // held while the store is read for the first time
+	loaded       atomic.Bool
+	reported     sync.Once
+	storeBackoff atomic.Int64 // until when on the monotonic clock the store is left alone
 
-	// refused is what speaks against targets, and against all of a provider's,
+	// refusals is what speaks against targets, and against all of a provider's,
 	// in this program only. The map is replaced, never changed.
-	refused atomic.Pointer[map[id]local]
-	slots   atomic.Int64
+	refusals atomic.Pointer[map[id]refusal]
+	lastSlot atomic.Int64
 
-	mu      sync.Mutex // guards the rest, and replacing view and refused
-	unsaved map[id][]change
-	changed chan struct{} // closed and renewed whenever the view is
+	mu             sync.Mutex // guards the rest, and replacing view and refused
+	pendingChanges map[id][]change
+	notifyChanged  chan struct{} // closed and renewed whenever the view is
 }
 
 // New returns a board that knows nothing. It does nothing until it is used.
@@ -101,10 +101,10 @@ func New(o Options) *Breakers {
 	if o.FailbackDelay <= 0 {
 		o.FailbackDelay = 5 * time.Minute
 	}
-	b := &Breakers{o: o, unsaved: map[id][]change{}, changed: make(chan struct{})}
+	b := &Breakers{o: o, pendingChanges: map[id][]change{}, notifyChanged: make(chan struct{})}
 	b.clock.now, b.clock.elapsed = o.Now, o.Elapsed
 	b.view.Store(&view{})
-	b.refused.Store(&map[id]local{})
+	b.refusals.Store(&map[id]refusal{})
 	return b
 }
 
@@ -112,7 +112,7 @@ func New(o Options) *Breakers {
 // target has no model.
 type id struct{ models.Target }
 
-func provider(name string) id { return id{models.Target{Provider: name}} }
+func providerID(name string) id { return id{models.Target{Provider: name}} }
 
 func (i id) key() string {
 	if i.Model == "" {
@@ -121,11 +121,11 @@ func (i id) key() string {
 	return "target/" + i.String()
 }
 
-func parse(key string) (id, bool) {
+func parseKey(key string) (id, bool) {
 	kind, rest, _ := strings.Cut(key, "/")
 	switch kind {
 	case "provider":
-		return provider(rest), rest != ""
+		return providerID(rest), rest != ""
 	case "target":
 		t, err := models.ParseTarget(rest)
 		return id{t}, err == nil
@@ -133,31 +133,31 @@ func parse(key string) (id, bool) {
 	return id{}, false
 }
 
-// kept is what is saved under one key; only one of its two halves is used.
-type kept struct {
-	Rev      int64     `json:"rev"` // grows with each change, so that an older state never replaces a newer one
-	Target   circuit   `json:"target,omitzero"`
-	Provider allowance `json:"provider,omitzero"`
+// saved is what is saved under one key; only one of its two halves is used.
+type saved struct {
+	Rev      int64         `json:"rev"` // grows with each change, so that an older state never replaces a newer one
+	Target   circuit       `json:"target,omitzero"`
+	Provider providerState `json:"provider,omitzero"`
 }
 
 // decode reads what was saved. It trusts no number: they come from a file.
-func decode(data []byte) (kept, bool) {
-	var k kept
+func decode(data []byte) (saved, bool) {
+	var k saved
 	if len(data) == 0 || json.Unmarshal(data, &k) != nil {
-		return kept{}, false
+		return saved{}, false
 	}
 	c, a := &k.Target, &k.Provider
 	k.Rev = max(k.Rev, 0)
-	c.Rests, c.Streak, c.HoldStep = max(c.Rests, 0), max(c.Streak, 0), max(c.HoldStep, 0)
-	c.Good, c.All = max(c.Good, 0), max(c.All, c.Good, 0)
-	a.Spent, a.Limit, a.Clean = min(max(a.Spent, 0), budget), min(max(a.Limit, 0), lastLimit), max(a.Clean, 0)
+	c.Trips, c.Streak, c.FailbackStep = max(c.Trips, 0), max(c.Streak, 0), max(c.FailbackStep, 0)
+	c.Successes, c.Attempts = max(c.Successes, 0), max(c.Attempts, c.Successes, 0)
+	a.Spent, a.Limit, a.Clean = min(max(a.Spent, 0), retryBudget), min(max(a.Limit, 0), maxLimit), max(a.Clean, 0)
 	return k, true
 }
 
 // change changes what is kept and reports whether it did. It may run several
 // times, on several states, so it depends on nothing but its argument and
 // fixed values, and never writes into a slice that it finds.
-type change func(*kept) bool
+type change func(*saved) bool
 
 // view is a state of the whole board. It is replaced, never changed.
 type view struct {
@@ -166,44 +166,44 @@ type view struct {
 
 // entry is what is kept of one id, with what memory adds.
 type entry struct {
-	kept
-	rest, hold, out deadline
-	first           time.Duration // median time to the first token; 0: unknown
+	saved
+	cooldown, failback, outOfUse deadline
+	firstToken                   time.Duration // median time to the first token; 0: unknown
 }
 
-// local is a failure that says something about this program's key or settings,
+// refusal is a failure that says something about this program's key or settings,
 // which another belay need not share.
-type local struct {
+type refusal struct {
 	fault *models.Fault
 	until deadline
 }
 
-var none = &entry{}
+var noEntry = &entry{}
 
 func (b *Breakers) entry(i id) *entry {
 	if e := b.view.Load().entries[i]; e != nil {
 		return e
 	}
-	return none
+	return noEntry
 }
 
 // Refresh takes over what other belays have written. Call it at the start, and
 // whenever the store says that somebody wrote.
 func (b *Breakers) Refresh(ctx context.Context) {
-	now := b.clock.look()
-	if b.o.Shared == nil || b.spared(now) {
+	now := b.clock.observe()
+	if b.o.Shared == nil || b.storeBackingOff(now) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saving)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	rows, err := b.o.Shared.SharedStates(ctx)
 	if err != nil {
-		b.failed(now, err)
+		b.storeFailed(now, err)
 		return
 	}
-	fresh := make(map[id]kept, len(rows))
+	fresh := make(map[id]saved, len(rows))
 	for key, data := range rows {
-		i, ok := parse(key)
+		i, ok := parseKey(key)
 		if k, readable := decode(data); ok && readable && k.Rev != b.entry(i).Rev {
 			fresh[i] = k
 		}
@@ -212,33 +212,35 @@ func (b *Breakers) Refresh(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range fresh {
-		if len(b.unsaved[i]) > 0 {
+		if len(b.pendingChanges[i]) > 0 {
 			delete(fresh, i) // memory knows more; the next change brings both together
 		}
 	}
 	if len(fresh) > 0 {
-		b.publish(now, fresh)
+		b.publishLocked(now, fresh)
 	}
 }
 
-// begin reads the store before the first decision that depends on it.
-func (b *Breakers) begin(ctx context.Context) {
+// ensureLoaded reads the store before the first decision that depends on it.
+func (b *Breakers) ensureLoaded(ctx context.Context) {
 	if b.o.Shared == nil || b.loaded.Load() {
 		return
 	}
-	b.load.Lock()
-	defer b.load.Unlock()
+	b.loadMu.Lock()
+	defer b.loadMu.Unlock()
 	if !b.loaded.Swap(true) {
 		b.Refresh(ctx)
 	}
 }
 
-// spared reports whether the store failed only just: work that waits for a
+// storeBackingOff reports whether the store failed only just: work that waits for a
 // broken disk again and again would stand still.
-func (b *Breakers) spared(now instant) bool { return now.mono < time.Duration(b.spare.Load()) }
+func (b *Breakers) storeBackingOff(now instant) bool {
+	return now.mono < time.Duration(b.storeBackoff.Load())
+}
 
-func (b *Breakers) failed(now instant, err error) {
-	b.spare.Store(int64(now.mono + sparing))
+func (b *Breakers) storeFailed(now instant, err error) {
+	b.storeBackoff.Store(int64(now.mono + storeBackoffTime))
 	if b.o.Report != nil {
 		b.reported.Do(func() { b.o.Report(err) })
 	}
@@ -247,26 +249,26 @@ func (b *Breakers) failed(now instant, err error) {
 // update makes a change in the store and in memory, in memory alone when the
 // store fails. It returns the state that follows and what change said.
 func (b *Breakers) update(ctx context.Context, now instant, i id, c change) (*entry, bool) {
-	b.begin(ctx)
+	b.ensureLoaded(ctx)
 	if b.o.Shared == nil {
-		return b.remember(now, i, c)
+		return b.updateMemory(now, i, c)
 	}
-	if b.spared(now) {
+	if b.storeBackingOff(now) {
 		b.postpone(i, nil, c)
-		return b.remember(now, i, c)
+		return b.updateMemory(now, i, c)
 	}
 	b.mu.Lock()
-	late := b.unsaved[i]
-	delete(b.unsaved, i)
+	late := b.pendingChanges[i]
+	delete(b.pendingChanges, i)
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saving)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	var after kept
+	var after saved
 	var did bool
 	err := b.o.Shared.UpdateShared(ctx, i.key(), func(old []byte) ([]byte, error) {
 		var ok bool
 		if after, ok = decode(old); !ok {
-			after = b.entry(i).kept // the store lost it, or never had it
+			after = b.entry(i).saved // the store lost it, or never had it
 		}
 		write := false
 		for _, l := range late {
@@ -280,14 +282,14 @@ func (b *Breakers) update(ctx context.Context, now instant, i id, c change) (*en
 		return json.Marshal(after)
 	})
 	if err != nil {
-		b.failed(now, err)
+		b.storeFailed(now, err)
 		b.postpone(i, late, c)
-		return b.remember(now, i, c)
+		return b.updateMemory(now, i, c)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if after.Rev != b.entry(i).Rev {
-		b.publish(now, map[id]kept{i: after})
+		b.publishLocked(now, map[id]saved{i: after})
 	}
 	return b.entry(i), did
 }
@@ -297,24 +299,24 @@ func (b *Breakers) update(ctx context.Context, now instant, i id, c change) (*en
 func (b *Breakers) postpone(i id, early []change, c change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list := append(append(early[:len(early):len(early)], b.unsaved[i]...), c)
-	b.unsaved[i] = list[max(0, len(list)-100):] // a store that fails for hours must not fill the memory
+	list := append(append(early[:len(early):len(early)], b.pendingChanges[i]...), c)
+	b.pendingChanges[i] = list[max(0, len(list)-100):] // a store that fails for hours must not fill the memory
 }
 
-// remember makes a change in memory alone.
-func (b *Breakers) remember(now instant, i id, c change) (*entry, bool) {
+// updateMemory makes a change in memory alone.
+func (b *Breakers) updateMemory(now instant, i id, c change) (*entry, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k := b.entry(i).kept
+	k := b.entry(i).saved
 	did := c(&k)
 	if did {
-		b.publish(now, map[id]kept{i: k})
+		b.publishLocked(now, map[id]saved{i: k})
 	}
 	return b.entry(i), did
 }
 
-// publish replaces the view; the caller holds mu.
-func (b *Breakers) publish(now instant, fresh map[id]kept) {
+// publishLocked replaces the view; the caller holds mu.
+func (b *Breakers) publishLocked(now instant, fresh map[id]saved) {
 	old := b.view.Load()
 	next := &view{entries: maps.Clone(old.entries)}
 	if next.entries == nil {
@@ -325,15 +327,15 @@ func (b *Breakers) publish(now instant, fresh map[id]kept) {
 		if k.Rev < was.Rev {
 			continue
 		}
-		e := &entry{kept: k, first: median(k.Target.First)}
-		e.rest = was.rest.moved(now, k.Target.Set, k.Target.Until)
-		e.hold = was.hold.moved(now, k.Target.HoldSet, k.Target.HoldUntil)
-		e.out = was.out.moved(now, k.out().Set, k.out().Until)
+		e := &entry{saved: k, firstToken: median(k.Target.FirstTokens)}
+		e.cooldown = was.cooldown.movedTo(now, k.Target.CooldownSet, k.Target.CooldownUntil)
+		e.failback = was.failback.movedTo(now, k.Target.FailbackSet, k.Target.FailbackUntil)
+		e.outOfUse = was.outOfUse.movedTo(now, k.unusable().Set, k.unusable().Until)
 		next.entries[i] = e
 	}
 	b.view.Store(next)
-	close(b.changed)
-	b.changed = make(chan struct{})
+	close(b.notifyChanged)
+	b.notifyChanged = make(chan struct{})
 }
 
 // Changed returns a channel that is closed at the next change of any target's
@@ -341,5 +343,5 @@ func (b *Breakers) publish(now instant, fresh map[id]kept) {
 func (b *Breakers) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.changed
+	return b.notifyChanged
 }

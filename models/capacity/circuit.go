@@ -15,25 +15,25 @@ type circuit struct {
 	Last   time.Time     `json:"last,omitzero"`    // the last of them
 	Fault  *models.Fault `json:"fault,omitempty"`  // the last failure of any kind
 
-	Open  bool      `json:"open,omitempty"`
-	Rests int       `json:"rests,omitempty"` // how many times in a row it opened
-	Set   time.Time `json:"set,omitzero"`    // when the rest began
-	Until time.Time `json:"until,omitzero"`  // and when it ends
-	Lease lease     `json:"lease,omitzero"`
+	Open          bool      `json:"open,omitempty"`
+	Trips         int       `json:"rests,omitempty"` // how many times in a row it opened
+	CooldownSet   time.Time `json:"set,omitzero"`    // when the rest began
+	CooldownUntil time.Time `json:"until,omitzero"`  // and when it ends
+	Lease         lease     `json:"lease,omitzero"`
 
-	Aside  bool      `json:"aside,omitempty"`
-	Outage time.Time `json:"outage,omitzero"`
-	Out    out       `json:"out,omitzero"`
+	Disabled bool      `json:"aside,omitempty"`
+	Outage   time.Time `json:"outage,omitzero"`
+	OutOfUse outage    `json:"out,omitzero"`
 
-	Good    float64   `json:"good,omitempty"` // successes, each worth half after an hour
-	All     float64   `json:"all,omitempty"`  // the same for all attempts that tell something
-	Weighed time.Time `json:"weighed,omitzero"`
-	First   []int64   `json:"first,omitempty"` // the last times to the first token, in ms
-	Low     bool      `json:"low,omitempty"`   // tried last in its tier
+	Successes   float64   `json:"good,omitempty"` // successes, each worth half after an hour
+	Attempts    float64   `json:"all,omitempty"`  // the same for all attempts that tell something
+	ObservedAt  time.Time `json:"weighed,omitzero"`
+	FirstTokens []int64   `json:"first,omitempty"` // the last times to the first token, in ms
+	Unhealthy   bool      `json:"low,omitempty"`   // tried last in its tier
 
-	HoldStep  int       `json:"hold_step,omitempty"`
-	HoldSet   time.Time `json:"hold_set,omitzero"`
-	HoldUntil time.Time `json:"hold_until,omitzero"`
+	FailbackStep  int       `json:"hold_step,omitempty"`
+	FailbackSet   time.Time `json:"hold_set,omitzero"`
+	FailbackUntil time.Time `json:"hold_until,omitzero"`
 }
 
 // lease lets one request try a rested target.
@@ -43,109 +43,109 @@ type lease struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// live reports whether a lease still counts. One from the future was made
+// isLive reports whether a lease still counts. One from the future was made
 // before the clock was set back.
-func (l lease) live(now time.Time) bool {
+func (l lease) isLive(now time.Time) bool {
 	return now.Before(l.Until) && !l.From.After(now.Add(leaseTime))
 }
 
-// out says until when an allowance is used up.
-type out struct {
+// outage says until when an allowance is used up.
+type outage struct {
 	Set   time.Time     `json:"set,omitzero"`
 	Until time.Time     `json:"until,omitzero"`
 	Fault *models.Fault `json:"fault,omitempty"`
 }
 
-func (k *kept) out() out {
-	if !k.Provider.Out.Until.IsZero() {
-		return k.Provider.Out
+func (k *saved) unusable() outage {
+	if !k.Provider.OutOfUse.Until.IsZero() {
+		return k.Provider.OutOfUse
 	}
-	return k.Target.Out
+	return k.Target.OutOfUse
 }
 
-// full records a capacity failure. Probe says that it is the answer to the one
+// recordCapacity records a capacity failure. Probe says that it is the answer to the one
 // request that a rested target was tried with.
-func (c *circuit) full(now time.Time, f *models.Fault, probe bool) {
-	if last := latest(c.Last, c.Until); !last.IsZero() && now.Sub(last) > forgetting {
-		c.Streak, c.Rests, c.Open = 0, 0, false
+func (c *circuit) recordCapacity(now time.Time, f *models.Fault, probe bool) {
+	if last := latest(c.Last, c.CooldownUntil); !last.IsZero() && now.Sub(last) > halfLife {
+		c.Streak, c.Trips, c.Open = 0, 0, false
 	}
 	if c.Streak == 0 {
 		c.Since = now
 	}
 	c.Streak++
 	c.Last, c.Fault = now, f
-	stated := stated(now, f)
+	stated := statedDelay(now, f)
 	switch {
-	case c.Open && now.Before(c.Until) && !probe:
+	case c.Open && now.Before(c.CooldownUntil) && !probe:
 		// It was sent before the circuit opened, so it is no news; a longer
 		// word of the server is.
-		if end := now.Add(stated); end.After(c.Until) {
-			c.Set, c.Until = now, end
+		if end := now.Add(stated); end.After(c.CooldownUntil) {
+			c.CooldownSet, c.CooldownUntil = now, end
 		}
 	case c.Open || c.Streak >= openAfter:
-		rest := longRest
-		if c.Rests < 5 {
-			rest = min(firstRest<<c.Rests, longRest)
+		rest := maxCooldown
+		if c.Trips < 5 {
+			rest = min(minCooldown<<c.Trips, maxCooldown)
 		}
 		if stated > 0 {
 			rest = stated
 		}
-		c.Open, c.Rests = true, c.Rests+1
-		c.Set, c.Until = now, now.Add(rest)
+		c.Open, c.Trips = true, c.Trips+1
+		c.CooldownSet, c.CooldownUntil = now, now.Add(rest)
 	case stated > 0:
-		c.Set, c.Until = now, now.Add(stated)
+		c.CooldownSet, c.CooldownUntil = now, now.Add(stated)
 	}
 }
 
-// pause lets a target rest without opening its circuit.
-func (c *circuit) pause(now time.Time, d time.Duration) {
-	if end := now.Add(d); d > 0 && end.After(c.Until) {
-		c.Set, c.Until = now, end
+// cooldown lets a target rest without opening its circuit.
+func (c *circuit) cooldown(now time.Time, d time.Duration) {
+	if end := now.Add(d); d > 0 && end.After(c.CooldownUntil) {
+		c.CooldownSet, c.CooldownUntil = now, end
 	}
 }
 
-// close records a reply that came to its end.
-func (c *circuit) close() {
-	c.Streak, c.Rests, c.Open = 0, 0, false
-	c.Since, c.Last, c.Set, c.Until, c.Outage = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	c.Fault, c.Lease, c.Out = nil, lease{}, out{}
+// closeCircuit records a reply that came to its end.
+func (c *circuit) closeCircuit() {
+	c.Streak, c.Trips, c.Open = 0, 0, false
+	c.Since, c.Last, c.CooldownSet, c.CooldownUntil, c.Outage = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	c.Fault, c.Lease, c.OutOfUse = nil, lease{}, outage{}
 }
 
-// weigh adds one attempt to the health.
-func (c *circuit) weigh(now time.Time, good bool) {
-	fade := fade(now, c.Weighed)
-	c.Good, c.All, c.Weighed = c.Good*fade, c.All*fade+1, now
+// observe adds one attempt to the health.
+func (c *circuit) observe(now time.Time, good bool) {
+	fade := decay(now, c.ObservedAt)
+	c.Successes, c.Attempts, c.ObservedAt = c.Successes*fade, c.Attempts*fade+1, now
 	if good {
-		c.Good++
+		c.Successes++
 	}
 }
 
-// timed adds a time to the first token.
-func (c *circuit) timed(d time.Duration) {
+// addFirstToken adds a time to the first token.
+func (c *circuit) addFirstToken(d time.Duration) {
 	if ms := d.Milliseconds(); d > 0 {
-		keep := c.First[max(0, len(c.First)-samples+1):]
-		c.First = append(slices.Clone(keep), ms)
+		keep := c.FirstTokens[max(0, len(c.FirstTokens)-maxFirstTokens+1):]
+		c.FirstTokens = append(slices.Clone(keep), ms)
 	}
 }
 
-// leave begins a hold, or a longer one when the last is over only shortly: a
+// startFailbackDelay begins a hold, or a longer one when the last is over only shortly: a
 // relapse. Who leaves during a hold adds nothing; it is the same trouble.
-func (c *circuit) leave(now time.Time, first time.Duration) bool {
-	if now.Before(c.HoldUntil) && !c.HoldSet.After(now) {
+func (c *circuit) startFailbackDelay(now time.Time, first time.Duration) bool {
+	if now.Before(c.FailbackUntil) && !c.FailbackSet.After(now) {
 		return false
 	}
 	steps := []time.Duration{first, 2 * first, 4 * first, 6 * first}
-	if over := now.Sub(c.HoldUntil); !c.HoldUntil.IsZero() && over >= 0 && over <= steps[len(steps)-1] {
-		c.HoldStep = min(c.HoldStep+1, len(steps)-1) // the longest stays the longest
+	if over := now.Sub(c.FailbackUntil); !c.FailbackUntil.IsZero() && over >= 0 && over <= steps[len(steps)-1] {
+		c.FailbackStep = min(c.FailbackStep+1, len(steps)-1) // the longest stays the longest
 	} else {
-		c.HoldStep = 0
+		c.FailbackStep = 0
 	}
-	c.HoldSet, c.HoldUntil = now, now.Add(steps[c.HoldStep])
+	c.FailbackSet, c.FailbackUntil = now, now.Add(steps[c.FailbackStep])
 	return true
 }
 
-// stated is how long the server itself asks to wait; 0 when it does not say.
-func stated(now time.Time, f *models.Fault) time.Duration {
+// statedDelay is how long the server itself asks to wait; 0 when it does not say.
+func statedDelay(now time.Time, f *models.Fault) time.Duration {
 	d := f.RetryAfter
 	if !f.Delayed || d <= 0 {
 		d = 0
@@ -153,7 +153,7 @@ func stated(now time.Time, f *models.Fault) time.Duration {
 	if d == 0 && !f.ResetAt.IsZero() {
 		d = max(f.ResetAt.Sub(now), 0)
 	}
-	return min(d, longStated)
+	return min(d, maxStated)
 }
 
 func latest(a, b time.Time) time.Time {
@@ -163,25 +163,25 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// fade is what an observation is still worth.
-func fade(now, then time.Time) float64 {
+// decay is what an observation is still worth.
+func decay(now, then time.Time) float64 {
 	age := max(now.Sub(then), 0)
-	return math.Exp2(-age.Hours() / forgetting.Hours())
+	return math.Exp2(-age.Hours() / halfLife.Hours())
 }
 
-// bounded is a copy of a fault that can be saved: what a person needs to see,
+// boundedCopy is a copy of a fault that can be saved: what a person needs to see,
 // short, and nothing of the reply itself.
-func bounded(f *models.Fault) *models.Fault {
+func boundedCopy(f *models.Fault) *models.Fault {
 	c := *f
 	c.Raw, c.Err, c.Nearest = "", nil, nil
 	for _, s := range []*string{&c.Code, &c.Type, &c.Param, &c.RequestID, &c.ServedModel} {
-		*s = cut(*s, 120)
+		*s = truncate(*s, 120)
 	}
-	c.Message, c.Hint = cut(c.Message, 500), cut(c.Hint, 300)
+	c.Message, c.Hint = truncate(c.Message, 500), truncate(c.Hint, 300)
 	return &c
 }
 
-func cut(s string, limit int) string {
+func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// jump is how far wall time may run ahead of the monotonic clock between two
+// suspendGap is how far wall time may run ahead of the monotonic clock between two
 // looks before the computer is taken to have been suspended.
-const jump = 5 * time.Second
+const suspendGap = 5 * time.Second
 
 // instant is one moment on both clocks.
 type instant struct {
@@ -21,21 +21,21 @@ type clock struct {
 	now     func() time.Time
 	elapsed func() time.Duration
 
-	once  sync.Once
-	start time.Time
+	startOnce sync.Once
+	start     time.Time
 
-	mu    sync.Mutex
-	last  instant
-	known bool
-	awake time.Duration // since when it has been awake without a break
+	mu         sync.Mutex
+	last       instant
+	observed   bool
+	awakeSince time.Duration // since when it has been awake without a break
 
-	woke atomic.Int64 // the same in wall time, nanoseconds; 0: it never slept
+	wokeAt atomic.Int64 // the same in wall time, nanoseconds; 0: it never slept
 }
 
 // read looks at the clocks and remembers nothing.
 func (c *clock) read() instant {
 	now := c.now()
-	c.once.Do(func() { c.start = now })
+	c.startOnce.Do(func() { c.start = now })
 	i := instant{wall: now.Round(0).UTC()}
 	if c.elapsed != nil {
 		i.mono = c.elapsed()
@@ -45,16 +45,16 @@ func (c *clock) read() instant {
 	return i
 }
 
-// look reads the clocks and compares them with the last look.
-func (c *clock) look() instant {
+// observe reads the clocks and compares them with the last look.
+func (c *clock) observe() instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.read()
-	if c.known && i.wall.Sub(c.last.wall)-(i.mono-c.last.mono) > jump {
-		c.awake = i.mono
-		c.woke.Store(i.wall.UnixNano())
+	if c.observed && i.wall.Sub(c.last.wall)-(i.mono-c.last.mono) > suspendGap {
+		c.awakeSince = i.mono
+		c.wokeAt.Store(i.wall.UnixNano())
 	}
-	c.last, c.known = i, true
+	c.last, c.observed = i, true
 	return i
 }
 
@@ -63,7 +63,7 @@ func (c *clock) look() instant {
 func (c *clock) slept(now instant, d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.woke.Load() != 0 && d > 0 && now.mono-d < c.awake
+	return c.wokeAt.Load() != 0 && d > 0 && now.mono-d < c.awakeSince
 }
 
 // deadline is a time that is waited for: it has come when either clock says so.
@@ -74,9 +74,9 @@ type deadline struct {
 	due   time.Duration
 }
 
-// moved is the deadline for a span that was saved as wall time. An unchanged
+// movedTo is the deadline for a span that was saved as wall time. An unchanged
 // one keeps its place on the monotonic clock.
-func (d deadline) moved(now instant, set, until time.Time) deadline {
+func (d deadline) movedTo(now instant, set, until time.Time) deadline {
 	if until.Equal(d.until) {
 		return d
 	}
@@ -84,8 +84,8 @@ func (d deadline) moved(now instant, set, until time.Time) deadline {
 	return deadline{until: until, due: now.mono + max(left, 0)}
 }
 
-// left is how long there is to wait.
-func (d deadline) left(now instant) time.Duration {
+// remaining is how long there is to wait.
+func (d deadline) remaining(now instant) time.Duration {
 	if d.until.IsZero() {
 		return 0
 	}
@@ -94,7 +94,7 @@ func (d deadline) left(now instant) time.Duration {
 
 // at is the deadline in wall time as it is now, zero when it has come.
 func (d deadline) at(now instant) time.Time {
-	left := d.left(now)
+	left := d.remaining(now)
 	switch left {
 	case 0:
 		return time.Time{}

@@ -9,38 +9,38 @@ import (
 )
 
 const (
-	samples = 31  // times to the first token that are kept
-	lowAt   = 0.5 // below it a target is tried last in its tier
-	backAt  = 0.7 // above it, it is back
+	maxFirstTokens = 31  // times to the first token that are kept
+	unhealthyBelow = 0.5 // below it a target is tried last in its tier
+	recoverAbove   = 0.7 // above it, it is back
 
-	// faith is the number of successes every target is credited with. Without
+	// priorSuccesses is the number of successes every target is credited with. Without
 	// it one failure would be a share of 0, and a target that is not asked any
 	// more would keep a bad share for ever instead of being forgiven in time.
-	faith = 2
+	priorSuccesses = 2
 )
 
-// share is the share of successes, recent ones counting more.
-func (c *circuit) share(now time.Time) float64 {
-	fade := fade(now, c.Weighed)
-	return (c.Good*fade + faith) / (c.All*fade + faith)
+// successShare is the share of successes, recent ones counting more.
+func (c *circuit) successShare(now time.Time) float64 {
+	fade := decay(now, c.ObservedAt)
+	return (c.Successes*fade + priorSuccesses) / (c.Attempts*fade + priorSuccesses)
 }
 
 // health is the share of successes, lowered for a target that is slower to
 // begin than the others of its tier.
 func (c *circuit) health(now time.Time, own, tier time.Duration) float64 {
-	h := c.share(now)
+	h := c.successShare(now)
 	if own > 0 && tier > 0 {
 		h *= min(1, float64(tier)/float64(own))
 	}
 	return h
 }
 
-// judge tells whether a target is tried last, given that it was or was not.
-func judge(was bool, health float64) bool {
+// isUnhealthy tells whether a target is tried last, given that it was or was not.
+func isUnhealthy(was bool, health float64) bool {
 	if was {
-		return health <= backAt
+		return health <= recoverAbove
 	}
-	return health < lowAt
+	return health < unhealthyBelow
 }
 
 func median(ms []int64) time.Duration {
@@ -51,12 +51,12 @@ func median(ms []int64) time.Duration {
 	return time.Duration(s[(len(s)-1)/2]+s[len(s)/2]) * time.Millisecond / 2
 }
 
-// pace is the median of what the targets of a tier take to their first token.
-func (b *Breakers) pace(tier []models.Target) time.Duration {
+// medianFirstToken is the median of what the targets of a tier take to their first token.
+func (b *Breakers) medianFirstToken(tier []models.Target) time.Duration {
 	var buffer [8]int64
 	list := buffer[:0]
 	for _, t := range tier {
-		if first := b.entry(id{t}).first; first > 0 {
+		if first := b.entry(id{t}).firstToken; first > 0 {
 			list = append(list, first.Milliseconds())
 		}
 	}
@@ -75,11 +75,11 @@ func (b *Breakers) tierOf(t models.Target) []models.Target {
 
 // The order in which the targets of a tier are asked.
 const (
-	first = iota
-	unhealthy
-	resting
-	unusable
-	aside
+	classReady = iota
+	classUnhealthy
+	classResting
+	classUnusable
+	classDisabled
 )
 
 // Order returns a tier's targets, the one to ask first in front: those that
@@ -95,21 +95,21 @@ func (b *Breakers) Order(tier []models.Target) []models.Target {
 	now := b.clock.read()
 	var buffer [8]place
 	places := buffer[:0]
-	pace := b.pace(tier)
+	pace := b.medianFirstToken(tier)
 	for _, t := range tier {
 		e := b.entry(id{t})
 		c := b.condition(t, e, now)
 		p := place{Target: t}
 		switch c.State {
 		case models.Disabled:
-			p.class = aside
+			p.class = classDisabled
 		case models.Unusable:
-			p.class, p.until = unusable, c.Until
+			p.class, p.until = classUnusable, c.Until
 		case models.Resting:
-			p.class, p.until = resting, c.Until
+			p.class, p.until = classResting, c.Until
 		default:
-			if judge(e.Target.Low, e.Target.health(now.wall, e.first, pace)) {
-				p.class = unhealthy
+			if isUnhealthy(e.Target.Unhealthy, e.Target.health(now.wall, e.firstToken, pace)) {
+				p.class = classUnhealthy
 			}
 		}
 		places = append(places, p)
@@ -131,7 +131,7 @@ type Status struct {
 	Streak     int           // capacity failures in a row
 	Since      time.Time     // the first of them
 	Outage     time.Time     // since when it is taken to be down; zero: it is not
-	Hold       time.Time     // until when requests that left it do not come back; zero: they may
+	FailbackAt time.Time     // until when requests that left it do not come back; zero: they may
 	Share      float64       // of successes, 0 to 1
 	Health     float64       // 0 to 1
 	Unhealthy  bool          // tried last in its tier
@@ -144,12 +144,12 @@ func (b *Breakers) Status(t models.Target) Status {
 	e := b.entry(id{t})
 	c := &e.Target
 	s := Status{
-		Condition: b.condition(t, e, now), Tried: !c.Weighed.IsZero(), Streak: c.Streak, Since: c.Since, Outage: c.Outage,
-		Hold: e.hold.at(now), Share: c.share(now.wall), Health: c.health(now.wall, e.first, b.pace(b.tierOf(t))), FirstToken: e.first,
+		Condition: b.condition(t, e, now), Tried: !c.ObservedAt.IsZero(), Streak: c.Streak, Since: c.Since, Outage: c.Outage,
+		FailbackAt: e.failback.at(now), Share: c.successShare(now.wall), Health: c.health(now.wall, e.firstToken, b.medianFirstToken(b.tierOf(t))), FirstToken: e.firstToken,
 	}
-	s.Unhealthy = judge(c.Low, s.Health)
+	s.Unhealthy = isUnhealthy(c.Unhealthy, s.Health)
 	// Nobody looked while the computer slept.
-	if woke := b.clock.woke.Load(); woke != 0 && !c.Outage.IsZero() && c.Outage.UnixNano() < woke {
+	if woke := b.clock.wokeAt.Load(); woke != 0 && !c.Outage.IsZero() && c.Outage.UnixNano() < woke {
 		s.Outage = time.Time{}
 	}
 	return s

@@ -158,7 +158,7 @@ func (c *Catalog) provider(name string) (models.Provider, bool) {
 // complete fills in what the settings leave open.
 func complete(p *models.Provider, entry catwalk.Provider) {
 	if p.BaseURL == "" {
-		if !speaks(entry.Type) || strings.HasPrefix(entry.APIEndpoint, "$") {
+		if !apiOf(entry.Type) || strings.HasPrefix(entry.APIEndpoint, "$") {
 			return // an address of another protocol is of no use
 		}
 		p.BaseURL = entry.APIEndpoint
@@ -173,8 +173,8 @@ func complete(p *models.Provider, entry catwalk.Provider) {
 	}
 }
 
-// speaks reports whether endpoints of a type understand OpenAI's protocols.
-func speaks(t catwalk.Type) bool {
+// apiOf reports whether endpoints of a type understand OpenAI's protocols.
+func apiOf(t catwalk.Type) bool {
 	switch t {
 	case catwalk.TypeOpenAI, catwalk.TypeOpenAICompat, catwalk.TypeOpenRouter, catwalk.TypeVercel:
 		return true
@@ -219,7 +219,7 @@ func (c *Catalog) Model(target models.Target) models.Model {
 // name. What another endpoint takes for it is not known, hence priced.
 func (c *Catalog) entry(target models.Target) (entry catwalk.Model, priced, ok bool) {
 	known := c.known()
-	names := []string{target.Model, undated(target.Model)}
+	names := []string{target.Model, trimDate(target.Model)}
 	if p, ok := known[target.Provider]; ok {
 		m, ok := lookup(p, names)
 		return m, true, ok

@@ -28,16 +28,16 @@ func (c *Catalog) Nearest(target models.Target) []models.Target {
 }
 
 var (
-	dated   = regexp.MustCompile(`[-@](20\d{2}-?[01]\d-?[0-3]\d)$`)
-	named   = regexp.MustCompile(`^gpt-[\d.]+-([a-z]+)$`)
-	version = regexp.MustCompile(`^[\d.]+[a-z]?$`)
+	datePattern = regexp.MustCompile(`[-@](20\d{2}-?[01]\d-?[0-3]\d)$`)
+	named       = regexp.MustCompile(`^gpt-[\d.]+-([a-z]+)$`)
+	version     = regexp.MustCompile(`^[\d.]+[a-z]?$`)
 )
 
 // sizes and kinds that say nothing without the name before them.
 var general = []string{"mini", "nano", "pro", "max", "codex", "chat", "turbo", "preview", "latest", "audio", "search"}
 
-// undated is a model's name without the date of a snapshot.
-func undated(name string) string { return dated.ReplaceAllString(name, "") }
+// trimDate is a model's name without the date of a snapshot.
+func trimDate(name string) string { return datePattern.ReplaceAllString(name, "") }
 
 // shortest is how long a short name may be, in letters.
 const shortest = 12
@@ -48,7 +48,7 @@ const shortest = 12
 func Short(name string) string {
 	short := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	short, _, _ = strings.Cut(short, ":")
-	short = undated(short)
+	short = trimDate(short)
 	for _, suffix := range []string{"-latest", "-preview", "-instruct"} {
 		short = strings.TrimSuffix(short, suffix)
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// longest is the longest delay believed. What is longer is a mistake.
-const longest = 366 * 24 * time.Hour
+// maxDelay is the longest delay believed. What is longer is a mistake.
+const maxDelay = 366 * 24 * time.Hour
 
 // delay finds the delay that the server stated: retry-after-ms, Retry-After
 // (RFC 9110, section 10.2.3), a field of the error object, or its words. A time
 // that has passed gives true and 0; what cannot be read is passed over.
-func delay(ev Evidence, w words) (bool, time.Duration) {
+func delay(ev Evidence, w errorObject) (bool, time.Duration) {
 	now := ev.Now
 	if date, err := http.ParseTime(ev.Header.Get("Date")); err == nil {
 		now = date // both ends of the interval by the same clock
@@ -48,7 +48,7 @@ func delay(ev Evidence, w words) (bool, time.Duration) {
 // amount reads a plain number of units.
 func amount(s string, unit time.Duration) (time.Duration, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(v) || v < 0 || v > float64(longest)/float64(unit) {
+	if err != nil || math.IsNaN(v) || v < 0 || v > float64(maxDelay)/float64(unit) {
 		return 0, false
 	}
 	return time.Duration(v * float64(unit)), true
@@ -56,16 +56,16 @@ func amount(s string, unit time.Duration) (time.Duration, bool) {
 
 func until(at, now time.Time) (time.Duration, bool) {
 	d := at.Sub(now)
-	return max(d, 0), d <= longest
+	return max(d, 0), d <= maxDelay
 }
 
-func (s stated) read(now time.Time) (time.Duration, bool) {
+func (s statedDelay) read(now time.Time) (time.Duration, bool) {
 	switch s.unit {
 	case millis:
 		return amount(s.value, time.Millisecond)
-	case spelled:
+	case durationText:
 		d, err := time.ParseDuration(s.value)
-		return d, err == nil && d >= 0 && d <= longest
+		return d, err == nil && d >= 0 && d <= maxDelay
 	case instant:
 		if now.IsZero() {
 			return 0, false
@@ -104,7 +104,7 @@ func inText(s string) (time.Duration, bool) {
 		}
 		total += v * float64(unitOf(strings.ToLower(span[2])))
 	}
-	if total > float64(longest) {
+	if total > float64(maxDelay) {
 		return 0, false
 	}
 	return time.Duration(math.Round(total)), true

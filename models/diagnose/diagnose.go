@@ -41,13 +41,13 @@ type Evidence struct {
 	Key    string // to keep it out of the fault
 	KeyEnv string // the variable that holds the key, for the hint
 
-	Status int         // HTTP; 0 when no headers came
-	Header http.Header // of the reply
-	Body   []byte      // of a reply that is not what was asked for
-	Event  []byte      // the event that reported an error inside a stream
-	Short  string      // why a reply was cut short: max_output_tokens, content_filter
-	Err    error       // what broke inside this program
-	Cancel error       // the cause, when the caller ended the attempt
+	Status     int         // HTTP; 0 when no headers came
+	Header     http.Header // of the reply
+	Body       []byte      // of a reply that is not what was asked for
+	Event      []byte      // the event that reported an error inside a stream
+	Incomplete string      // why a reply was cut short: max_output_tokens, content_filter
+	Err        error       // what broke inside this program
+	Cancel     error       // the cause, when the caller ended the attempt
 
 	Phase   models.Phase
 	Served  string
@@ -64,7 +64,7 @@ func Fault(ev Evidence) *models.Fault {
 		Bytes: ev.Bytes, Events: ev.Events, Elapsed: ev.Elapsed, RequestID: requestID(ev.Header),
 	}
 	if ev.Err != nil {
-		f.Err = &quiet{ev.Err, redact(ev.Err.Error(), ev.Key)}
+		f.Err = &redactedError{ev.Err, redact(ev.Err.Error(), ev.Key)}
 	}
 	source := ev.Event
 	if len(source) == 0 {
@@ -78,7 +78,7 @@ func Fault(ev Evidence) *models.Fault {
 	case models.KindCancelled:
 		f.Err = ev.Cancel
 	case models.KindIncomplete:
-		f.Code = ev.Short
+		f.Code = ev.Incomplete
 	}
 	f.Delayed, f.RetryAfter = delay(ev, w)
 	if f.Delayed && (f.Kind == models.KindUsage || f.Kind == models.KindRate) && !ev.Now.IsZero() {
@@ -86,22 +86,22 @@ func Fault(ev Evidence) *models.Fault {
 	}
 	switch strings.ToLower(strings.TrimSpace(ev.Header.Get("X-Should-Retry"))) {
 	case "true":
-		f.Retry = new(true)
+		f.ShouldRetry = new(true)
 	case "false":
-		f.Retry = new(false)
+		f.ShouldRetry = new(false)
 	}
 	f.Hint = hint(f, ev, w)
 	return f
 }
 
-func fill(f *models.Fault, w words, source []byte, ev Evidence) {
-	clean := func(s string) string { return clip(redact(s, ev.Key), maxMessage) }
+func fill(f *models.Fault, w errorObject, source []byte, ev Evidence) {
+	clean := func(s string) string { return truncate(redact(s, ev.Key), maxMessage) }
 	f.Code, f.Type, f.Param, f.Message = clean(w.code), clean(w.kind), clean(w.param), clean(w.message)
 	f.RequestID = cmp.Or(f.RequestID, clean(w.requestID))
 	if len(source) > maxRead {
 		source = source[:maxRead]
 	}
-	f.Raw = clip(redact(string(source), ev.Key), maxRaw)
+	f.Raw = truncate(redact(string(source), ev.Key), maxRaw)
 	if w.empty() && len(source) > 0 {
 		if isHTML(source) {
 			f.Message = clean(title(source))
@@ -115,25 +115,25 @@ func fill(f *models.Fault, w words, source []byte, ev Evidence) {
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Ms-Request-Id", "Cf-Ray"} {
 		if v := strings.TrimSpace(h.Get(name)); v != "" {
-			return clip(v, 200)
+			return truncate(v, 200)
 		}
 	}
 	return ""
 }
 
-func kind(ev Evidence, w words, source []byte) models.Kind {
+func kind(ev Evidence, w errorObject, source []byte) models.Kind {
 	if ev.Cancel != nil {
 		return models.KindCancelled
 	}
-	if ev.Short != "" {
+	if ev.Incomplete != "" {
 		return models.KindIncomplete
 	}
 	failed := ev.Status >= 300 || len(ev.Event) > 0 || !w.empty()
 	if failed {
-		return reported(ev, w, source)
+		return reportedKind(ev, w, source)
 	}
 	if ev.Status == 0 {
-		return unanswered(ev)
+		return unansweredKind(ev)
 	}
 	if len(source) > 0 {
 		return models.KindGateway // a page, or something else that no model sends
@@ -141,8 +141,8 @@ func kind(ev Evidence, w words, source []byte) models.Kind {
 	return models.KindStream
 }
 
-// unanswered names a failure before any header came.
-func unanswered(ev Evidence) models.Kind {
+// unansweredKind names a failure before any header came.
+func unansweredKind(ev Evidence) models.Kind {
 	switch {
 	case ev.Err == nil, errors.Is(ev.Err, ErrSilent):
 		return models.KindStream

@@ -123,7 +123,7 @@ func TestKindOfBrokenConnections(t *testing.T) {
 		{"unended", diagnose.Evidence{Err: diagnose.ErrUnended, Status: 200, Header: stream}, models.KindStream, models.ScopeModel},
 		{"cut", diagnose.Evidence{Err: io.ErrUnexpectedEOF, Status: 200, Header: stream}, models.KindStream, models.ScopeNetwork},
 		{"malformed", diagnose.Evidence{Err: diagnose.ErrMalformed, Status: 200, Header: stream}, models.KindStream, models.ScopeModel},
-		{"short", diagnose.Evidence{Short: "max_output_tokens", Status: 200, Header: stream}, models.KindIncomplete, models.ScopeRequest},
+		{"short", diagnose.Evidence{Incomplete: "max_output_tokens", Status: 200, Header: stream}, models.KindIncomplete, models.ScopeRequest},
 		{"cancelled", diagnose.Evidence{Cancel: errors.New("esc"), Err: io.EOF}, models.KindCancelled, models.ScopeRequest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestEvidenceIsKept(t *testing.T) {
 		Status: 503, Header: header("X-Request-Id", "req_1", "Cf-Ray", "ray", "X-Should-Retry", "false"),
 		Body: []byte(`{"error":{"message":"m","type":"t","code":"brand_new","param":"p"}}`), Served: "m-1", Phase: models.BeforeHeaders, Bytes: 3, Events: 2, Elapsed: time.Second,
 	})
-	if f.Code != "brand_new" || f.Type != "t" || f.Param != "p" || f.Message != "m" || f.RequestID != "req_1" || f.Retry == nil || *f.Retry ||
+	if f.Code != "brand_new" || f.Type != "t" || f.Param != "p" || f.Message != "m" || f.RequestID != "req_1" || f.ShouldRetry == nil || *f.ShouldRetry ||
 		f.ServedModel != "m-1" || f.Bytes != 3 || f.Events != 2 || f.Elapsed != time.Second || f.Phase != models.BeforeHeaders || !strings.Contains(f.Raw, "brand_new") {
 		t.Errorf("got %+v", f)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // hint says in a sentence or two what a person can do.
-func hint(f *models.Fault, ev Evidence, w words) string {
+func hint(f *models.Fault, ev Evidence, w errorObject) string {
 	host := cmp.Or(ev.Host, "the endpoint")
 	key := "the key of " + cmp.Or(ev.Target.Provider, host)
 	if ev.KeyEnv != "" {
@@ -25,9 +25,9 @@ func hint(f *models.Fault, ev Evidence, w words) string {
 		}
 		return "The model has no room at the moment. Your key and your network are not the cause; waiting or another model helps."
 	case models.KindRate:
-		return "You have reached your own limit for a short time" + clears(f) + ". Fewer requests at once help."
+		return "You have reached your own limit for a short time" + clearsIn(f) + ". Fewer requests at once help."
 	case models.KindUsage:
-		return "Your allowance is used up" + clears(f) + ". Another provider or a local model can go on."
+		return "Your allowance is used up" + clearsIn(f) + ". Another provider or a local model can go on."
 	case models.KindBilling:
 		return "The account has no credit or the plan does not include this. See plan and billing at " + host + "."
 	case models.KindAuth:
@@ -55,7 +55,7 @@ func hint(f *models.Fault, ev Evidence, w words) string {
 	case models.KindStream:
 		return streamHint(ev)
 	case models.KindIncomplete:
-		if ev.Short == "content_filter" {
+		if ev.Incomplete == "content_filter" {
 			return "The provider's filter stopped the reply."
 		}
 		return "The reply reached its length limit; what was said is kept and can be continued."
@@ -63,7 +63,7 @@ func hint(f *models.Fault, ev Evidence, w words) string {
 	return ""
 }
 
-func clears(f *models.Fault) string {
+func clearsIn(f *models.Fault) string {
 	switch {
 	case !f.Delayed:
 		return ""

@@ -29,8 +29,8 @@ func redact(s, key string) string {
 // Redact takes key, and whatever else looks like a credential, out of s.
 func Redact(s, key string) string { return redact(s, key) }
 
-// clip cuts s at n bytes, between letters.
-func clip(s string, n int) string {
+// truncate cuts s at n bytes, between letters.
+func truncate(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if len(s) <= n {
 		return s
@@ -42,11 +42,11 @@ func clip(s string, n int) string {
 	return s + "…"
 }
 
-// quiet is an error whose text holds no secret.
-type quiet struct {
+// redactedError is an error whose text holds no secret.
+type redactedError struct {
 	err  error
 	text string
 }
 
-func (q *quiet) Error() string { return q.text }
-func (q *quiet) Unwrap() error { return q.err }
+func (q *redactedError) Error() string { return q.text }
+func (q *redactedError) Unwrap() error { return q.err }

@@ -14,10 +14,10 @@ type AlertKind string
 
 // The kinds of alerts.
 const (
-	AlertShare AlertKind = "capacity share" // too many attempts found no capacity
-	AlertJump  AlertKind = "jump"           // many more than in the week before
-	AlertHours AlertKind = "busy hours"     // a target fails in certain hours
-	AlertExtra AlertKind = "retry cost"     // retries and fallbacks cost out of line
+	AlertShare     AlertKind = "capacity share" // too many attempts found no capacity
+	AlertJump      AlertKind = "jump"           // many more than in the week before
+	AlertHours     AlertKind = "busy hours"     // a target fails in certain hours
+	AlertRetryCost AlertKind = "retry cost"     // retries and fallbacks cost out of line
 )
 
 // Alert is something in the record that a person should hear of.
@@ -42,7 +42,7 @@ func (a Alert) String() string {
 			a.Target, percent(a.Now), percent(a.Before))
 	case AlertHours:
 		return fmt.Sprintf("%s has no room for %s of the requests at %s, %s at other times: plan heavy work around it", a.Target, percent(a.Now), hourNames(a.Hours), percent(a.Before))
-	case AlertExtra:
+	case AlertRetryCost:
 		return fmt.Sprintf("retries and fallbacks are %s of the cost of the last day, %s in the week before", percent(a.Now), percent(a.Before))
 	}
 	return string(a.Kind)
@@ -66,17 +66,17 @@ func hourNames(hours []int) string {
 
 // Limits are from when on alerts are given. Zero fields take the defaults.
 type Limits struct {
-	Share float64 // of attempts in an hour that found no capacity; 0: 0.2
-	Extra float64 // of retries and fallbacks in a day's cost; 0: 0.25
-	Least int     // attempts below which nothing is said; 0: 20
+	Share       float64 // of attempts in an hour that found no capacity; 0: 0.2
+	RetryCost   float64 // of retries and fallbacks in a day's cost; 0: 0.25
+	MinAttempts int     // attempts below which nothing is said; 0: 20
 }
 
 // What is out of line.
 const (
-	jumpTimes = 5   // a jump is to five times the share of the week before
-	jumpRise  = 0.1 // and ten points more: from 2 % to 15 %
-	hourTimes = 3   // busy hours fail three times as often as the others
-	extraRise = 2   // retries cost twice as much as in the week before
+	jumpFactor     = 5   // a jump is to five times the share of the week before
+	minJump        = 0.1 // and ten points more: from 2 % to 15 %
+	busyHourFactor = 3   // busy hours fail three times as often as the others
+	retryCostRise  = 2   // retries cost twice as much as in the week before
 )
 
 // Alerts looks through the record for what a person should hear of. It should
@@ -85,11 +85,11 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, l Limits) []Alert
 	if l.Share <= 0 {
 		l.Share = 0.2
 	}
-	if l.Extra <= 0 {
-		l.Extra = 0.25
+	if l.RetryCost <= 0 {
+		l.RetryCost = 0.25
 	}
-	if l.Least <= 0 {
-		l.Least = 20
+	if l.MinAttempts <= 0 {
+		l.MinAttempts = 20
 	}
 	hour, day, week := now.Add(-time.Hour), now.AddDate(0, 0, -1), now.AddDate(0, 0, -8)
 	type counts struct{ hour, day, week Hour }
@@ -123,16 +123,16 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, l Limits) []Alert
 	var found []Alert
 	for _, t := range order {
 		c := targets[t]
-		if c.hour.Attempts >= l.Least && c.hour.Share() >= l.Share {
+		if c.hour.Attempts >= l.MinAttempts && c.hour.Share() >= l.Share {
 			found = append(found, Alert{Kind: AlertShare, Target: t, Now: c.hour.Share()})
 		}
 		now, before := c.day.Share(), c.week.Share()
-		if c.day.Attempts >= l.Least && c.week.Attempts >= l.Least && now >= jumpTimes*before && now-before >= jumpRise {
+		if c.day.Attempts >= l.MinAttempts && c.week.Attempts >= l.MinAttempts && now >= jumpFactor*before && now-before >= minJump {
 			found = append(found, Alert{Kind: AlertJump, Target: t, Now: now, Before: before})
 		}
 	}
-	found = append(found, busyHours(list, now, loc, l.Least)...)
-	return append(found, extra(list, week, day, l)...)
+	found = append(found, busyHours(list, now, loc, l.MinAttempts)...)
+	return append(found, retryCostShare(list, week, day, l)...)
 }
 
 // busyHours finds targets that fail in certain hours of the day.
@@ -150,7 +150,7 @@ func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []A
 		}
 		for n, h := range clock {
 			rest := Hour{all.Attempts - h.Attempts, all.Capacity - h.Capacity}
-			if h.Attempts >= least && h.Share() >= jumpRise && h.Share() >= hourTimes*rest.Share() {
+			if h.Attempts >= least && h.Share() >= minJump && h.Share() >= busyHourFactor*rest.Share() {
 				hours = append(hours, n)
 				busy.Attempts, busy.Capacity = busy.Attempts+h.Attempts, busy.Capacity+h.Capacity
 			}
@@ -163,20 +163,20 @@ func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []A
 	return found
 }
 
-// extra compares what retries and fallbacks cost in the last day with the week
+// retryCostShare compares what retries and fallbacks cost in the last day with the week
 // before.
-func extra(list []Attempt, week, day time.Time, l Limits) []Alert {
+func retryCostShare(list []Attempt, week, day time.Time, l Limits) []Alert {
 	at := func(t time.Time) int {
 		i, _ := slices.BinarySearchFunc(list, t, func(a Attempt, t time.Time) int { return a.CreatedAt.Compare(t) })
 		return i
 	}
 	from, middle := at(week), at(day)
-	if len(list)-middle < l.Least {
+	if len(list)-middle < l.MinAttempts {
 		return nil
 	}
 	now, before := CostOfSuccess(list[middle:]).Extra(), CostOfSuccess(list[from:middle]).Extra()
-	if now < l.Extra || now < extraRise*before {
+	if now < l.RetryCost || now < retryCostRise*before {
 		return nil
 	}
-	return []Alert{{Kind: AlertExtra, Now: now, Before: before}}
+	return []Alert{{Kind: AlertRetryCost, Now: now, Before: before}}
 }

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// calm is how long after a success no request may fail for want of capacity
+	// episodeCalm is how long after a success no request may fail for want of capacity
 	// before an episode is over: targets that are nearly full flicker.
-	calm = 5 * time.Minute
-	// silence is after which two failures belong to two episodes, since nobody
+	episodeCalm = 5 * time.Minute
+	// episodeSilence is after which two failures belong to two episodes, since nobody
 	// asked in between.
-	silence = time.Hour
+	episodeSilence = time.Hour
 )
 
 // Episode is a time in which a target had no capacity.
@@ -50,7 +50,7 @@ func Episodes(list []Attempt, now time.Time) []Episode {
 		delete(running, o.Target)
 	}
 	over := func(o *open, at time.Time) bool {
-		return !o.well.IsZero() && at.Sub(o.well) > calm || at.Sub(o.last) > silence
+		return !o.well.IsZero() && at.Sub(o.well) > episodeCalm || at.Sub(o.last) > episodeSilence
 	}
 	for i := range list {
 		a := &list[i]

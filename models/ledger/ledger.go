@@ -60,8 +60,8 @@ func (a *Attempt) Ended() time.Time {
 	return a.CreatedAt.Add(time.Duration(a.LatencyMS) * time.Millisecond)
 }
 
-// longest is the most bytes of a text that come from outside and are kept.
-const longest = 200
+// maxText is the most bytes of a text that come from outside and are kept.
+const maxText = 200
 
 // Clean is the attempt as it may be saved: texts without control characters
 // and not longer than 200 bytes, an endpoint without user, password and query,
@@ -72,7 +72,7 @@ func (a Attempt) Clean() Attempt {
 		&a.RequestID, &a.TeamID, &a.Environment, &a.Model, &a.FallbackModel, &a.ErrorCode, &a.Session, &a.Step, &a.Provider, &a.ServedModel,
 		(*string)(&a.Tier), (*string)(&a.Kind), (*string)(&a.Phase),
 	} {
-		*s = clean(*s, longest)
+		*s = clean(*s, maxText)
 	}
 	if math.IsNaN(a.Cost) || math.IsInf(a.Cost, 0) {
 		a.Cost = 0
@@ -84,9 +84,9 @@ func (a Attempt) Clean() Attempt {
 
 func clean(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "�")
-	if strings.ContainsFunc(s, hostile) {
+	if strings.ContainsFunc(s, isUnsafe) {
 		s = strings.Map(func(r rune) rune {
-			if hostile(r) {
+			if isUnsafe(r) {
 				return -1
 			}
 			return r
@@ -102,8 +102,8 @@ func clean(s string, limit int) string {
 	return s
 }
 
-// hostile are signs that steer a terminal or hide in a text.
-func hostile(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+// isUnsafe are signs that steer a terminal or hide in a text.
+func isUnsafe(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // Endpoint is an address without what may be secret in it; empty when it is no
 // address of a server.
@@ -113,7 +113,7 @@ func Endpoint(address string) string {
 		return ""
 	}
 	for _, bare := range []url.URL{{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}, {Scheme: u.Scheme, Host: u.Host}} {
-		if s := clean(bare.String(), longest+1); len(s) <= longest {
+		if s := clean(bare.String(), maxText+1); len(s) <= maxText {
 			return s
 		}
 	}

@@ -360,7 +360,7 @@ func TestAlerts(t *testing.T) {
 			}
 		})
 	}
-	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, Least: 10}); len(got) != 1 || got[0].Kind != AlertShare || got[0].Key() != "capacity share p/sol" {
+	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, MinAttempts: 10}); len(got) != 1 || got[0].Kind != AlertShare || got[0].Key() != "capacity share p/sol" {
 		t.Errorf("with limits of one's own: %v", got)
 	}
 }
@@ -380,7 +380,7 @@ func TestSummaries(t *testing.T) {
 	keys := func(by By) string {
 		var s []string
 		for _, r := range Summary(list, by, time.UTC) {
-			s = append(s, fmt.Sprintf("%s %d/%d/%d", r.Key, r.Succeeded, r.Counted, r.Attempts))
+			s = append(s, fmt.Sprintf("%s %d/%d/%d", r.Key, r.Succeeded, r.Outcomes, r.Attempts))
 		}
 		return strings.Join(s, "; ")
 	}
@@ -395,7 +395,7 @@ func TestSummaries(t *testing.T) {
 		}
 	}
 	want := Row{
-		Key: "total", Attempts: 5, Counted: 4, Succeeded: 2, Capacity: 2, Retries: 2, Fallbacks: 1, Input: 141_000, Output: 10, Cached: 400, Cost: 0.5,
+		Key: "total", Attempts: 5, Outcomes: 4, Succeeded: 2, Capacity: 2, Retries: 2, Fallbacks: 1, Input: 141_000, Output: 10, Cached: 400, Cost: 0.5,
 		FirstTokenMS: 750, LatencyMS: 6000, Latency95MS: 7800, WaitedMS: 2000,
 	}
 	if got := Total(list); got != want || got.OK() != 0.5 || got.Full() != 0.5 {
@@ -420,11 +420,11 @@ func FuzzClean(f *testing.F) {
 	f.Add("postgres:secret", "x")
 	f.Fuzz(func(t *testing.T, endpoint, text string) {
 		a := Attempt{Endpoint: endpoint, ErrorCode: text, ServedModel: text, RequestID: text}.Clean()
-		if strings.ContainsAny(a.Endpoint, "?#") || len(a.Endpoint) > longest {
+		if strings.ContainsAny(a.Endpoint, "?#") || len(a.Endpoint) > maxText {
 			t.Errorf("endpoint %q became %q", endpoint, a.Endpoint)
 		}
 		for _, s := range []string{a.Endpoint, a.ErrorCode, a.ServedModel, a.RequestID} {
-			if len(s) > longest || !utf8.ValidString(s) || strings.ContainsFunc(s, hostile) {
+			if len(s) > maxText || !utf8.ValidString(s) || strings.ContainsFunc(s, isUnsafe) {
 				t.Errorf("%q became %q", text, s)
 			}
 		}

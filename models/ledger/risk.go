@@ -19,16 +19,16 @@ type Risk struct {
 }
 
 const (
-	leastRequests = 20 // an hour, for the score to mean anything
-	adviseAbove   = 0.65
+	minRequests   = 20 // an hour, for the score to mean anything
+	riskThreshold = 0.65
 )
 
 // Enough reports whether there were enough requests for the score to mean
 // anything.
-func (r Risk) Enough() bool { return r.Requests >= leastRequests }
+func (r Risk) Enough() bool { return r.Requests >= minRequests }
 
 // Advise reports whether a lower tier or smaller steps should be suggested.
-func (r Risk) Advise() bool { return r.Enough() && r.Score > adviseAbove }
+func (r Risk) Advise() bool { return r.Enough() && r.Score > riskThreshold }
 
 // RiskOf computes the risk of a target from its record.
 func RiskOf(list []Attempt, t models.Target, now time.Time) Risk {

@@ -8,16 +8,16 @@ import (
 	"belay/models"
 )
 
-// edges divide requests by the tokens that go in.
-var edges = []int64{0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000, 192_000, 256_000, 384_000, 512_000, 1_000_000, math.MaxInt64}
+// bucketEdges divide requests by the tokens that go in.
+var bucketEdges = []int64{0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000, 192_000, 256_000, 384_000, 512_000, 1_000_000, math.MaxInt64}
 
 // bucket is the index of the bucket that a size falls into.
 func bucket(size int64) int {
-	i, found := slices.BinarySearch(edges, max(size, 0))
+	i, found := slices.BinarySearch(bucketEdges, max(size, 0))
 	if !found {
 		i--
 	}
-	return min(i, len(edges)-2)
+	return min(i, len(bucketEdges)-2)
 }
 
 // sizeName names a bucket for people.
@@ -25,8 +25,8 @@ func sizeName(i int) string {
 	if i < 0 {
 		return "unknown"
 	}
-	from, to := edges[i]/1000, edges[i+1]/1000
-	if i == len(edges)-2 {
+	from, to := bucketEdges[i]/1000, bucketEdges[i+1]/1000
+	if i == len(bucketEdges)-2 {
 		return fmt.Sprintf("%dk and more", from)
 	}
 	return fmt.Sprintf("%dk–%dk", from, to)
@@ -55,15 +55,15 @@ type Sizes struct {
 }
 
 const (
-	leastSide = 20  // attempts on each side of a threshold
-	leastRise = 0.1 // more failures above than below
-	certain   = 3.0 // standard deviations
+	minSideAttempts = 20  // attempts on each side of a threshold
+	minRise         = 0.1 // more failures above than below
+	minDeviations   = 3.0 // standard deviations
 )
 
 // SizesOf finds how failures depend on the size of requests. Attempts without a
 // known size are left out.
 func SizesOf(list []Attempt) Sizes {
-	counts := make([]Bucket, len(edges)-1)
+	counts := make([]Bucket, len(bucketEdges)-1)
 	for i := range list {
 		a := &list[i]
 		if a.InputTokens <= 0 || !a.Counts() || a.Kind == models.KindRate {
@@ -79,8 +79,8 @@ func SizesOf(list []Attempt) Sizes {
 	var all Bucket
 	for i := range counts {
 		if counts[i].Attempts > 0 {
-			if counts[i].From = edges[i]; i+2 < len(edges) {
-				counts[i].To = edges[i+1]
+			if counts[i].From = bucketEdges[i]; i+2 < len(bucketEdges) {
+				counts[i].To = bucketEdges[i+1]
 			}
 			s.Buckets = append(s.Buckets, counts[i])
 			all.Attempts, all.Failed = all.Attempts+counts[i].Attempts, all.Failed+counts[i].Failed
@@ -90,7 +90,7 @@ func SizesOf(list []Attempt) Sizes {
 	best := 0.0
 	for _, b := range s.Buckets {
 		above := Bucket{Attempts: all.Attempts - below.Attempts, Failed: all.Failed - below.Failed}
-		if z := deviations(below, above, all); z > best && above.Share() >= 2*below.Share() && above.Share()-below.Share() >= leastRise {
+		if z := deviations(below, above, all); z > best && above.Share() >= 2*below.Share() && above.Share()-below.Share() >= minRise {
 			best, s.Threshold, s.Above, s.Below = z, b.From, above.Share(), below.Share()
 		}
 		below.Attempts, below.Failed = below.Attempts+b.Attempts, below.Failed+b.Failed
@@ -101,7 +101,7 @@ func SizesOf(list []Attempt) Sizes {
 // deviations is how far two shares differ, in standard deviations of that
 // difference; 0 when it is too little to count (two-proportion z-test).
 func deviations(below, above, all Bucket) float64 {
-	if below.Attempts < leastSide || above.Attempts < leastSide {
+	if below.Attempts < minSideAttempts || above.Attempts < minSideAttempts {
 		return 0
 	}
 	p := all.Share()
@@ -110,7 +110,7 @@ func deviations(below, above, all Bucket) float64 {
 		return 0
 	}
 	z := (above.Share() - below.Share()) / spread
-	if z < certain {
+	if z < minDeviations {
 		return 0
 	}
 	return z

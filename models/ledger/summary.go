@@ -34,7 +34,7 @@ func ParseBy(s string) (By, error) {
 type Row struct {
 	Key       string  `json:"key"`
 	Attempts  int     `json:"attempts"`
-	Counted   int     `json:"told"` // attempts that tell something about the target
+	Outcomes  int     `json:"told"` // attempts that tell something about the target
 	Succeeded int     `json:"succeeded"`
 	Capacity  int     `json:"capacity"` // found no capacity
 	Retries   int     `json:"retries"`  // were not the first at their request
@@ -51,21 +51,21 @@ type Row struct {
 }
 
 // OK is the share of successes among the attempts that tell something.
-func (r Row) OK() float64 { return share(r.Succeeded, r.Counted) }
+func (r Row) OK() float64 { return share(r.Succeeded, r.Outcomes) }
 
 // Full is the share that found no capacity.
-func (r Row) Full() float64 { return share(r.Capacity, r.Counted) }
+func (r Row) Full() float64 { return share(r.Capacity, r.Outcomes) }
 
-type group struct {
+type grouping struct {
 	Row
 	order          int
 	first, latency []int64
 }
 
-func (g *group) add(a *Attempt) {
+func (g *grouping) add(a *Attempt) {
 	g.Attempts++
 	if a.Counts() {
-		g.Counted++
+		g.Outcomes++
 	}
 	if a.OK() {
 		g.Succeeded++
@@ -88,7 +88,7 @@ func (g *group) add(a *Attempt) {
 	g.WaitedMS += a.DelayMS
 }
 
-func (g *group) row() Row {
+func (g *grouping) row() Row {
 	slices.Sort(g.first)
 	slices.Sort(g.latency)
 	g.FirstTokenMS, g.LatencyMS, g.Latency95MS = quantile(g.first, 0.5), quantile(g.latency, 0.5), quantile(g.latency, 0.95)
@@ -99,7 +99,7 @@ func (g *group) row() Row {
 // first, hours and sizes in their own order.
 func Summary(list []Attempt, by By, loc *time.Location) []Row {
 	groups := divide(list, by, loc)
-	slices.SortFunc(groups, func(a, b *group) int {
+	slices.SortFunc(groups, func(a, b *grouping) int {
 		if by == ByHour || by == BySize {
 			return cmp.Compare(a.order, b.order)
 		}
@@ -114,24 +114,24 @@ func Summary(list []Attempt, by By, loc *time.Location) []Row {
 
 // Total is the whole record as one line.
 func Total(list []Attempt) Row {
-	g := group{Row: Row{Key: "total"}}
+	g := grouping{Row: Row{Key: "total"}}
 	for i := range list {
 		g.add(&list[i])
 	}
 	return g.row()
 }
 
-func divide(list []Attempt, by By, loc *time.Location) []*group {
-	var groups []*group
-	begin := func(key string, order int) *group {
-		g := &group{Row: Row{Key: key}, order: order}
+func divide(list []Attempt, by By, loc *time.Location) []*grouping {
+	var groups []*grouping
+	begin := func(key string, order int) *grouping {
+		g := &grouping{Row: Row{Key: key}, order: order}
 		groups = append(groups, g)
 		return g
 	}
-	targets, projects, numbers := map[models.Target]*group{}, map[string]*group{}, map[int]*group{}
+	targets, projects, numbers := map[models.Target]*grouping{}, map[string]*grouping{}, map[int]*grouping{}
 	for i := range list {
 		a := &list[i]
-		var g *group
+		var g *grouping
 		switch by {
 		case ByProject:
 			if g = projects[a.ProjectID]; g == nil {

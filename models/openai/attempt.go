@@ -18,14 +18,14 @@ var (
 	errSilent = errors.New("silent")          // the cause with which the watch cancels
 )
 
-// told is an error that the endpoint itself reported.
-type told struct {
-	event []byte // inside a stream or a reply with a good status
-	body  []byte // of a reply with a bad status, or that is no reply at all
-	short string // the reason of an incomplete reply
+// apiError is an error that the endpoint itself reported.
+type apiError struct {
+	event      []byte // inside a stream or a reply with a good status
+	body       []byte // of a reply with a bad status, or that is no reply at all
+	incomplete string // the reason of an incomplete reply
 }
 
-func (t *told) Error() string { return "the endpoint reported an error" }
+func (t *apiError) Error() string { return "the endpoint reported an error" }
 
 // attempt is one request and the reading of its reply.
 type attempt struct {
@@ -38,7 +38,7 @@ type attempt struct {
 	origin   models.Origin
 	tools    map[string]bool // the names offered
 	calls    map[string]bool // ids of calls, those in the history included
-	trace    string
+	traceID  string
 	yield    func(models.Chunk, error) bool
 
 	begin  time.Time
@@ -53,10 +53,10 @@ type attempt struct {
 	items  int // finished
 
 	operation  string
-	background bool  // the provider was asked to keep the reply
-	after      int64 // number of the newest event; below 0 before the first
+	keepsReply bool  // the provider was asked to keep the reply
+	lastEvent  int64 // number of the newest event; below 0 before the first
 	resumes    int   // connections taken up again
-	over       bool  // the provider has said how the reply ended
+	ended      bool  // the provider has said how the reply ended
 
 	opened                        bool
 	served, requestID, responseID string
@@ -72,7 +72,7 @@ func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *
 		api = models.Responses
 	}
 	a := &attempt{
-		c: c, parent: ctx, provider: p, target: target, phase: models.BeforeHeaders, begin: c.now(), trace: c.id(), after: -1,
+		c: c, parent: ctx, provider: p, target: target, phase: models.BeforeHeaders, begin: c.now(), traceID: c.id(), lastEvent: -1,
 		origin: models.Origin{Provider: p.Name, API: api, Model: target.Model},
 	}
 	a.connect()
@@ -89,11 +89,11 @@ func (a *attempt) connect() {
 
 // close ends the attempt and frees the connection.
 func (a *attempt) close() {
-	a.hangUp()
+	a.disconnect()
 	a.abandon()
 }
 
-func (a *attempt) hangUp() {
+func (a *attempt) disconnect() {
 	a.watch.Stop()
 	a.cancel(nil)
 	if a.res != nil && a.res.Body != nil {
@@ -113,15 +113,15 @@ func (a *attempt) run(req models.Request) error {
 		}
 	}
 	var err error
-	a.wait()
+	a.startClock()
 	a.res, err = a.send(req)
-	a.rest()
+	a.stopClock()
 	if err != nil {
 		return err
 	}
 	a.phase, a.status, a.header = models.BeforeEvent, a.res.StatusCode, a.res.Header
 	a.requestID = a.header.Get("X-Request-Id")
-	in, form, err := a.sniff()
+	in, form, err := a.detectForm()
 	if err != nil {
 		return err
 	}
@@ -134,13 +134,13 @@ func (a *attempt) run(req models.Request) error {
 	case formJSON:
 		return a.readWhole(in)
 	}
-	return a.readForeign(in)
+	return a.readUnexpected(in)
 }
 
-// wait starts the clock on the endpoint's silence, rest stops it: the time that
+// startClock starts the clock on the endpoint's silence, rest stops it: the time that
 // the caller takes for a chunk is not the endpoint's.
-func (a *attempt) wait() {
-	l := a.c.limits
+func (a *attempt) startClock() {
+	l := a.c.timeouts
 	switch a.phase {
 	case models.BeforeHeaders, models.BeforeEvent:
 		a.limit = l.FirstEvent
@@ -150,17 +150,17 @@ func (a *attempt) wait() {
 	case models.InReasoning:
 		a.limit = l.Reasoning
 	case models.AfterLastItem:
-		a.limit = min(l.Text, afterEnd)
+		a.limit = min(l.Text, usageTimeout)
 	default:
 		a.limit = l.Text
 	}
 	a.watch.Reset(a.limit)
 }
 
-func (a *attempt) rest() { a.watch.Stop() }
+func (a *attempt) stopClock() { a.watch.Stop() }
 
-// afterEnd is how long a Chat reply that is over may take to state its usage.
-const afterEnd = 10 * time.Second
+// usageTimeout is how long a Chat reply that is over may take to state its usage.
+const usageTimeout = 10 * time.Second
 
 // emit hands a chunk over.
 func (a *attempt) emit(c models.Chunk) error {
@@ -170,8 +170,8 @@ func (a *attempt) emit(c models.Chunk) error {
 	return nil
 }
 
-// open says once that the reply begins.
-func (a *attempt) open() error {
+// emitOpened says once that the reply begins.
+func (a *attempt) emitOpened() error {
 	if a.opened {
 		return nil
 	}
@@ -179,15 +179,15 @@ func (a *attempt) open() error {
 	return a.emit(models.Opened{Served: a.served, RequestID: a.requestID, ResponseID: a.responseID})
 }
 
-// done hands a finished item over.
-func (a *attempt) done(it models.Item) error {
+// emitItem hands a finished item over.
+func (a *attempt) emitItem(it models.Item) error {
 	a.items++
 	it.Origin = a.origin
 	return a.emit(models.ItemDone{Item: it})
 }
 
-func (a *attempt) finish(u models.Usage) error {
-	if err := a.open(); err != nil {
+func (a *attempt) emitFinished(u models.Usage) error {
+	if err := a.emitOpened(); err != nil {
 		return err
 	}
 	return a.emit(models.Finished{Usage: u, Served: a.served, RequestID: a.requestID, ResponseID: a.responseID})
@@ -201,12 +201,12 @@ func (a *attempt) fault(err error) *models.Fault {
 		Bytes: a.bytes, Events: a.events, Now: a.c.now(),
 	}
 	ev.Elapsed = ev.Now.Sub(a.begin)
-	var t *told
+	var t *apiError
 	switch {
 	case a.parent.Err() != nil:
 		ev.Cancel = context.Cause(a.parent)
 	case errors.As(err, &t):
-		ev.Event, ev.Body, ev.Short = t.event, t.body, t.short
+		ev.Event, ev.Body, ev.Incomplete = t.event, t.body, t.incomplete
 	case errors.Is(context.Cause(a.ctx), errSilent):
 		ev.Err = fmt.Errorf("%w: nothing for %v", diagnose.ErrSilent, a.limit)
 	default:
@@ -223,13 +223,13 @@ func (a *attempt) host() string {
 	return u.Host
 }
 
-// counted counts the bytes that pass.
-type counted struct {
+// countingReader counts the bytes that pass.
+type countingReader struct {
 	r io.Reader
 	n *int64
 }
 
-func (c counted) Read(p []byte) (int, error) {
+func (c countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	*c.n += int64(n)
 	return n, err

@@ -14,16 +14,16 @@ import (
 
 // chunk is what is read of a piece of a Chat Completions reply, or of a whole one.
 type chunk struct {
-	ID      words           `json:"id"`
-	Type    words           `json:"type"`
-	Model   words           `json:"model"`
+	ID      looseString     `json:"id"`
+	Type    looseString     `json:"type"`
+	Model   looseString     `json:"model"`
 	Error   json.RawMessage `json:"error"`
 	Detail  json.RawMessage `json:"detail"`
 	Choices []struct {
-		Index   int   `json:"index"`
-		Delta   said  `json:"delta"`
-		Message said  `json:"message"`
-		Finish  words `json:"finish_reason"`
+		Index   int         `json:"index"`
+		Delta   chatDelta   `json:"delta"`
+		Message chatDelta   `json:"message"`
+		Finish  looseString `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *chatUsage `json:"usage"`
 	Groq  struct {
@@ -31,27 +31,27 @@ type chunk struct {
 	} `json:"x_groq"`
 }
 
-// said is the content of a chunk.
-type said struct {
-	Content          content         `json:"content"`
-	Refusal          words           `json:"refusal"`
-	ReasoningContent words           `json:"reasoning_content"`
-	Reasoning        words           `json:"reasoning"`
+// chatDelta is the content of a chunk.
+type chatDelta struct {
+	Content          looseContent    `json:"content"`
+	Refusal          looseString     `json:"refusal"`
+	ReasoningContent looseString     `json:"reasoning_content"`
+	Reasoning        looseString     `json:"reasoning"`
 	Details          json.RawMessage `json:"reasoning_details"`
-	Calls            []saidCall      `json:"tool_calls"`
+	Calls            []chatCallDelta `json:"tool_calls"`
 }
 
-// content is a string, or a list of parts of which some are thoughts (Mistral).
-type content struct{ text, thought string }
+// looseContent is a string, or a list of parts of which some are thoughts (Mistral).
+type looseContent struct{ text, reasoning string }
 
-func (c *content) UnmarshalJSON(b []byte) error {
+func (c *looseContent) UnmarshalJSON(b []byte) error {
 	if b[0] == '"' {
 		return json.Unmarshal(b, &c.text)
 	}
 	var parts []struct {
-		Text     words `json:"text"`
+		Text     looseString `json:"text"`
 		Thinking []struct {
-			Text words `json:"text"`
+			Text looseString `json:"text"`
 		} `json:"thinking"`
 	}
 	if err := decode(b, &parts); err != nil {
@@ -60,18 +60,18 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	for _, p := range parts {
 		c.text += string(p.Text)
 		for _, t := range p.Thinking {
-			c.thought += string(t.Text)
+			c.reasoning += string(t.Text)
 		}
 	}
 	return nil
 }
 
-type saidCall struct {
-	Index    *int  `json:"index"`
-	ID       words `json:"id"`
+type chatCallDelta struct {
+	Index    *int        `json:"index"`
+	ID       looseString `json:"id"`
 	Function struct {
-		Name      words `json:"name"`
-		Arguments words `json:"arguments"`
+		Name      looseString `json:"name"`
+		Arguments looseString `json:"arguments"`
 	} `json:"function"`
 }
 
@@ -101,29 +101,29 @@ func (u *chatUsage) usage() models.Usage {
 	return out
 }
 
-// calling is a tool call that is still being written.
-type calling struct {
+// callBuilder is a tool call that is still being written.
+type callBuilder struct {
 	index     int
 	id, name  string
 	arguments strings.Builder
-	over      bool
+	finished  bool
 }
 
-// talk is a Chat Completions reply being read. The protocol has no items; they
+// chatReply is a Chat Completions reply being read. The protocol has no items; they
 // are made here: reasoning, message, calls.
-type talk struct {
+type chatReply struct {
 	*attempt
-	thought  strings.Builder
-	field    string // the name under which the reasoning came
-	details  []json.RawMessage
-	text     strings.Builder
-	calls    []*calling
-	usage    *chatUsage
-	finished bool
+	reasoning strings.Builder
+	field     string // the name under which the reasoning came
+	details   []json.RawMessage
+	text      strings.Builder
+	calls     []*callBuilder
+	usage     *chatUsage
+	finished  bool
 }
 
 func (a *attempt) readChat(in io.Reader) error {
-	t := &talk{attempt: a}
+	t := &chatReply{attempt: a}
 	s := a.stream(in)
 	for {
 		data, err := s.next()
@@ -141,18 +141,18 @@ func (a *attempt) readChat(in io.Reader) error {
 			if t.finished {
 				return t.complete()
 			}
-			return s.broken(err)
+			return s.malformed(err)
 		}
-		if given(c.Error) || c.Type == "error" || s.name == "error" || given(c.Detail) && len(c.Choices) == 0 {
-			return &told{event: data}
+		if isGiven(c.Error) || c.Type == "error" || s.name == "error" || isGiven(c.Detail) && len(c.Choices) == 0 {
+			return &apiError{event: data}
 		}
-		if err := t.chunk(&c); err != nil {
+		if err := t.handleChunk(&c); err != nil {
 			return err
 		}
 	}
 }
 
-func (t *talk) chunk(c *chunk) error {
+func (t *chatReply) handleChunk(c *chunk) error {
 	t.served = cmp.Or(string(c.Model), t.served)
 	t.responseID = cmp.Or(string(c.ID), t.responseID)
 	if u := cmp.Or(c.Usage, c.Groq.Usage); u != nil {
@@ -163,15 +163,15 @@ func (t *talk) chunk(c *chunk) error {
 			continue
 		}
 		if t.served != "" || choice.Finish != "" {
-			if err := t.open(); err != nil {
+			if err := t.emitOpened(); err != nil {
 				return err
 			}
 		}
-		if err := t.said(&choice.Delta); err != nil {
+		if err := t.handleDelta(&choice.Delta); err != nil {
 			return err
 		}
 		if choice.Finish != "" && !t.finished {
-			if err := t.end(string(choice.Finish)); err != nil {
+			if err := t.finishReply(string(choice.Finish)); err != nil {
 				return err
 			}
 		}
@@ -179,56 +179,56 @@ func (t *talk) chunk(c *chunk) error {
 	return nil
 }
 
-// said takes the content of a chunk: at most one of its parts, as a rule.
-func (t *talk) said(s *said) error {
+// handleDelta takes the content of a chunk: at most one of its parts, as a rule.
+func (t *chatReply) handleDelta(s *chatDelta) error {
 	if t.finished {
 		return nil
 	}
-	if piece := cmp.Or(s.ReasoningContent, s.Reasoning, words(s.Content.thought)); piece != "" {
+	if piece := cmp.Or(s.ReasoningContent, s.Reasoning, looseString(s.Content.reasoning)); piece != "" {
 		t.field = "reasoning"
 		if s.ReasoningContent != "" {
 			t.field = "reasoning_content"
 		}
-		if err := t.think(string(piece)); err != nil {
+		if err := t.addReasoning(string(piece)); err != nil {
 			return err
 		}
 	}
-	if given(s.Details) {
+	if isGiven(s.Details) {
 		var list []json.RawMessage
 		if json.Unmarshal(s.Details, &list) == nil {
 			t.details = append(t.details, list...)
 		}
 	}
 	if piece := s.Content.text + string(s.Refusal); piece != "" {
-		if err := t.speak(piece); err != nil {
+		if err := t.addText(piece); err != nil {
 			return err
 		}
 	}
 	for i := range s.Calls {
-		if err := t.ask(&s.Calls[i]); err != nil {
+		if err := t.addCalls(&s.Calls[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *talk) think(piece string) error {
-	if err := t.open(); err != nil {
+func (t *chatReply) addReasoning(piece string) error {
+	if err := t.emitOpened(); err != nil {
 		return err
 	}
 	if err := t.endText(); err != nil {
 		return err
 	}
 	t.phase = models.InReasoning
-	t.thought.WriteString(piece)
+	t.reasoning.WriteString(piece)
 	return t.emit(models.ReasoningDelta{Text: piece})
 }
 
-func (t *talk) speak(piece string) error {
-	if err := t.open(); err != nil {
+func (t *chatReply) addText(piece string) error {
+	if err := t.emitOpened(); err != nil {
 		return err
 	}
-	if err := t.endThought(); err != nil {
+	if err := t.endReasoning(); err != nil {
 		return err
 	}
 	t.phase = models.InText
@@ -236,19 +236,19 @@ func (t *talk) speak(piece string) error {
 	return t.emit(models.TextDelta{Text: piece})
 }
 
-// ask takes a piece of a tool call.
-func (t *talk) ask(s *saidCall) error {
-	if err := t.open(); err != nil {
+// addCalls takes a piece of a tool call.
+func (t *chatReply) addCalls(s *chatCallDelta) error {
+	if err := t.emitOpened(); err != nil {
 		return err
 	}
-	if err := t.endThought(); err != nil {
+	if err := t.endReasoning(); err != nil {
 		return err
 	}
 	if err := t.endText(); err != nil {
 		return err
 	}
 	before := len(t.calls)
-	c := t.calling(s)
+	c := t.builders(s)
 	if c == nil {
 		return nil
 	}
@@ -265,10 +265,10 @@ func (t *talk) ask(s *saidCall) error {
 	return t.emit(models.CallDelta{CallID: c.id, Name: c.name, Arguments: string(s.Function.Arguments)})
 }
 
-// calling finds the call that a piece belongs to, or begins one. Some
+// builders finds the call that a piece belongs to, or begins one. Some
 // endpoints leave out the index, and some give every call the index 0.
-func (t *talk) calling(s *saidCall) *calling {
-	var c *calling
+func (t *chatReply) builders(s *chatCallDelta) *callBuilder {
+	var c *callBuilder
 	for _, known := range t.calls {
 		if s.Index != nil && known.index == *s.Index || s.Index == nil && s.ID != "" && known.id == string(s.ID) {
 			c = known
@@ -284,7 +284,7 @@ func (t *talk) calling(s *saidCall) *calling {
 		if s.Function.Name == "" && s.ID == "" && s.Function.Arguments == "" {
 			return nil
 		}
-		c = &calling{index: len(t.calls), id: string(s.ID)}
+		c = &callBuilder{index: len(t.calls), id: string(s.ID)}
 		if s.Index != nil {
 			c.index = *s.Index
 		}
@@ -294,20 +294,20 @@ func (t *talk) calling(s *saidCall) *calling {
 		t.calls = append(t.calls, c)
 	}
 	c.name = cmp.Or(c.name, string(s.Function.Name))
-	if c.over {
+	if c.finished {
 		return nil
 	}
 	return c
 }
 
-// endThought makes the reasoning so far an item.
-func (t *talk) endThought() error {
-	if t.thought.Len() == 0 && len(t.details) == 0 {
+// endReasoning makes the reasoning so far an item.
+func (t *chatReply) endReasoning() error {
+	if t.reasoning.Len() == 0 && len(t.details) == 0 {
 		return nil
 	}
 	raw := map[string]any{}
-	if t.thought.Len() > 0 {
-		raw[t.field] = t.thought.String()
+	if t.reasoning.Len() > 0 {
+		raw[t.field] = t.reasoning.String()
 	}
 	if len(t.details) > 0 {
 		raw["reasoning_details"] = t.details
@@ -316,55 +316,55 @@ func (t *talk) endThought() error {
 	if err != nil {
 		return fmt.Errorf("%w: reasoning details: %w", diagnose.ErrMalformed, err)
 	}
-	it := models.Item{Kind: models.Reasoning, Text: t.thought.String(), Raw: b}
-	t.thought.Reset()
+	it := models.Item{Kind: models.Reasoning, Text: t.reasoning.String(), Raw: b}
+	t.reasoning.Reset()
 	t.details = nil
 	t.phase = models.BetweenItems
-	return t.done(it)
+	return t.emitItem(it)
 }
 
 // endText makes the words so far an item.
-func (t *talk) endText() error {
+func (t *chatReply) endText() error {
 	text := t.text.String()
 	t.text.Reset()
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	t.phase = models.BetweenItems
-	return t.done(models.Item{Kind: models.Message, Role: models.Assistant, Text: text})
+	return t.emitItem(models.Item{Kind: models.Message, Role: models.Assistant, Text: text})
 }
 
 // endCalls hands finished calls over. While the reply goes on, with a call
 // being written, the others are finished if their arguments are a whole object:
 // no such text can be continued. With nil the reply is over, and so are they.
-func (t *talk) endCalls(open *calling) error {
+func (t *chatReply) endCalls(open *callBuilder) error {
 	for _, c := range t.calls {
-		if c == open || c.over || c.name == "" {
+		if c == open || c.finished || c.name == "" {
 			continue
 		}
 		args := c.arguments.String()
 		if open != nil && (!strings.HasPrefix(strings.TrimSpace(args), "{") || !json.Valid([]byte(args))) {
 			continue
 		}
-		c.over = true
-		if err := t.call(models.Item{Kind: models.Call, CallID: c.id, Name: c.name, Arguments: args}); err != nil {
+		c.finished = true
+		if err := t.emitCall(models.Item{Kind: models.Call, CallID: c.id, Name: c.name, Arguments: args}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// end takes the reason for which the reply is over.
-func (t *talk) end(reason string) error {
+// finishReply takes the reason for which the reply is over.
+func (t *chatReply) finishReply(reason string) error {
 	switch reason {
 	case "length", "max_tokens":
-		return &told{short: "max_output_tokens"}
+		return &apiError{incomplete: "max_output_tokens"}
 	case "content_filter":
-		return &told{short: reason}
+		return &apiError{incomplete: reason}
 	case "error", "insufficient_system_resource":
-		return &told{event: []byte(`{"error":{"code":"` + reason + `","message":"finish_reason: ` + reason + `"}}`)}
+		return &apiError{event: []byte(`{"error":{"code":"` + reason + `","message":"finish_reason: ` + reason + `"}}`)}
 	}
-	if err := t.endThought(); err != nil {
+	if err := t.endReasoning(); err != nil {
 		return err
 	}
 	if err := t.endText(); err != nil {
@@ -377,15 +377,15 @@ func (t *talk) end(reason string) error {
 	return nil
 }
 
-func (t *talk) complete() error { return t.finish(t.usage.usage()) }
+func (t *chatReply) complete() error { return t.emitFinished(t.usage.usage()) }
 
-// wholeChat takes a reply in one piece.
-func (a *attempt) wholeChat(c *chunk) error {
-	t := &talk{attempt: a}
+// takeChatReply takes a reply in one piece.
+func (a *attempt) takeChatReply(c *chunk) error {
+	t := &chatReply{attempt: a}
 	for i := range c.Choices {
 		c.Choices[i].Delta = c.Choices[i].Message
 	}
-	if err := t.chunk(c); err != nil {
+	if err := t.handleChunk(c); err != nil {
 		return err
 	}
 	if !t.finished {

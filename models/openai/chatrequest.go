@@ -28,9 +28,9 @@ type chatMessage struct {
 
 	// What the same target thought before its calls. Some of them refuse the
 	// calls without it.
-	Thought  *string         `json:"reasoning_content,omitempty"`
-	Thinking *string         `json:"reasoning,omitempty"`
-	Details  json.RawMessage `json:"reasoning_details,omitempty"`
+	ReasoningContent *string         `json:"reasoning_content,omitempty"`
+	Reasoning        *string         `json:"reasoning,omitempty"`
+	Details          json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
 type chatCall struct {
@@ -105,19 +105,19 @@ func (a *attempt) isOpenAI() bool {
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
 }
 
-// dialogue turns items into messages: an assistant's words and calls become
+// messageBuilder turns items into messages: an assistant's words and calls become
 // one message, and nothing may stand between calls and their outputs.
-type dialogue struct {
-	a       *attempt
-	out     []*chatMessage
-	current *chatMessage // the assistant message still being built
-	thought []models.Item
-	waiting int // calls without an output so far
-	later   []*chatMessage
+type messageBuilder struct {
+	a         *attempt
+	out       []*chatMessage
+	current   *chatMessage // the assistant message still being built
+	reasoning []models.Item
+	openCalls int // calls without an output so far
+	deferred  []*chatMessage
 }
 
 func (a *attempt) messages(req models.Request) ([]*chatMessage, error) {
-	d := &dialogue{a: a}
+	d := &messageBuilder{a: a}
 	if req.Instructions != "" {
 		d.out = append(d.out, &chatMessage{Role: "system", Content: req.Instructions})
 	}
@@ -126,15 +126,15 @@ func (a *attempt) messages(req models.Request) ([]*chatMessage, error) {
 			return nil, fmt.Errorf("item %d: %w", i+1, err)
 		}
 	}
-	d.out = append(d.out, d.later...)
+	d.out = append(d.out, d.deferred...)
 	return d.out, nil
 }
 
-func (d *dialogue) add(it *models.Item) error {
+func (d *messageBuilder) add(it *models.Item) error {
 	switch it.Kind {
 	case models.Reasoning:
 		if it.Origin == d.a.origin {
-			d.thought = append(d.thought, *it)
+			d.reasoning = append(d.reasoning, *it)
 		}
 	case models.Message:
 		d.message(it)
@@ -148,7 +148,7 @@ func (d *dialogue) add(it *models.Item) error {
 	return nil
 }
 
-func (d *dialogue) message(it *models.Item) {
+func (d *messageBuilder) message(it *models.Item) {
 	m := &chatMessage{Content: it.FullText()}
 	switch it.Role {
 	case models.Assistant:
@@ -157,13 +157,13 @@ func (d *dialogue) message(it *models.Item) {
 		m.Role = "system"
 	default:
 		m.Role = "user"
-		d.thought = nil
+		d.reasoning = nil
 	}
 	if len(it.Images) > 0 && it.Role != models.Assistant {
 		m.Content = chatParts(it.FullText(), it.Images)
 	}
-	if d.waiting > 0 {
-		d.later = append(d.later, m)
+	if d.openCalls > 0 {
+		d.deferred = append(d.deferred, m)
 		return
 	}
 	d.out = append(d.out, m)
@@ -173,7 +173,7 @@ func (d *dialogue) message(it *models.Item) {
 	}
 }
 
-func (d *dialogue) call(it *models.Item) {
+func (d *messageBuilder) call(it *models.Item) {
 	if d.current == nil {
 		d.current = &chatMessage{Role: "assistant"}
 		d.out = append(d.out, d.current)
@@ -191,36 +191,36 @@ func (d *dialogue) call(it *models.Item) {
 	if d.current.Content == "" {
 		d.current.Content = nil
 	}
-	for _, t := range d.thought {
-		d.current.think(t.Raw)
+	for _, t := range d.reasoning {
+		d.current.restoreReasoning(t.Raw)
 	}
-	d.thought = nil
-	d.waiting++
+	d.reasoning = nil
+	d.openCalls++
 }
 
-// think puts the fields of a reasoning item back where they came from.
-func (m *chatMessage) think(raw json.RawMessage) {
+// restoreReasoning puts the fields of a reasoning item back where they came from.
+func (m *chatMessage) restoreReasoning(raw json.RawMessage) {
 	var t struct {
 		Content   *string         `json:"reasoning_content"`
 		Reasoning *string         `json:"reasoning"`
 		Details   json.RawMessage `json:"reasoning_details"`
 	}
 	if json.Unmarshal(raw, &t) == nil {
-		m.Thought, m.Thinking, m.Details = t.Content, t.Reasoning, t.Details
+		m.ReasoningContent, m.Reasoning, m.Details = t.Content, t.Reasoning, t.Details
 	}
 }
 
-func (d *dialogue) output(it *models.Item) {
+func (d *messageBuilder) output(it *models.Item) {
 	d.out = append(d.out, &chatMessage{Role: "tool", CallID: it.CallID, Content: it.Text})
 	d.current = nil
 	if len(it.Images) > 0 {
 		// A tool's message holds only text here; the pictures follow.
-		d.later = append(d.later, &chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)})
+		d.deferred = append(d.deferred, &chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)})
 	}
-	if d.waiting--; d.waiting <= 0 {
-		d.waiting = 0
-		d.out = append(d.out, d.later...)
-		d.later = nil
+	if d.openCalls--; d.openCalls <= 0 {
+		d.openCalls = 0
+		d.out = append(d.out, d.deferred...)
+		d.deferred = nil
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 // to others.
 func (c *Client) Curl(target models.Target, req models.Request) (string, error) {
 	var sent capture
-	own := Client{providers: c.providers, names: c.names, http: &http.Client{Transport: &sent}, id: c.id, now: c.now, agent: c.agent, limits: c.limits}
+	own := Client{providers: c.providers, names: c.names, http: &http.Client{Transport: &sent}, id: c.id, now: c.now, userAgent: c.userAgent, timeouts: c.timeouts}
 	a, fault := own.attempt(context.Background(), target)
 	if fault != nil {
 		return "", fault
@@ -36,9 +36,9 @@ func (c *Client) Curl(target models.Target, req models.Request) (string, error) 
 	return a.curl(sent.request, plainJSON(sent.body)), nil
 }
 
-// longArgument is the most that systems take in one argument of a command, in
+// maxArgument is the most that systems take in one argument of a command, in
 // bytes, less some room.
-const longArgument = 100_000
+const maxArgument = 100_000
 
 func (a *attempt) curl(r *http.Request, body string) string {
 	lines := []string{"curl -N " + quote(address(r.URL))}
@@ -55,7 +55,7 @@ func (a *attempt) curl(r *http.Request, body string) string {
 			lines = append(lines, "-H "+quote(name+": "+r.Header.Get(name)))
 		}
 	}
-	if len(body) > longArgument {
+	if len(body) > maxArgument {
 		return "printf %s " + quote(body) + " |\n" + strings.Join(append(lines, "--data-binary @-"), " \\\n  ")
 	}
 	return strings.Join(append(lines, "--data-binary "+quote(body)), " \\\n  ")

@@ -72,7 +72,7 @@ func (d *Debug) RoundTrip(r *http.Request) (*http.Response, error) {
 	e.line(&e.sent, head)
 	out := r.Clone(r.Context())
 	if r.Body != nil && r.Body != http.NoBody {
-		out.Body = &passing{ReadCloser: r.Body, e: e, side: &e.sent}
+		out.Body = &loggedBody{ReadCloser: r.Body, e: e, side: &e.sent}
 	}
 	res, err := d.next.RoundTrip(out)
 	if err != nil {
@@ -80,9 +80,9 @@ func (d *Debug) RoundTrip(r *http.Request) (*http.Response, error) {
 		e.end("no answer: " + err.Error())
 		return nil, err
 	}
-	e.received.from = true
+	e.received.received = true
 	e.line(&e.received, fmt.Sprintf("%s %s\n%s\n", res.Proto, res.Status, d.headers(res.Header)))
-	res.Body = &passing{ReadCloser: res.Body, e: e, side: &e.received}
+	res.Body = &loggedBody{ReadCloser: res.Body, e: e, side: &e.received}
 	return res, nil
 }
 
@@ -132,30 +132,30 @@ func (d *Debug) write(text string) {
 	}
 }
 
-// longLine is how much of a line is held until its end comes, in bytes.
-const longLine = 64 << 10
+// maxHeldLine is how much of a line is held until its end comes, in bytes.
+const maxHeldLine = 64 << 10
 
 // exchange is one request and its reply.
 type exchange struct {
 	d        *Debug
 	number   int
 	began    time.Time
-	sent     side
-	received side
+	sent     direction
+	received direction
 }
 
-// side is what goes into one direction.
-type side struct {
-	mu   sync.Mutex
-	from bool // it comes from the endpoint
-	held []byte
-	more bool // the line has been begun
-	over bool
+// direction is what goes into one direction.
+type direction struct {
+	mu        sync.Mutex
+	received  bool // it comes from the endpoint
+	held      []byte
+	continued bool // the line has been begun
+	closed    bool
 }
 
 // line takes the next piece of one side and writes the lines that are whole.
 // Secrets are looked for in whole lines: in pieces they would be overlooked.
-func (e *exchange) line(s *side, piece string) {
+func (e *exchange) line(s *direction, piece string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = append(s.held, piece...)
@@ -165,15 +165,15 @@ func (e *exchange) line(s *side, piece string) {
 		switch {
 		case n >= 0:
 			e.mark(&out, s, s.held[:n])
-			s.held, s.more = s.held[n+1:], false
+			s.held, s.continued = s.held[n+1:], false
 			continue
-		case len(s.held) > longLine:
+		case len(s.held) > maxHeldLine:
 			n = 1 + bytes.LastIndexByte(s.held, ',') // between two fields, not within one
 			if n == 0 {
 				n = len(s.held)
 			}
 			e.mark(&out, s, s.held[:n])
-			s.held, s.more = s.held[n:], true
+			s.held, s.continued = s.held[n:], true
 		}
 		break
 	}
@@ -182,19 +182,19 @@ func (e *exchange) line(s *side, piece string) {
 	}
 }
 
-func (e *exchange) mark(out *strings.Builder, s *side, line []byte) {
+func (e *exchange) mark(out *strings.Builder, s *direction, line []byte) {
 	sign := ">"
-	if s.from {
+	if s.received {
 		sign = fmt.Sprintf("+%.3fs <", e.d.now().Sub(e.began).Seconds())
 	}
-	if s.more {
+	if s.continued {
 		sign += "+"
 	}
 	fmt.Fprintf(out, "%d %s %s\n", e.number, sign, bytes.TrimSuffix(line, []byte("\r")))
 }
 
 // close writes what is left of a side.
-func (e *exchange) close(s *side) {
+func (e *exchange) close(s *direction) {
 	s.mu.Lock()
 	rest := len(s.held) > 0
 	s.mu.Unlock()
@@ -208,14 +208,14 @@ func (e *exchange) end(how string) {
 	e.d.write(fmt.Sprintf("%d +%.3fs %s\n", e.number, e.d.now().Sub(e.began).Seconds(), strings.Join(strings.Fields(how), " ")))
 }
 
-// passing is a body on its way.
-type passing struct {
+// loggedBody is a body on its way.
+type loggedBody struct {
 	io.ReadCloser
 	e    *exchange
-	side *side
+	side *direction
 }
 
-func (p *passing) Read(b []byte) (int, error) {
+func (p *loggedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	if n > 0 {
 		p.e.line(p.side, string(b[:n]))
@@ -229,22 +229,22 @@ func (p *passing) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (p *passing) Close() error {
+func (p *loggedBody) Close() error {
 	p.finish("left")
 	return p.ReadCloser.Close()
 }
 
 // finish ends a side once.
-func (p *passing) finish(how string) {
+func (p *loggedBody) finish(how string) {
 	p.side.mu.Lock()
-	over := p.side.over
-	p.side.over = true
+	over := p.side.closed
+	p.side.closed = true
 	p.side.mu.Unlock()
 	if over {
 		return
 	}
 	p.e.close(p.side)
-	if p.side.from {
+	if p.side.received {
 		p.e.end(how)
 	}
 }

@@ -16,9 +16,9 @@ type Discovered struct {
 	Models  []string
 }
 
-// usual are the loopback addresses where local servers listen unless told
+// localServers are the loopback addresses where local servers listen unless told
 // otherwise.
-var usual = []struct{ name, base string }{
+var localServers = []struct{ name, base string }{
 	{"ollama", "http://127.0.0.1:11434/v1"},
 	{"lmstudio", "http://127.0.0.1:1234/v1"},
 	{"llamacpp", "http://127.0.0.1:8080/v1"},
@@ -33,9 +33,9 @@ const discoverLimit = 2 * time.Second
 func Discover(ctx context.Context, client *http.Client) []Discovered {
 	ctx, cancel := context.WithTimeout(ctx, discoverLimit)
 	defer cancel()
-	all := make([]Discovered, len(usual))
+	all := make([]Discovered, len(localServers))
 	var wg sync.WaitGroup
-	for i, u := range usual {
+	for i, u := range localServers {
 		wg.Go(func() {
 			c := New(Options{HTTP: client, Providers: []models.Provider{{Name: u.name, BaseURL: u.base, API: models.Chat, Local: true}}})
 			if names, err := c.Models(ctx, u.name); err == nil && len(names) > 0 {

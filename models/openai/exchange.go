@@ -21,8 +21,8 @@ import (
 
 // Bounds on what is read at once, in bytes.
 const (
-	maxPage  = 1 << 20  // of a reply that is no reply
-	maxWhole = 64 << 20 // of a reply in one piece
+	maxErrorBody = 1 << 20  // of a reply that is no reply
+	maxReply     = 64 << 20 // of a reply in one piece
 )
 
 // errorBodyLimit is how long the body of an error may take; its status is enough.
@@ -82,11 +82,11 @@ func (a *attempt) options(req models.Request) []option.RequestOption {
 // keepErrorBody reads the body of an error before the SDK does, which would
 // wait for its end without a limit, and lose all of it when it breaks off.
 func (a *attempt) keepErrorBody(res *http.Response) {
-	a.rest()
+	a.stopClock()
 	body := res.Body
 	timer := time.AfterFunc(errorBodyLimit, func() { _ = body.Close() })
 	defer timer.Stop()
-	contents, _ := io.ReadAll(io.LimitReader(body, maxPage)) // as much as came of it
+	contents, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // as much as came of it
 	_ = body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(contents))
 }
@@ -129,12 +129,12 @@ func (a *attempt) headers(h http.Header, req models.Request) {
 			delete(h, k)
 		}
 	}
-	h.Set("User-Agent", a.c.agent)
+	h.Set("User-Agent", a.c.userAgent)
 	h.Set("Accept", "text/event-stream")
 	if req.NoStream {
 		h.Set("Accept", "application/json")
 	}
-	h.Set("X-Client-Request-Id", a.trace)
+	h.Set("X-Client-Request-Id", a.traceID)
 	if req.Operation != "" {
 		h.Set("X-Belay-Operation", req.Operation)
 	}
@@ -143,30 +143,30 @@ func (a *attempt) headers(h http.Header, req models.Request) {
 	}
 }
 
-type form int
+type bodyForm int
 
 const (
-	formStream  form = iota
-	formJSON         // a reply, or an error, in one piece
-	formForeign      // a page, or nothing that a model sends
+	formStream     bodyForm = iota
+	formJSON                // a reply, or an error, in one piece
+	formUnexpected          // a page, or nothing that a model sends
 )
 
-// sniff looks at the first bytes, because content types lie: streams come
+// detectForm looks at the first bytes, because content types lie: streams come
 // without one, errors come as text, and pages come with status 200.
-func (a *attempt) sniff() (*bufio.Reader, form, error) {
-	in := bufio.NewReaderSize(counted{a.res.Body, &a.bytes}, 32<<10)
+func (a *attempt) detectForm() (*bufio.Reader, bodyForm, error) {
+	in := bufio.NewReaderSize(countingReader{a.res.Body, &a.bytes}, 32<<10)
 	if a.status < 200 || a.status > 299 {
-		return in, formForeign, nil
+		return in, formUnexpected, nil
 	}
-	a.wait()
-	defer a.rest()
+	a.startClock()
+	defer a.stopClock()
 	for {
 		b, err := in.Peek(1)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				return in, formStream, nil // empty: the reader of streams says so
 			}
-			return in, formForeign, err
+			return in, formUnexpected, err
 		}
 		if strings.IndexByte(" \t\r\n\xef\xbb\xbf", b[0]) < 0 {
 			break
@@ -182,41 +182,41 @@ func (a *attempt) sniff() (*bufio.Reader, form, error) {
 	if first[0] == '{' || first[0] == '[' {
 		return in, formJSON, nil
 	}
-	return in, formForeign, nil
+	return in, formUnexpected, nil
 }
 
-// readForeign reads a reply that no model sent, or one with a bad status.
-func (a *attempt) readForeign(in io.Reader) error {
-	a.wait()
+// readUnexpected reads a reply that no model sent, or one with a bad status.
+func (a *attempt) readUnexpected(in io.Reader) error {
+	a.startClock()
 	if a.status > 299 {
 		a.watch.Reset(errorBodyLimit)
 	}
-	defer a.rest()
-	body, err := io.ReadAll(io.LimitReader(in, maxPage))
+	defer a.stopClock()
+	body, err := io.ReadAll(io.LimitReader(in, maxErrorBody))
 	if err != nil && len(body) == 0 && (a.parent.Err() != nil || a.status < 300) {
 		return err
 	}
-	return &told{body: body}
+	return &apiError{body: body}
 }
 
 // stream reads events until the first that is over.
 type stream struct {
 	a    *attempt
 	dec  ssestream.Decoder
-	tail *ender
+	tail *trailingNewline
 	name string // of the newest event, where the stream names them
 }
 
 func (a *attempt) stream(in io.Reader) *stream {
-	tail := &ender{r: in}
+	tail := &trailingNewline{r: in}
 	return &stream{a: a, tail: tail, dec: ssestream.NewDecoder(&http.Response{Body: io.NopCloser(tail)})}
 }
 
 // next gives the data of the next event, or io.EOF.
 func (s *stream) next() ([]byte, error) {
-	s.a.wait()
+	s.a.startClock()
 	ok := s.dec.Next()
-	s.a.rest()
+	s.a.stopClock()
 	if ok {
 		s.a.events++
 		s.name = s.dec.Event().Type
@@ -232,30 +232,30 @@ func (s *stream) next() ([]byte, error) {
 	return nil, err
 }
 
-// broken names an event that cannot be read: a torn one at the very end is a
+// malformed names an event that cannot be read: a torn one at the very end is a
 // reply that ended early.
-func (s *stream) broken(err error) error {
-	if s.tail.over {
+func (s *stream) malformed(err error) error {
+	if s.tail.atEnd {
 		return fmt.Errorf("%w: in the midst of an event", diagnose.ErrUnended)
 	}
 	return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
 }
 
-// ender adds an empty line to the end of a stream, so that a last event whose
+// trailingNewline adds an empty line to the end of a stream, so that a last event whose
 // empty line is missing is seen.
-type ender struct {
-	r    io.Reader
-	over bool
-	sent int
+type trailingNewline struct {
+	r     io.Reader
+	atEnd bool
+	sent  int
 }
 
-func (e *ender) Read(p []byte) (int, error) {
-	if !e.over {
+func (e *trailingNewline) Read(p []byte) (int, error) {
+	if !e.atEnd {
 		n, err := e.r.Read(p)
 		if !errors.Is(err, io.EOF) {
 			return n, err
 		}
-		e.over = true
+		e.atEnd = true
 		if n > 0 {
 			return n, nil
 		}

@@ -41,17 +41,17 @@ func (a *attempt) list() ([]string, error) {
 		return nil, err
 	}
 	a.phase, a.status, a.header = models.BeforeEvent, a.res.StatusCode, a.res.Header
-	body, err := io.ReadAll(io.LimitReader(counted{a.res.Body, &a.bytes}, maxWhole))
+	body, err := io.ReadAll(io.LimitReader(countingReader{a.res.Body, &a.bytes}, maxReply))
 	if err != nil {
 		return nil, err
 	}
 	if a.status < 200 || a.status > 299 {
-		return nil, &told{body: body}
+		return nil, &apiError{body: body}
 	}
 	type entry struct {
-		ID   words `json:"id"`
-		Slug words `json:"slug"`
-		Name words `json:"name"`
+		ID   looseString `json:"id"`
+		Slug looseString `json:"slug"`
+		Name looseString `json:"name"`
 	}
 	var listed struct {
 		Data   []entry         `json:"data"`
@@ -61,10 +61,10 @@ func (a *attempt) list() ([]string, error) {
 	entries := []entry(nil)
 	if decode(body, &entries) != nil || entries == nil {
 		if decode(body, &listed) != nil || listed.Data == nil && listed.Models == nil {
-			if given(listed.Error) {
-				return nil, &told{event: body}
+			if isGiven(listed.Error) {
+				return nil, &apiError{event: body}
 			}
-			return nil, &told{body: body}
+			return nil, &apiError{body: body}
 		}
 		entries = append(listed.Data, listed.Models...)
 	}

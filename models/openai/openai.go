@@ -68,8 +68,8 @@ type Client struct {
 	http      *http.Client
 	id        func() string
 	now       func() time.Time
-	agent     string
-	limits    Timeouts
+	userAgent string
+	timeouts  Timeouts
 	work      sync.WaitGroup // requests that tell a provider to stop
 }
 
@@ -78,8 +78,8 @@ var _ models.Client = (*Client)(nil)
 // New makes a client for the given providers. It opens no connection.
 func New(o Options) *Client {
 	c := &Client{
-		providers: map[string]models.Provider{}, id: o.ID, now: o.Now, agent: "belay/" + o.Version,
-		limits: Timeouts{FirstEvent: 300 * time.Second, Reasoning: 300 * time.Second, Text: 120 * time.Second, Local: 120 * time.Second},
+		providers: map[string]models.Provider{}, id: o.ID, now: o.Now, userAgent: "belay/" + o.Version,
+		timeouts: Timeouts{FirstEvent: 300 * time.Second, Reasoning: 300 * time.Second, Text: 120 * time.Second, Local: 120 * time.Second},
 	}
 	for _, p := range o.Providers {
 		c.providers[p.Name] = p
@@ -92,12 +92,12 @@ func New(o Options) *Client {
 		c.now = time.Now
 	}
 	if o.Version == "" {
-		c.agent = "belay"
+		c.userAgent = "belay"
 	}
 	for _, l := range []struct {
 		to   *time.Duration
 		from time.Duration
-	}{{&c.limits.FirstEvent, o.Timeouts.FirstEvent}, {&c.limits.Reasoning, o.Timeouts.Reasoning}, {&c.limits.Text, o.Timeouts.Text}, {&c.limits.Local, o.Timeouts.Local}} {
+	}{{&c.timeouts.FirstEvent, o.Timeouts.FirstEvent}, {&c.timeouts.Reasoning, o.Timeouts.Reasoning}, {&c.timeouts.Text, o.Timeouts.Text}, {&c.timeouts.Local, o.Timeouts.Local}} {
 		if l.from > 0 {
 			*l.to = l.from
 		}

@@ -10,11 +10,11 @@ import (
 	"belay/models"
 )
 
-// words is a string field that may also hold null, or something else that is
+// looseString is a string field that may also hold null, or something else that is
 // then ignored.
-type words string
+type looseString string
 
-func (w *words) UnmarshalJSON(b []byte) error {
+func (w *looseString) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(w))
 	}
@@ -32,8 +32,8 @@ func decode(data []byte, v any) error {
 	return err
 }
 
-// given says whether a JSON field is there and not null.
-func given(raw json.RawMessage) bool {
+// isGiven says whether a JSON field is there and not null.
+func isGiven(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
 }
 
@@ -69,7 +69,7 @@ func (a *attempt) unwrap(call models.Item) []models.Item {
 			return nil
 		}
 		var compact bytes.Buffer
-		if json.Compact(&compact, use.Parameters) != nil || !given(compact.Bytes()) {
+		if json.Compact(&compact, use.Parameters) != nil || !isGiven(compact.Bytes()) {
 			compact.Reset()
 			compact.WriteString("{}")
 		}
@@ -80,12 +80,12 @@ func (a *attempt) unwrap(call models.Item) []models.Item {
 	return calls
 }
 
-// call hands a finished call over, unwrapped if it wraps several.
-func (a *attempt) call(it models.Item) error {
+// emitCall hands a finished call over, unwrapped if it wraps several.
+func (a *attempt) emitCall(it models.Item) error {
 	if several := a.unwrap(it); len(several) > 0 {
 		for _, one := range several {
 			a.calls[one.CallID] = true
-			if err := a.done(one); err != nil {
+			if err := a.emitItem(one); err != nil {
 				return err
 			}
 		}
@@ -98,5 +98,5 @@ func (a *attempt) call(it models.Item) error {
 		it.Raw = nil // it lacks the id that its output will name
 	}
 	a.calls[it.CallID] = true
-	return a.done(it)
+	return a.emitItem(it)
 }

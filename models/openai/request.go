@@ -14,14 +14,14 @@ import (
 
 // responseParams is the request for the Responses API.
 func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParams, error) {
-	a.background = a.provider.Resume && !req.NoStream
+	a.keepsReply = a.provider.Resume && !req.NoStream
 	params := responses.ResponseNewParams{
 		Model:       a.target.Model,
-		Store:       param.NewOpt(a.background),
+		Store:       param.NewOpt(a.keepsReply),
 		Include:     []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
 		ServiceTier: responses.ResponseNewParamsServiceTier(a.provider.ServiceTier),
 	}
-	if a.background {
+	if a.keepsReply {
 		params.Background = param.NewOpt(true)
 	}
 	if req.Instructions != "" {
@@ -163,7 +163,7 @@ func (a *attempt) leads(items []models.Item, i int) bool {
 // alone would be looked up in a store that we do not let the endpoint keep.
 func isSealed(raw json.RawMessage) bool {
 	var sealed struct {
-		Content words `json:"encrypted_content"`
+		Content looseString `json:"encrypted_content"`
 	}
 	return json.Unmarshal(raw, &sealed) == nil && sealed.Content != ""
 }

@@ -18,13 +18,13 @@ import (
 // events takes five times as long and fourteen times the memory for a delta, so
 // it is used for the last event only; see readResponse.
 type event struct {
-	Type         words           `json:"type"`
+	Type         looseString     `json:"type"`
 	Number       int64           `json:"sequence_number"` // below 0: not stated
-	Delta        words           `json:"delta"`
-	ItemID       words           `json:"item_id"`
+	Delta        looseString     `json:"delta"`
+	ItemID       looseString     `json:"item_id"`
 	OutputIndex  *int            `json:"output_index"`
 	SummaryIndex int             `json:"summary_index"`
-	Arguments    words           `json:"arguments"`
+	Arguments    looseString     `json:"arguments"`
 	Item         json.RawMessage `json:"item"`
 	Response     json.RawMessage `json:"response"`
 	Error        json.RawMessage `json:"error"`
@@ -32,7 +32,7 @@ type event struct {
 
 // readResponse reads the reply that a terminal event states.
 func readResponse(raw []byte) (*responses.Response, error) {
-	if !given(raw) {
+	if !isGiven(raw) {
 		return nil, fmt.Errorf("%w: the last event has no response", diagnose.ErrMalformed)
 	}
 	var res responses.Response
@@ -53,24 +53,24 @@ func usageOf(res *responses.Response) models.Usage {
 
 // outputItem is what is read of an item in a reply.
 type outputItem struct {
-	Type      words `json:"type"`
-	ID        words `json:"id"`
-	Status    words `json:"status"`
-	CallID    words `json:"call_id"`
-	Name      words `json:"name"`
-	Arguments words `json:"arguments"`
+	Type      looseString `json:"type"`
+	ID        looseString `json:"id"`
+	Status    looseString `json:"status"`
+	CallID    looseString `json:"call_id"`
+	Name      looseString `json:"name"`
+	Arguments looseString `json:"arguments"`
 	Content   []struct {
-		Text    words `json:"text"`
-		Refusal words `json:"refusal"`
+		Text    looseString `json:"text"`
+		Refusal looseString `json:"refusal"`
 	} `json:"content"`
 	Summary []struct {
-		Text words `json:"text"`
+		Text looseString `json:"text"`
 	} `json:"summary"`
 }
 
-// writing is an item that is still being written.
-type writing struct {
-	kind      words
+// itemBuilder is an item that is still being written.
+type itemBuilder struct {
+	kind      looseString
 	callID    string
 	name      string
 	arguments string // as stated by the event that ends them
@@ -81,13 +81,13 @@ type writing struct {
 // because some endpoints change an item's id from event to event.
 type reply struct {
 	*attempt
-	open map[string]*writing
-	held []models.Item // marked incomplete, in a reply that may yet complete
-	seen int           // items finished by an event of their own
+	openItems       map[string]*itemBuilder
+	incompleteItems []models.Item // marked incomplete, in a reply that may yet complete
+	finishedItems   int           // items finished by an event of their own
 }
 
 func (a *attempt) readResponses(in io.Reader) error {
-	r := &reply{attempt: a, open: map[string]*writing{}}
+	r := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
 	s := a.stream(in)
 	for {
 		data, err := s.next()
@@ -100,50 +100,50 @@ func (a *attempt) readResponses(in io.Reader) error {
 				if strings.HasPrefix(string(data), "[DONE]") {
 					continue
 				}
-				if err = s.broken(err); !s.tail.over {
+				if err = s.malformed(err); !s.tail.atEnd {
 					return err
 				}
 			}
 		}
 		if err != nil {
-			if s, err = r.again(err); err != nil {
+			if s, err = r.resume(err); err != nil {
 				return err
 			}
 			continue
 		}
-		over, err := r.next(&e, data, s.name)
+		over, err := r.handleNumbered(&e, data, s.name)
 		if over || err != nil {
 			return err
 		}
 	}
 }
 
-// next takes the next event and says whether the reply is over.
-func (r *reply) next(e *event, data []byte, name string) (over bool, err error) {
+// handleNumbered takes the next event and says whether the reply is over.
+func (r *reply) handleNumbered(e *event, data []byte, name string) (over bool, err error) {
 	if e.Number >= 0 {
-		if r.resumes > 0 && e.Number <= r.after {
+		if r.resumes > 0 && e.Number <= r.lastEvent {
 			return false, nil // it came before the break
 		}
-		r.after = e.Number
+		r.lastEvent = e.Number
 	}
-	e.Type = cmp.Or(e.Type, words(name))
-	if e.Type == "error" || given(e.Error) {
-		r.over = true
-		return true, &told{event: data}
+	e.Type = cmp.Or(e.Type, looseString(name))
+	if e.Type == "error" || isGiven(e.Error) {
+		r.ended = true
+		return true, &apiError{event: data}
 	}
 	switch e.Type {
 	case "response.completed", "response.incomplete", "response.failed":
-		r.over = true
+		r.ended = true
 	}
-	return r.event(e, data)
+	return r.handleEvent(e, data)
 }
 
-// event takes one event and says whether the reply is over.
-func (r *reply) event(e *event, data []byte) (bool, error) {
-	if given(e.Response) {
+// handleEvent takes one event and says whether the reply is over.
+func (r *reply) handleEvent(e *event, data []byte) (bool, error) {
+	if isGiven(e.Response) {
 		var head struct {
-			ID    words `json:"id"`
-			Model words `json:"model"`
+			ID    looseString `json:"id"`
+			Model looseString `json:"model"`
 		}
 		if err := decode(e.Response, &head); err != nil {
 			return false, fmt.Errorf("%w: response: %w", diagnose.ErrMalformed, err)
@@ -153,42 +153,42 @@ func (r *reply) event(e *event, data []byte) (bool, error) {
 	}
 	switch e.Type {
 	case "response.created", "response.in_progress", "response.queued":
-		return false, r.attempt.open()
+		return false, r.attempt.emitOpened()
 	case "response.output_item.added":
-		return false, r.begin(e)
+		return false, r.itemAdded(e)
 	case "response.output_item.done":
-		return false, r.end(e)
+		return false, r.itemFinished(e)
 	case "response.output_text.delta", "response.refusal.delta":
-		return false, r.delta(e, models.InText)
+		return false, r.emitDelta(e, models.InText)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return false, r.delta(e, models.InReasoning)
+		return false, r.emitDelta(e, models.InReasoning)
 	case "response.function_call_arguments.delta":
-		return false, r.delta(e, models.InArguments)
+		return false, r.emitDelta(e, models.InArguments)
 	case "response.reasoning_summary_part.added":
 		if e.SummaryIndex > 0 {
 			e.Delta = "\n\n"
-			return false, r.delta(e, models.InReasoning)
+			return false, r.emitDelta(e, models.InReasoning)
 		}
 	case "response.function_call_arguments.done":
-		r.writing(e).arguments = string(e.Arguments)
+		r.openItem(e).arguments = string(e.Arguments)
 	case "response.completed":
 		res, err := readResponse(e.Response)
 		if err != nil {
 			return true, err
 		}
-		return true, r.complete(res)
+		return true, r.responseCompleted(res)
 	case "response.incomplete", "response.failed":
-		if len(r.open) == 0 && len(r.held) == 0 && r.items > 0 {
+		if len(r.openItems) == 0 && len(r.incompleteItems) == 0 && r.items > 0 {
 			r.phase = models.AfterLastItem
 		}
 		if e.Type == "response.failed" {
-			return true, &told{event: data}
+			return true, &apiError{event: data}
 		}
 		res, err := readResponse(e.Response)
 		if err != nil {
-			return true, &told{short: "unknown"}
+			return true, &apiError{incomplete: "unknown"}
 		}
-		return true, &told{short: incompleteReason(res)}
+		return true, &apiError{incomplete: incompleteReason(res)}
 	}
 	return false, nil // unknown events are for others
 }
@@ -197,24 +197,24 @@ func incompleteReason(res *responses.Response) string {
 	return cmp.Or(res.IncompleteDetails.Reason, "unknown")
 }
 
-func place(e *event) string {
+func itemKey(e *event) string {
 	if e.OutputIndex != nil {
 		return fmt.Sprint(*e.OutputIndex)
 	}
 	return string(e.ItemID)
 }
 
-func (r *reply) writing(e *event) *writing {
-	w := r.open[place(e)]
+func (r *reply) openItem(e *event) *itemBuilder {
+	w := r.openItems[itemKey(e)]
 	if w == nil {
-		w = &writing{}
-		r.open[place(e)] = w
+		w = &itemBuilder{}
+		r.openItems[itemKey(e)] = w
 	}
 	return w
 }
 
-func (r *reply) begin(e *event) error {
-	if err := r.attempt.open(); err != nil {
+func (r *reply) itemAdded(e *event) error {
+	if err := r.attempt.emitOpened(); err != nil {
 		return err
 	}
 	var it outputItem
@@ -222,7 +222,7 @@ func (r *reply) begin(e *event) error {
 		return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
 	}
 	e.ItemID = cmp.Or(e.ItemID, it.ID)
-	w := r.writing(e)
+	w := r.openItem(e)
 	w.kind, w.callID, w.name = it.Type, string(it.CallID), string(it.Name)
 	switch it.Type {
 	case "reasoning":
@@ -238,12 +238,12 @@ func (r *reply) begin(e *event) error {
 	return nil
 }
 
-func (r *reply) delta(e *event, phase models.Phase) error {
-	if err := r.attempt.open(); err != nil {
+func (r *reply) emitDelta(e *event, phase models.Phase) error {
+	if err := r.attempt.emitOpened(); err != nil {
 		return err
 	}
 	r.phase = phase
-	w := r.writing(e)
+	w := r.openItem(e)
 	if e.Delta == "" {
 		return nil
 	}
@@ -260,26 +260,26 @@ func (r *reply) delta(e *event, phase models.Phase) error {
 	return r.emit(models.TextDelta{Text: string(e.Delta)})
 }
 
-// end takes an item that the endpoint has finished.
-func (r *reply) end(e *event) error {
+// itemFinished takes an item that the endpoint has finished.
+func (r *reply) itemFinished(e *event) error {
 	var it outputItem
 	if err := decode(e.Item, &it); err != nil {
 		return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
 	}
 	e.ItemID = cmp.Or(e.ItemID, it.ID)
-	w := r.writing(e)
-	delete(r.open, place(e))
+	w := r.openItem(e)
+	delete(r.openItems, itemKey(e))
 	if it.Arguments == "" {
-		it.Arguments = words(w.arguments)
+		it.Arguments = looseString(w.arguments)
 	}
-	r.seen++
-	return r.item(&it, e.Item, w.shown)
+	r.finishedItems++
+	return r.handleItem(&it, e.Item, w.shown)
 }
 
-// item hands a finished item over. Its words come as a delta as well if none
+// handleItem hands a finished item over. Its words come as a delta as well if none
 // has come before.
-func (r *reply) item(it *outputItem, raw json.RawMessage, shown bool) error {
-	if err := r.attempt.open(); err != nil {
+func (r *reply) handleItem(it *outputItem, raw json.RawMessage, shown bool) error {
+	if err := r.attempt.emitOpened(); err != nil {
 		return err
 	}
 	got := models.Item{ID: string(it.ID), Raw: append(json.RawMessage(nil), raw...)}
@@ -318,36 +318,36 @@ func (r *reply) item(it *outputItem, raw json.RawMessage, shown bool) error {
 		return nil // tools that run at the provider; none was asked for
 	}
 	if it.Status == "incomplete" {
-		r.held = append(r.held, got)
+		r.incompleteItems = append(r.incompleteItems, got)
 		return nil
 	}
 	r.phase = models.BetweenItems
-	return r.hand(got)
+	return r.emitDone(got)
 }
 
-func (r *reply) hand(it models.Item) error {
+func (r *reply) emitDone(it models.Item) error {
 	if it.Kind == models.Call {
-		return r.call(it)
+		return r.emitCall(it)
 	}
-	return r.done(it)
+	return r.emitItem(it)
 }
 
-func (r *reply) complete(res *responses.Response) error {
-	for _, it := range r.held {
+func (r *reply) responseCompleted(res *responses.Response) error {
+	for _, it := range r.incompleteItems {
 		if it.Kind == models.Call { // the endpoint says itself that it is not whole
 			continue
 		}
-		if err := r.hand(it); err != nil {
+		if err := r.emitDone(it); err != nil {
 			return err
 		}
 	}
-	if r.seen == 0 { // some endpoints state the items only here
+	if r.finishedItems == 0 { // some endpoints state the items only here
 		if err := r.outputs(res); err != nil {
 			return err
 		}
 	}
 	r.phase = models.AfterLastItem
-	return r.finish(usageOf(res))
+	return r.emitFinished(usageOf(res))
 }
 
 // outputs takes the items that a whole reply states. They are read from the JSON:
@@ -359,8 +359,8 @@ func (r *reply) outputs(res *responses.Response) error {
 			return fmt.Errorf("%w: output: %w", diagnose.ErrMalformed, err)
 		}
 	}
-	shown := map[words]bool{}
-	for _, w := range r.open {
+	shown := map[looseString]bool{}
+	for _, w := range r.openItems {
 		shown[w.kind] = shown[w.kind] || w.shown
 	}
 	for _, raw := range list {
@@ -368,37 +368,37 @@ func (r *reply) outputs(res *responses.Response) error {
 		if err := decode(raw, &it); err != nil {
 			return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
 		}
-		if err := r.item(&it, raw, shown[it.Type] || shown[""]); err != nil {
+		if err := r.handleItem(&it, raw, shown[it.Type] || shown[""]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wholeResponse takes a reply in one piece.
-func (a *attempt) wholeResponse(body []byte) error {
+// takeResponse takes a reply in one piece.
+func (a *attempt) takeResponse(body []byte) error {
 	res, err := readResponse(body)
 	if err != nil {
 		return err
 	}
 	a.served = res.Model
 	a.responseID = res.ID
-	r := &reply{attempt: a, open: map[string]*writing{}}
+	r := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
 	switch res.Status {
 	case responses.ResponseStatusFailed, responses.ResponseStatusCancelled:
 		event, err := json.Marshal(map[string]json.RawMessage{"response": body})
 		if err != nil {
 			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
 		}
-		return &told{event: event}
+		return &apiError{event: event}
 	case responses.ResponseStatusIncomplete:
 		if err := r.outputs(res); err != nil {
 			return err
 		}
-		if r.items > 0 && len(r.held) == 0 {
+		if r.items > 0 && len(r.incompleteItems) == 0 {
 			a.phase = models.AfterLastItem
 		}
-		return &told{short: incompleteReason(res)}
+		return &apiError{incomplete: incompleteReason(res)}
 	}
-	return r.complete(res)
+	return r.responseCompleted(res)
 }

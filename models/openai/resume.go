@@ -21,27 +21,27 @@ import (
 // when the connection is gone (Responses API: background, starting_after). The
 // client then takes the same reply up again, within the same attempt.
 
-// mostResumes is how often one attempt does that.
-const mostResumes = 3
+// maxResumes is how often one attempt does that.
+const maxResumes = 3
 
 // cancelLimit is how long a provider may take to hear that a reply is not
 // wanted any more.
 const cancelLimit = 3 * time.Second
 
-// goodID is an id that can stand in a path: it comes from outside.
-var goodID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+// validID is an id that can stand in a path: it comes from outside.
+var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// kept says whether the reply is one that the provider goes on with by itself.
-func (a *attempt) kept() bool { return a.background && goodID.MatchString(a.responseID) }
+// resumable says whether the reply is one that the provider goes on with by itself.
+func (a *attempt) resumable() bool { return a.keepsReply && validID.MatchString(a.responseID) }
 
-// again takes the reply up where it broke off. It gives the reason of the break
+// resume takes the reply up where it broke off. It gives the reason of the break
 // back when that cannot be done.
-func (r *reply) again(broke error) (*stream, error) {
+func (r *reply) resume(broke error) (*stream, error) {
 	if errors.Is(context.Cause(r.ctx), errSilent) {
 		broke = fmt.Errorf("%w: nothing for %v", diagnose.ErrSilent, r.limit)
 	}
-	for r.kept() && r.after >= 0 && r.resumes < mostResumes {
-		r.hangUp()
+	for r.resumable() && r.lastEvent >= 0 && r.resumes < maxResumes {
+		r.disconnect()
 		if !sleep(r.parent, time.Second<<r.resumes) {
 			break
 		}
@@ -51,7 +51,7 @@ func (r *reply) again(broke error) (*stream, error) {
 			break
 		}
 		if s != nil {
-			return s, r.emit(models.Resumed{After: r.after})
+			return s, r.emit(models.Resumed{After: r.lastEvent})
 		}
 	}
 	return nil, broke
@@ -63,10 +63,10 @@ func (r *reply) reconnect() (s *stream, gone bool) {
 	r.connect()
 	service := responses.NewResponseService(r.options(models.Request{Operation: r.operation})...)
 	var res *http.Response
-	r.wait()
-	_, err := service.Get(r.ctx, r.responseID, responses.ResponseGetParams{StartingAfter: param.NewOpt(r.after)},
+	r.startClock()
+	_, err := service.Get(r.ctx, r.responseID, responses.ResponseGetParams{StartingAfter: param.NewOpt(r.lastEvent)},
 		option.WithQuery("stream", "true"), option.WithResponseBodyInto(&res))
-	r.rest()
+	r.stopClock()
 	if res == nil {
 		var address *url.Error
 		return nil, !errors.As(err, &address) && r.ctx.Err() == nil
@@ -75,7 +75,7 @@ func (r *reply) reconnect() (s *stream, gone bool) {
 	if status := res.StatusCode; status < 200 || status > 299 {
 		return nil, status < 500 && status != http.StatusTooManyRequests
 	}
-	in, form, err := r.sniff()
+	in, form, err := r.detectForm()
 	if err != nil {
 		return nil, false
 	}
@@ -85,7 +85,7 @@ func (r *reply) reconnect() (s *stream, gone bool) {
 // abandon tells the provider to stop, as far as it listens. Nobody waits for
 // that but Close.
 func (a *attempt) abandon() {
-	if a.over || !a.kept() {
+	if a.ended || !a.resumable() {
 		return
 	}
 	parent := context.WithoutCancel(a.parent)

@@ -94,10 +94,10 @@ func policyFor(f *models.Fault, slept bool) models.KindPolicy {
 		policy.Uncounted = true
 		policy.Switch = models.SwitchNever
 		policy.Park = models.ParkBackoff
-	case f.Retry != nil && !*f.Retry:
+	case f.ShouldRetry != nil && !*f.ShouldRetry:
 		policy.Retry = models.RetryNever
 		policy.Switch = models.SwitchNever
-	case f.Retry != nil && !retries(policy):
+	case f.ShouldRetry != nil && !retries(policy):
 		policy.Retry = models.RetryBackoff
 	}
 	return policy
@@ -219,7 +219,7 @@ func (s *situation) localAllowed(f *models.Fault, delay time.Duration) bool {
 // when the trouble passes by itself, or is only about a target that stood in for
 // one whose trouble does.
 func (s *situation) parks(f *models.Fault, policy models.KindPolicy) bool {
-	if f.Retry != nil && !*f.Retry {
+	if f.ShouldRetry != nil && !*f.ShouldRetry {
 		return false
 	}
 	first := s.history.first

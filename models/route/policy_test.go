@@ -138,8 +138,8 @@ func TestWhatFollowsEachKindOfFailure(t *testing.T) {
 			}
 			check("first", row.first, afterFailures(1), &models.Fault{})
 			check("second", row.second, afterFailures(2), &models.Fault{})
-			check("no retry, says the server", row.refused, afterFailures(1), &models.Fault{Retry: &no})
-			check("retry, says the server", row.wanted, afterFailures(1), &models.Fault{Retry: &yes})
+			check("no retry, says the server", row.refused, afterFailures(1), &models.Fault{ShouldRetry: &no})
+			check("retry, says the server", row.wanted, afterFailures(1), &models.Fault{ShouldRetry: &yes})
 
 			s := afterFailures(4)
 			s.rules.policy = Never

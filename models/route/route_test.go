@@ -136,7 +136,7 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 		{"lost connections use up no attempts", map[models.Target][]any{sol: {off, off, off, off, off, off, ""}}, nil, "sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) done", "", false},
 		{"a broken stream is retried, then switched", map[models.Target][]any{sol: {models.KindStream}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
 		{"a gateway is asked again, never switched", map[models.Target][]any{sol: {models.KindGateway}}, nil, "sol(1/4) retry 1.5s sol(2/4) retry 1.5s sol(3/4) retry 1.5s sol(4/4) park", models.KindGateway, true},
-		{"the server's word against a retry is kept", map[models.Target][]any{sol: {&models.Fault{Kind: full, Retry: &no}}}, nil, "sol(1/4) stop", full, false},
+		{"the server's word against a retry is kept", map[models.Target][]any{sol: {&models.Fault{Kind: full, ShouldRetry: &no}}}, nil, "sol(1/4) stop", full, false},
 		{"a local model is no automatic refuge", map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) { o.Attempts = 8 }, "sol(1/8) retry 1.5s sol(2/8) switch →terra terra(3/8) retry 1.5s terra(4/8) retry 2.5s terra(5/8) park", full, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

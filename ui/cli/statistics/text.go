@@ -29,7 +29,7 @@ var rowHead = []string{"ATTEMPTS", "OK", "NO ROOM", "COST", "FIRST", "RETRIES", 
 
 func rowCells(row ledger.Row) []string {
 	ok, full := "–", "–"
-	if row.Counted > 0 {
+	if row.Outcomes > 0 {
 		ok, full = percent(row.OK()), percent(row.Full())
 	}
 	return []string{
@@ -118,7 +118,7 @@ func printText(env app.Env, stats statistics, all bool) error {
 	width := env.Width(env.Out)
 	t := stats.Total
 	shares := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
-	if t.Counted == 0 {
+	if t.Outcomes == 0 {
 		shares = "none says how the models are"
 	}
 	fmt.Fprintf(

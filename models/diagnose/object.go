@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// words is what an error object says, whatever its form.
-type words struct {
+// errorObject is what an error object says, whatever its form.
+type errorObject struct {
 	code, kind, param, message, requestID string
 
 	codes  []string // code, type and status words, most telling first
 	texts  []string // every message in it
-	delays []stated
+	delays []statedDelay
 }
 
-// stated is a delay that stands in a field of the error object.
-type stated struct {
+// statedDelay is a delay that stands in a field of the error object.
+type statedDelay struct {
 	value string
 	unit  unit
 }
@@ -28,18 +28,18 @@ type unit int
 const (
 	seconds unit = iota
 	millis
-	instant // a Unix time or an RFC 3339 date
-	spelled // as time.ParseDuration reads it
+	instant      // a Unix time or an RFC 3339 date
+	durationText // as time.ParseDuration reads it
 )
 
-func (w words) empty() bool {
+func (w errorObject) empty() bool {
 	return w.code == "" && w.kind == "" && w.message == "" && len(w.codes) == 0 && len(w.texts) == 0
 }
 
 // read finds the error object in a reply or an event. Without one the result
 // is empty.
-func read(b []byte) words {
-	var w words
+func read(b []byte) errorObject {
+	var w errorObject
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 || len(b) > 16<<20 {
 		return w
@@ -56,16 +56,16 @@ func read(b []byte) words {
 	top, ok := v.(map[string]any)
 	if !ok {
 		if s, ok := v.(string); ok {
-			w.say(s)
+			w.addText(s)
 		}
 		return w
 	}
-	w.object(top)
+	w.readTop(top)
 	return w
 }
 
-// object looks for the error object where the known servers put it.
-func (w *words) object(top map[string]any) {
+// readTop looks for the error object where the known servers put it.
+func (w *errorObject) readTop(top map[string]any) {
 	if response, ok := top["response"].(map[string]any); ok && top["error"] == nil { // response.failed
 		top = response
 		if status := text(top["status"]); status == "failed" && top["error"] == nil {
@@ -74,37 +74,37 @@ func (w *words) object(top map[string]any) {
 		}
 	}
 	w.requestID = text(top["request_id"])
-	w.times(top)
+	w.addDelays(top)
 	found := top["error"]
 	if found == nil {
 		found = top["errors"]
 	}
 	switch e := found.(type) {
 	case map[string]any:
-		w.fields(e)
+		w.readFields(e)
 		return
 	case []any:
 		if len(e) > 0 {
 			if m, ok := e[0].(map[string]any); ok {
-				w.fields(m)
+				w.readFields(m)
 			} else {
-				w.say(text(e[0]))
+				w.addText(text(e[0]))
 			}
 		}
 		return
 	case string:
 		if strings.HasPrefix(strings.TrimSpace(e), "{") { // an error object in a string
-			w.merge(read([]byte(e)))
+			w.mergeInner(read([]byte(e)))
 		}
 		if w.empty() {
-			w.say(e)
+			w.addText(e)
 		}
-		w.add(text(top["code"]), text(top["error_type"]))
-		w.say(text(top["message"]))
+		w.addCodes(text(top["code"]), text(top["error_type"]))
+		w.addText(text(top["message"]))
 		return
 	}
 	if top["detail"] != nil {
-		w.detail(top["detail"])
+		w.readDetail(top["detail"])
 		return
 	}
 	kind := text(top["type"])
@@ -112,49 +112,49 @@ func (w *words) object(top map[string]any) {
 		if kind == "error" {
 			delete(top, "type")
 		}
-		w.fields(top)
+		w.readFields(top)
 	}
 }
 
-func (w *words) detail(v any) {
+func (w *errorObject) readDetail(v any) {
 	switch d := v.(type) {
 	case map[string]any:
-		w.fields(d)
+		w.readFields(d)
 	case []any:
 		for _, one := range d {
 			if m, ok := one.(map[string]any); ok {
-				w.say(cmp.Or(text(m["msg"]), text(m["message"])))
+				w.addText(cmp.Or(text(m["msg"]), text(m["message"])))
 			}
 		}
 	default:
-		w.say(text(v))
+		w.addText(text(v))
 	}
 }
 
-func (w *words) fields(e map[string]any) {
+func (w *errorObject) readFields(e map[string]any) {
 	w.code, w.kind, w.param = text(e["code"]), text(e["type"]), text(e["param"])
 	w.requestID = cmp.Or(w.requestID, text(e["request_id"]))
 	// Gemini has a number as code and the word in status.
-	if s := text(e["status"]); s != "" && !number(s) {
-		w.add(s)
-		if w.code == "" || number(w.code) {
+	if s := text(e["status"]); s != "" && !isNumber(s) {
+		w.addCodes(s)
+		if w.code == "" || isNumber(w.code) {
 			w.kind = cmp.Or(w.kind, s)
 		}
 	}
-	w.say(cmp.Or(text(e["message"]), text(e["msg"]), text(e["detail"])))
-	w.times(e)
+	w.addText(cmp.Or(text(e["message"]), text(e["msg"]), text(e["detail"])))
+	w.addDelays(e)
 	if inner, ok := e["innererror"].(map[string]any); ok { // Azure
-		w.add(text(inner["code"]))
+		w.addCodes(text(inner["code"]))
 	}
 	if meta, ok := e["metadata"].(map[string]any); ok { // OpenRouter: what the provider behind it said
 		raw := text(meta["raw"])
 		if inner := read([]byte(raw)); !inner.empty() {
-			w.merge(inner)
+			w.mergeInner(inner)
 		} else {
-			w.add(raw)
-			w.say(raw)
+			w.addCodes(raw)
+			w.addText(raw)
 		}
-		w.times(meta)
+		w.addDelays(meta)
 	}
 	details, _ := e["details"].([]any)
 	for _, d := range details {
@@ -162,9 +162,9 @@ func (w *words) fields(e map[string]any) {
 		if !ok {
 			continue
 		}
-		w.add(text(m["reason"]))
+		w.addCodes(text(m["reason"]))
 		if s := text(m["retryDelay"]); s != "" {
-			w.delays = append(w.delays, stated{s, spelled})
+			w.delays = append(w.delays, statedDelay{s, durationText})
 		}
 		violations, _ := m["violations"].([]any)
 		for _, v := range violations {
@@ -176,19 +176,19 @@ func (w *words) fields(e map[string]any) {
 	w.codes = append([]string{w.code, w.kind}, w.codes...)
 }
 
-// times collects the delays that servers put beside an error.
-func (w *words) times(m map[string]any) {
+// addDelays collects the delays that servers put beside an error.
+func (w *errorObject) addDelays(m map[string]any) {
 	for _, f := range []struct {
 		name string
 		unit unit
 	}{{"retry_after_ms", millis}, {"retry_after_seconds", seconds}, {"retry_after", seconds}, {"resets_in_seconds", seconds}, {"resets_at", instant}} {
 		if s := text(m[f.name]); s != "" {
-			w.delays = append(w.delays, stated{s, f.unit})
+			w.delays = append(w.delays, statedDelay{s, f.unit})
 		}
 	}
 }
 
-func (w *words) merge(inner words) {
+func (w *errorObject) mergeInner(inner errorObject) {
 	w.codes = append(w.codes, inner.codes...)
 	w.texts = append(w.texts, inner.texts...)
 	w.delays = append(w.delays, inner.delays...)
@@ -196,14 +196,14 @@ func (w *words) merge(inner words) {
 	w.message = cmp.Or(w.message, inner.message)
 }
 
-func (w *words) say(s string) {
+func (w *errorObject) addText(s string) {
 	if s = strings.TrimSpace(s); s != "" {
 		w.message = cmp.Or(w.message, s)
 		w.texts = append(w.texts, s)
 	}
 }
 
-func (w *words) add(codes ...string) {
+func (w *errorObject) addCodes(codes ...string) {
 	for _, c := range codes {
 		if c != "" {
 			w.codes = append(w.codes, c)
@@ -222,7 +222,7 @@ func text(v any) string {
 	return ""
 }
 
-func number(s string) bool {
+func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil
 }

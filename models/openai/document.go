@@ -12,14 +12,14 @@ import (
 // readWhole reads a reply, or an error, that comes as one JSON document. It is
 // taken even where a stream was asked for.
 func (a *attempt) readWhole(in io.Reader) error {
-	a.wait()
-	body, err := io.ReadAll(io.LimitReader(in, maxWhole+1))
-	a.rest()
+	a.startClock()
+	body, err := io.ReadAll(io.LimitReader(in, maxReply+1))
+	a.stopClock()
 	if err != nil {
 		return err
 	}
-	if len(body) > maxWhole {
-		return fmt.Errorf("%w: a reply of more than %d bytes", diagnose.ErrMalformed, maxWhole)
+	if len(body) > maxReply {
+		return fmt.Errorf("%w: a reply of more than %d bytes", diagnose.ErrMalformed, maxReply)
 	}
 	if !json.Valid(body) {
 		return fmt.Errorf("%w: a torn document", diagnose.ErrUnended)
@@ -27,7 +27,7 @@ func (a *attempt) readWhole(in io.Reader) error {
 	a.events++
 	var reply struct {
 		Error   json.RawMessage `json:"error"`
-		Type    words           `json:"type"`
+		Type    looseString     `json:"type"`
 		Output  json.RawMessage `json:"output"`
 		Choices json.RawMessage `json:"choices"`
 	}
@@ -35,16 +35,16 @@ func (a *attempt) readWhole(in io.Reader) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-	case a.origin.API == models.Chat && given(reply.Choices) && !given(reply.Error):
+	case a.origin.API == models.Chat && isGiven(reply.Choices) && !isGiven(reply.Error):
 		var c chunk
 		if err := decode(body, &c); err != nil {
 			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
 		}
-		return a.wholeChat(&c)
-	case a.origin.API == models.Responses && given(reply.Output):
-		return a.wholeResponse(body)
-	case given(reply.Error) || reply.Type == "error":
-		return &told{event: body}
+		return a.takeChatReply(&c)
+	case a.origin.API == models.Responses && isGiven(reply.Output):
+		return a.takeResponse(body)
+	case isGiven(reply.Error) || reply.Type == "error":
+		return &apiError{event: body}
 	}
-	return &told{body: body}
+	return &apiError{body: body}
 }

@@ -15,38 +15,38 @@ func (b *Breakers) Condition(t models.Target) models.Condition {
 
 func (b *Breakers) condition(t models.Target, e *entry, now instant) models.Condition {
 	c := models.Condition{Target: t, State: models.Ready, Fault: e.Target.Fault}
-	if e.Target.Aside {
+	if e.Target.Disabled {
 		c.State = models.Disabled
 		return c
 	}
-	if o, until := b.unusable(t, e, now); o != nil {
+	if o, until := b.outOfUse(t, e, now); o != nil {
 		c.State, c.Until, c.Fault = models.Unusable, until, o
 		return c
 	}
 	switch {
-	case e.rest.left(now) > 0:
-		c.State, c.Until = models.Resting, e.rest.at(now)
+	case e.cooldown.remaining(now) > 0:
+		c.State, c.Until = models.Resting, e.cooldown.at(now)
 	case e.Target.Open:
 		c.State = models.HalfOpen
-		if l := e.Target.Lease; l.live(now.wall) {
+		if l := e.Target.Lease; l.isLive(now.wall) {
 			c.Until = l.Until
 		}
 	}
 	return c
 }
 
-// unusable tells what speaks against a target for longer than a rest.
-func (b *Breakers) unusable(t models.Target, e *entry, now instant) (*models.Fault, time.Time) {
-	if until := e.out.at(now); !until.IsZero() {
-		return e.Target.Out.Fault, until
+// outOfUse tells what speaks against a target for longer than a rest.
+func (b *Breakers) outOfUse(t models.Target, e *entry, now instant) (*models.Fault, time.Time) {
+	if until := e.outOfUse.at(now); !until.IsZero() {
+		return e.Target.OutOfUse.Fault, until
 	}
-	p := b.entry(provider(t.Provider))
-	if until := p.out.at(now); !until.IsZero() {
-		return p.Provider.Out.Fault, until
+	p := b.entry(providerID(t.Provider))
+	if until := p.outOfUse.at(now); !until.IsZero() {
+		return p.Provider.OutOfUse.Fault, until
 	}
-	refused := *b.refused.Load()
-	for _, i := range []id{{t}, provider(t.Provider)} {
-		if l, ok := refused[i]; ok && l.until.left(now) > 0 {
+	refused := *b.refusals.Load()
+	for _, i := range []id{{t}, providerID(t.Provider)} {
+		if l, ok := refused[i]; ok && l.until.remaining(now) > 0 {
 			return l.fault, l.until.at(now)
 		}
 	}
@@ -59,8 +59,8 @@ func (b *Breakers) unusable(t models.Target, e *entry, now instant) (*models.Fau
 // person wants it now: then only what the user set aside is refused. When the
 // answer is no, the condition says why, and until when if that is known.
 func (b *Breakers) Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool) {
-	b.begin(ctx)
-	now := b.clock.look()
+	b.ensureLoaded(ctx)
+	now := b.clock.observe()
 	c := b.condition(t, b.entry(id{t}), now)
 	switch {
 	case c.State == models.Disabled:
@@ -71,8 +71,8 @@ func (b *Breakers) Allow(ctx context.Context, t models.Target, insist bool) (mod
 		return c, false
 	}
 	owner := b.o.Owner
-	e, granted := b.update(ctx, now, id{t}, func(k *kept) bool {
-		if !k.Target.Open || k.Target.Lease.live(now.wall) || now.wall.Before(k.Target.Until) && !k.Target.Set.After(now.wall) && k.Target.Until.Sub(now.wall) > clockSlack {
+	e, granted := b.update(ctx, now, id{t}, func(k *saved) bool {
+		if !k.Target.Open || k.Target.Lease.isLive(now.wall) || now.wall.Before(k.Target.CooldownUntil) && !k.Target.CooldownSet.After(now.wall) && k.Target.CooldownUntil.Sub(now.wall) > clockSlack {
 			return false
 		}
 		k.Target.Lease = lease{Owner: owner, From: now.wall, Until: now.wall.Add(leaseTime)}
@@ -88,20 +88,20 @@ const clockSlack = 10 * time.Millisecond
 // Succeeded records a reply that came to its end, firstToken after it was
 // asked for; 0 when that is unknown. It closes the circuit.
 func (b *Breakers) Succeeded(ctx context.Context, t models.Target, firstToken time.Duration) {
-	now := b.clock.look()
-	b.forget(func(i id) bool { return i.Target == t || i == provider(t.Provider) })
-	pace := b.pace(b.tierOf(t))
-	b.update(ctx, now, id{t}, func(k *kept) bool {
+	now := b.clock.observe()
+	b.dropRefusals(func(i id) bool { return i.Target == t || i == providerID(t.Provider) })
+	pace := b.medianFirstToken(b.tierOf(t))
+	b.update(ctx, now, id{t}, func(k *saved) bool {
 		c := &k.Target
-		c.close()
-		c.weigh(now.wall, true)
-		c.timed(firstToken)
-		c.Low = judge(c.Low, c.health(now.wall, median(c.First), pace))
+		c.closeCircuit()
+		c.observe(now.wall, true)
+		c.addFirstToken(firstToken)
+		c.Unhealthy = isUnhealthy(c.Unhealthy, c.health(now.wall, median(c.FirstTokens), pace))
 		return true
 	})
-	if !b.entry(provider(t.Provider)).Provider.Out.Until.IsZero() {
-		b.update(ctx, now, provider(t.Provider), func(k *kept) bool {
-			k.Provider.Out = out{}
+	if !b.entry(providerID(t.Provider)).Provider.OutOfUse.Until.IsZero() {
+		b.update(ctx, now, providerID(t.Provider), func(k *saved) bool {
+			k.Provider.OutOfUse = outage{}
 			return true
 		})
 	}
@@ -109,16 +109,18 @@ func (b *Breakers) Succeeded(ctx context.Context, t models.Target, firstToken ti
 
 // Release records that a request which was allowed ended without telling anything
 // about the target: its user stopped it.
-func (b *Breakers) Release(ctx context.Context, t models.Target) { b.giveBack(ctx, b.clock.look(), t) }
+func (b *Breakers) Release(ctx context.Context, t models.Target) {
+	b.releaseLease(ctx, b.clock.observe(), t)
+}
 
-// giveBack ends this program's lease on a target, if it has one.
-func (b *Breakers) giveBack(ctx context.Context, now instant, t models.Target) {
+// releaseLease ends this program's lease on a target, if it has one.
+func (b *Breakers) releaseLease(ctx context.Context, now instant, t models.Target) {
 	owner := b.o.Owner
 	mine := func(l lease) bool { return !l.Until.IsZero() && l.Owner == owner }
 	if !mine(b.entry(id{t}).Target.Lease) {
 		return
 	}
-	b.update(ctx, now, id{t}, func(k *kept) bool {
+	b.update(ctx, now, id{t}, func(k *saved) bool {
 		if !mine(k.Target.Lease) {
 			return false
 		}
@@ -131,45 +133,45 @@ func (b *Breakers) giveBack(ctx context.Context, now instant, t models.Target) {
 // target (the network, a refused request, an attempt during which the computer
 // was suspended) only free it for the next one.
 func (b *Breakers) Failed(ctx context.Context, t models.Target, f *models.Fault) {
-	now := b.clock.look()
+	now := b.clock.observe()
 	if f == nil || b.clock.slept(now, f.Elapsed) {
-		b.giveBack(ctx, now, t)
+		b.releaseLease(ctx, now, t)
 		return
 	}
-	f = bounded(f)
+	f = boundedCopy(f)
 	switch f.Kind.Policy().Breaker {
 	case models.BreakerPause, models.BreakerHealth, models.BreakerTrip, models.BreakerAbsent:
-		b.count(ctx, now, t, f)
+		b.recordFailure(ctx, now, t, f)
 	case models.BreakerUsedUp:
-		b.usedUp(ctx, now, t, f)
+		b.recordUsedUp(ctx, now, t, f)
 	case models.BreakerRefused:
-		b.refuse(now, t, f)
-		b.giveBack(ctx, now, t)
+		b.recordRefusal(now, t, f)
+		b.releaseLease(ctx, now, t)
 	default:
-		b.giveBack(ctx, now, t)
+		b.releaseLease(ctx, now, t)
 	}
 }
 
-// count records a failure that passes by itself.
-func (b *Breakers) count(ctx context.Context, now instant, t models.Target, f *models.Fault) {
-	pace := b.pace(b.tierOf(t))
+// recordFailure records a failure that passes by itself.
+func (b *Breakers) recordFailure(ctx context.Context, now instant, t models.Target, f *models.Fault) {
+	pace := b.medianFirstToken(b.tierOf(t))
 	owner := b.o.Owner
 	rule := f.Kind.Policy().Breaker
-	b.update(ctx, now, id{t}, func(k *kept) bool {
+	b.update(ctx, now, id{t}, func(k *saved) bool {
 		c := &k.Target
-		probe := c.Lease.Owner == owner && c.Lease.live(now.wall) && !now.wall.Add(-f.Elapsed).Before(c.Lease.From.Add(-clockSlack))
+		probe := c.Lease.Owner == owner && c.Lease.isLive(now.wall) && !now.wall.Add(-f.Elapsed).Before(c.Lease.From.Add(-clockSlack))
 		c.Fault = f
 		switch rule {
 		case models.BreakerTrip:
-			c.full(now.wall, f, probe)
+			c.recordCapacity(now.wall, f, probe)
 		case models.BreakerAbsent:
-			c.pause(now.wall, absentRest)
+			c.cooldown(now.wall, absentCooldown)
 		default:
-			c.pause(now.wall, stated(now.wall, f))
+			c.cooldown(now.wall, statedDelay(now.wall, f))
 		}
 		if rule == models.BreakerTrip || rule == models.BreakerHealth {
-			c.weigh(now.wall, false)
-			c.Low = judge(c.Low, c.health(now.wall, median(c.First), pace))
+			c.observe(now.wall, false)
+			c.Unhealthy = isUnhealthy(c.Unhealthy, c.health(now.wall, median(c.FirstTokens), pace))
 		}
 		if probe {
 			c.Lease = lease{}
@@ -178,71 +180,71 @@ func (b *Breakers) count(ctx context.Context, now instant, t models.Target, f *m
 	})
 }
 
-// usedUp records that an allowance is gone until it is renewed.
-func (b *Breakers) usedUp(ctx context.Context, now instant, t models.Target, f *models.Fault) {
+// recordUsedUp records that an allowance is gone until it is renewed.
+func (b *Breakers) recordUsedUp(ctx context.Context, now instant, t models.Target, f *models.Fault) {
 	end := f.ResetAt
 	if end.IsZero() && f.Delayed {
 		end = now.wall.Add(f.RetryAfter)
 	}
 	if !end.After(now.wall) {
 		// Nobody said when: it is tried again like a refused key.
-		b.refuse(now, t, f)
-		b.giveBack(ctx, now, t)
+		b.recordRefusal(now, t, f)
+		b.releaseLease(ctx, now, t)
 		return
 	}
-	o := out{Set: now.wall, Until: end.Round(0).UTC(), Fault: f}
+	o := outage{Set: now.wall, Until: end.Round(0).UTC(), Fault: f}
 	i := id{t}
-	if wide(f) {
-		i = provider(t.Provider)
+	if concernsProvider(f) {
+		i = providerID(t.Provider)
 	}
-	b.update(ctx, now, i, func(k *kept) bool {
+	b.update(ctx, now, i, func(k *saved) bool {
 		if i.Model == "" {
-			k.Provider.Out = o
+			k.Provider.OutOfUse = o
 		} else {
-			k.Target.Out = o
+			k.Target.OutOfUse = o
 		}
 		return true
 	})
-	b.giveBack(ctx, now, t)
+	b.releaseLease(ctx, now, t)
 }
 
-// refuse remembers what depends on this program's key and settings.
-func (b *Breakers) refuse(now instant, t models.Target, f *models.Fault) {
+// recordRefusal remembers what depends on this program's key and settings.
+func (b *Breakers) recordRefusal(now instant, t models.Target, f *models.Fault) {
 	i := id{t}
-	if wide(f) {
-		i = provider(t.Provider)
+	if concernsProvider(f) {
+		i = providerID(t.Provider)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := maps.Clone(*b.refused.Load())
-	next[i] = local{f, deadline{now.wall.Add(outFor), now.mono + outFor}}
-	b.refused.Store(&next)
+	next := maps.Clone(*b.refusals.Load())
+	next[i] = refusal{f, deadline{now.wall.Add(refusalTime), now.mono + refusalTime}}
+	b.refusals.Store(&next)
 }
 
-// forget drops what this program has against some ids.
-func (b *Breakers) forget(which func(id) bool) {
+// dropRefusals drops what this program has against some ids.
+func (b *Breakers) dropRefusals(which func(id) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	old := *b.refused.Load()
+	old := *b.refusals.Load()
 	if len(old) == 0 {
 		return
 	}
 	next := maps.Clone(old)
-	maps.DeleteFunc(next, func(i id, _ local) bool { return which(i) })
-	b.refused.Store(&next)
+	maps.DeleteFunc(next, func(i id, _ refusal) bool { return which(i) })
+	b.refusals.Store(&next)
 }
 
-// wide reports whether a failure concerns every target of the provider.
-func wide(f *models.Fault) bool {
+// concernsProvider reports whether a failure concerns every target of the provider.
+func concernsProvider(f *models.Fault) bool {
 	return f.Scope == models.ScopeAccount || f.Scope == models.ScopeProvider
 }
 
 // SetDisabled isolates a target until the user takes it back. It stays so over
 // restarts and in all belays.
 func (b *Breakers) SetDisabled(ctx context.Context, t models.Target, isolated bool) {
-	b.update(ctx, b.clock.look(), id{t}, func(k *kept) bool {
-		did := k.Target.Aside != isolated
-		k.Target.Aside = isolated
+	b.update(ctx, b.clock.observe(), id{t}, func(k *saved) bool {
+		did := k.Target.Disabled != isolated
+		k.Target.Disabled = isolated
 		return did
 	})
 }
@@ -250,8 +252,8 @@ func (b *Breakers) SetDisabled(ctx context.Context, t models.Target, isolated bo
 // SetOutage marks a target as down: the whole ladder was climbed in vain. A
 // success takes the mark away, and so does a night in which the computer slept.
 func (b *Breakers) SetOutage(ctx context.Context, t models.Target, down bool) {
-	now := b.clock.look()
-	b.update(ctx, now, id{t}, func(k *kept) bool {
+	now := b.clock.observe()
+	b.update(ctx, now, id{t}, func(k *saved) bool {
 		did := k.Target.Outage.IsZero() == down
 		switch {
 		case !down:
@@ -267,20 +269,20 @@ func (b *Breakers) SetOutage(ctx context.Context, t models.Target, down bool) {
 // returns when they may come back: after 5 minutes, and after 10, 20 and 30
 // when they had hardly come back and must leave again.
 func (b *Breakers) StartFailback(ctx context.Context, t models.Target) time.Time {
-	now := b.clock.look()
+	now := b.clock.observe()
 	first := b.o.FailbackDelay
-	e, _ := b.update(ctx, now, id{t}, func(k *kept) bool { return k.Target.leave(now.wall, first) })
-	return e.hold.at(now)
+	e, _ := b.update(ctx, now, id{t}, func(k *saved) bool { return k.Target.startFailbackDelay(now.wall, first) })
+	return e.failback.at(now)
 }
 
 // FailbackAt returns until when requests that left a target stay away; zero when
 // they may come back.
 func (b *Breakers) FailbackAt(t models.Target) time.Time {
-	return b.entry(id{t}).hold.at(b.clock.read())
+	return b.entry(id{t}).failback.at(b.clock.read())
 }
 
 // Forget drops what speaks against a provider in this program alone: call it
 // when a key or the settings have changed.
 func (b *Breakers) Forget(name string) {
-	b.forget(func(i id) bool { return i.Provider == name })
+	b.dropRefusals(func(i id) bool { return i.Provider == name })
 }

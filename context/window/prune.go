@@ -35,9 +35,9 @@ const (
 // a quarter and an eighth of the budget. Taking out little and often would cost
 // more in lost caches than it frees.
 const (
-	protectTail = 40_000
-	leastStride = 20_000
-	leastOutput = 200 // an output below it is not worth a stub
+	protectTail     = 40_000
+	minStride       = 20_000
+	minPrunedOutput = 200 // an output below it is not worth a stub
 )
 
 // Prune finds what to take out of a conversation so that about want tokens are
@@ -50,8 +50,8 @@ func Prune(c Counter, tools []models.ToolSpec, pieces []Piece, budget, want int6
 	if len(pieces) == 0 || want <= 0 {
 		return nil
 	}
-	r := reducer{c: c, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
-		stride: min(leastStride, budget/8), calls: map[string]models.Item{}, edited: map[string]bool{}}
+	r := pruner{c: c, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
+		stride: min(minStride, budget/8), calls: map[string]models.Item{}, edited: map[string]bool{}}
 	r.traits = map[string]models.ToolTraits{}
 	for _, tool := range tools {
 		r.traits[tool.Name] = tool.Traits
@@ -67,7 +67,7 @@ func Prune(c Counter, tools []models.ToolSpec, pieces []Piece, budget, want int6
 	return r.out
 }
 
-type reducer struct {
+type pruner struct {
 	c      Counter
 	pieces []Piece
 	turn   int // the current one
@@ -91,7 +91,7 @@ func tailFrom(c Counter, pieces []Piece, tokens int64) int {
 	return i
 }
 
-func (r *reducer) take(x PruneResult) {
+func (r *pruner) take(x PruneResult) {
 	for _, id := range x.Calls {
 		r.gone[id] = true
 	}
@@ -100,17 +100,17 @@ func (r *reducer) take(x PruneResult) {
 }
 
 // open reports whether an output can be taken out, and what that frees.
-func (r *reducer) open(p Piece) (int64, bool) {
+func (r *pruner) open(p Piece) (int64, bool) {
 	if p.Item.Kind != models.Output || p.Masked || r.gone[p.Item.CallID] {
 		return 0, false
 	}
 	n := int64(r.c.Item(p.Item))
-	return n, n >= leastOutput
+	return n, n >= minPrunedOutput
 }
 
 // findCalls notes the calls, and the files that were changed in the last two
 // turns: what the model read of them it still needs.
-func (r *reducer) findCalls() {
+func (r *pruner) findCalls() {
 	for _, p := range r.pieces {
 		if p.Item.Kind != models.Call {
 			continue
@@ -124,7 +124,7 @@ func (r *reducer) findCalls() {
 
 // duplicates keeps the last of outputs that are the same in name, arguments
 // and text.
-func (r *reducer) duplicates() {
+func (r *pruner) duplicates() {
 	seen := map[string]bool{}
 	x := PruneResult{By: ByDuplicates}
 	for _, p := range slices.Backward(r.pieces) {
@@ -147,7 +147,7 @@ func (r *reducer) duplicates() {
 }
 
 // reasoning drops the reasoning of the turns before this one.
-func (r *reducer) reasoning() {
+func (r *pruner) reasoning() {
 	x := PruneResult{By: ByReasoning, Reasoning: r.turn - 1}
 	for _, p := range r.pieces {
 		if p.Item.Kind == models.Reasoning && p.Turn < r.turn {
@@ -160,7 +160,7 @@ func (r *reducer) reasoning() {
 }
 
 // excerpts shortens what was attached to the words of earlier turns.
-func (r *reducer) excerpts() {
+func (r *pruner) excerpts() {
 	x := PruneResult{By: ByExcerpts, Excerpts: map[int][]string{}}
 	for _, p := range r.pieces {
 		if len(p.Item.Attachments) == 0 || p.Turn >= r.turn {
@@ -182,7 +182,7 @@ func (r *reducer) excerpts() {
 
 // outputs takes out the outputs of turns up to one, before the protected tail,
 // if that is worth losing the cache.
-func (r *reducer) outputs(through int) {
+func (r *pruner) outputs(through int) {
 	x := PruneResult{By: ByOutputs}
 	for _, p := range r.pieces[:r.tail] {
 		n, ok := r.open(p)
@@ -206,7 +206,7 @@ func (r *reducer) outputs(through int) {
 func Truncate(c Counter, pieces []Piece, keep int64) int {
 	end := tailFrom(c, pieces, keep)
 	for ; end > 0; end-- {
-		if whole(pieces[:end]) && (end == len(pieces) || pieces[end].Item.Kind != models.Output) {
+		if isComplete(pieces[:end]) && (end == len(pieces) || pieces[end].Item.Kind != models.Output) {
 			break
 		}
 	}
@@ -216,9 +216,9 @@ func Truncate(c Counter, pieces []Piece, keep int64) int {
 	return end
 }
 
-// whole reports whether each call has its output, and whether no reasoning
+// isComplete reports whether each call has its output, and whether no reasoning
 // stands at the end without what it led to.
-func whole(pieces []Piece) bool {
+func isComplete(pieces []Piece) bool {
 	waiting := map[string]bool{}
 	for _, p := range pieces {
 		switch p.Item.Kind {

@@ -10,7 +10,7 @@ import (
 
 // codes says what an error's code, or its type, means by itself. Codes are
 // compared in lower case. What is missing here is decided by the status.
-var codes = table(map[models.Kind]string{
+var codes = codeTable(map[models.Kind]string{
 	models.KindCapacity: `server_is_overloaded server_overloaded slow_down no_capacity overloaded_error model_overloaded overloaded
 		engine_overloaded engine_overloaded_error capacity_exceeded insufficient_capacity model_at_capacity no_available_capacity
 		service_tier_capacity_exceeded insufficient_system_resource unavailable unavailable_error modelnotreadyexception queue_full`,
@@ -32,7 +32,7 @@ var codes = table(map[models.Kind]string{
 	models.KindGateway: `bad_gateway gateway_timeout`,
 })
 
-func table(kinds map[models.Kind]string) map[string]models.Kind {
+func codeTable(kinds map[models.Kind]string) map[string]models.Kind {
 	t := map[string]models.Kind{}
 	for k, names := range kinds {
 		for _, name := range strings.Fields(names) {
@@ -42,8 +42,8 @@ func table(kinds map[models.Kind]string) map[string]models.Kind {
 	return t
 }
 
-// vague types say no more than a status does: others can overrule them.
-var vague = map[string]int{
+// vagueTypes types say no more than a status does: others can overrule them.
+var vagueTypes = map[string]int{
 	"rate_limit_error": 429, "too_many_requests": 429, "requests": 429, "tokens": 429,
 	"server_error": 500, "internal_error": 500, "internal_server_error": 500, "api_error": 500, "internal": 500,
 	"timeout_error": 500, "service_unavailable": 503, "service_unavailable_error": 503,
@@ -90,8 +90,8 @@ func containsAny(text string, parts []string) bool {
 	return false
 }
 
-// spoken finds the kind that a text speaks of, among those allowed.
-func spoken(text string, allowed ...models.Kind) (models.Kind, bool) {
+// kindInText finds the kind that a text speaks of, among those allowed.
+func kindInText(text string, allowed ...models.Kind) (models.Kind, bool) {
 	for _, p := range phrases {
 		for _, k := range allowed {
 			if k == p.kind && containsAny(text, p.any) {
@@ -102,10 +102,10 @@ func spoken(text string, allowed ...models.Kind) (models.Kind, bool) {
 	return "", false
 }
 
-var daily = []string{"per day", "perday", "(rpd)", "(tpd)", "daily", "per week", "weekly", "per month", "monthly"}
+var longPeriods = []string{"per day", "perday", "(rpd)", "(tpd)", "daily", "per week", "weekly", "per month", "monthly"}
 
-// reported names a failure that the endpoint itself reports.
-func reported(ev Evidence, w words, source []byte) models.Kind {
+// reportedKind names a failure that the endpoint itself reports.
+func reportedKind(ev Evidence, w errorObject, source []byte) models.Kind {
 	text := strings.ToLower(strings.Join(w.texts, "\n"))
 	html := w.empty() && isHTML(source)
 	if w.empty() && !html && ev.Status >= 300 {
@@ -126,11 +126,11 @@ func reported(ev Evidence, w words, source []byte) models.Kind {
 		}
 	}
 	for _, c := range w.codes {
-		if n := vague[strings.ToLower(c)]; n > 0 && status < 400 {
+		if n := vagueTypes[strings.ToLower(c)]; n > 0 && status < 400 {
 			status = n
 		}
 	}
-	return byStatus(status, text, html, w)
+	return kindByStatus(status, text, html, w)
 }
 
 // refine corrects a code whose message is more exact than itself.
@@ -145,22 +145,22 @@ func refine(k models.Kind, code, text string) models.Kind {
 		return models.KindSize // larger than a whole minute's allowance: waiting cannot help
 	}
 	if code == "resource_exhausted" {
-		if other, ok := spoken(text, models.KindCapacity, models.KindBilling); ok && !containsAny(text, daily) && !strings.Contains(text, "per minute") {
+		if other, ok := kindInText(text, models.KindCapacity, models.KindBilling); ok && !containsAny(text, longPeriods) && !strings.Contains(text, "per minute") {
 			return other
 		}
 	}
-	if containsAny(text, daily) {
+	if containsAny(text, longPeriods) {
 		return models.KindUsage
 	}
 	return k
 }
 
-func byStatus(status int, text string, html bool, w words) models.Kind {
+func kindByStatus(status int, text string, html bool, w errorObject) models.Kind {
 	if isRelay(text) && status != http.StatusUnauthorized && status != http.StatusForbidden {
 		return models.KindGateway
 	}
 	in := func(fallback models.Kind, allowed ...models.Kind) models.Kind {
-		if k, ok := spoken(text, allowed...); ok {
+		if k, ok := kindInText(text, allowed...); ok {
 			return k
 		}
 		return fallback
@@ -184,7 +184,7 @@ func byStatus(status int, text string, html bool, w words) models.Kind {
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
 		return in(models.KindServer, models.KindCapacity)
 	case status == http.StatusTooManyRequests:
-		return tooMany(text)
+		return kindOf429(text)
 	case status == 529:
 		return models.KindCapacity
 	case status == http.StatusServiceUnavailable:
@@ -202,16 +202,16 @@ func byStatus(status int, text string, html bool, w words) models.Kind {
 		models.KindBilling, models.KindUsage, models.KindRate, models.KindRequest)
 }
 
-// tooMany divides what comes as status 429.
-func tooMany(text string) models.Kind {
+// kindOf429 divides what comes as status 429.
+func kindOf429(text string) models.Kind {
 	if strings.Contains(text, "request too large") {
 		return models.KindSize
 	}
-	k, ok := spoken(text, models.KindCapacity, models.KindBilling)
+	k, ok := kindInText(text, models.KindCapacity, models.KindBilling)
 	switch {
 	case ok:
 		return k
-	case containsAny(text, daily), strings.Contains(text, "usage limit"):
+	case containsAny(text, longPeriods), strings.Contains(text, "usage limit"):
 		return models.KindUsage
 	}
 	return models.KindRate

@@ -87,7 +87,7 @@ func TestCutPartsNoCallFromItsOutput(t *testing.T) {
 	pieces := join(turnOf(1, 1000, "a"), turnOf(2, 1000, "b", "c"), turnOf(3, 1000, "d"))
 	for keep := range int64(6000) {
 		n := Truncate(letters{}, pieces, keep)
-		if n > 0 && !whole(pieces[:n]) {
+		if n > 0 && !isComplete(pieces[:n]) {
 			t.Fatalf("Cut(%d) = %d parts a call from its output", keep, n)
 		}
 	}

@@ -65,11 +65,11 @@ func Repair(items []models.Item, t models.Target) []models.Item {
 		out = append(out, it)
 	}
 	flush()
-	return leading(out)
+	return indent(out)
 }
 
-// leading drops reasoning that no longer stands before what it led to.
-func leading(items []models.Item) []models.Item {
+// indent drops reasoning that no longer stands before what it led to.
+func indent(items []models.Item) []models.Item {
 	leads := false
 	for i := len(items) - 1; i >= 0; i-- {
 		switch it := items[i]; {
