@@ -78,6 +78,7 @@ func (r *rig) once(id session.ID) {
 }
 
 func TestCapacityAtEveryPlaceOfATurn(t *testing.T) {
+	t.Parallel()
 	const call = "[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo x >> ran\" }\n"
 	const good = "[[reply]]\ntext = \"I run it now.\"\n" + call
 	const done = "[[reply]]\ntext = \"Done.\"\n"
@@ -131,6 +132,7 @@ text = "Here."
 `
 
 func TestAMinuteOfNoRoomAnywhereIsOutlasted(t *testing.T) {
+	t.Parallel()
 	for _, api := range apis {
 		in(t, fmt.Sprintf(busy, "60s"), func(r *rig) { r.api, r.engine = api, whole }, func(t *testing.T, r *rig, id session.ID) {
 			r.send(id, "go")
@@ -161,6 +163,7 @@ func (r *rig) atMost(n int, since time.Time) {
 }
 
 func TestTheSessionComesBackToTheHeavyTierAtABoundary(t *testing.T) {
+	t.Parallel()
 	for _, api := range apis {
 		in(t, `
 [[reply]]
@@ -205,6 +208,7 @@ text = "Here."
 }
 
 func TestAnHourOfNoRoomAnywhere(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = whole }, func(t *testing.T, r *rig, id session.ID) {
 		began := time.Now()
 		r.send(id, "go")
@@ -246,11 +250,8 @@ func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 
 // said joins the reasons of ended turns and the notes.
 func (r *rig) said() string {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var words []string
-	for _, rec := range r.heard {
+	for _, rec := range r.published() {
 		switch e := rec.Event.(type) {
 		case session.TurnEnded:
 			words = append(words, e.Reason)
@@ -262,6 +263,7 @@ func (r *rig) said() string {
 }
 
 func TestATierKeyDuringAWaitChangesTheVeryNextRequest(t *testing.T) {
+	t.Parallel()
 	for _, api := range apis {
 		in(t, `
 [[reply]]
@@ -286,6 +288,7 @@ text = "Here."
 }
 
 func TestAStopIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"while it waits":           fmt.Sprintf(busy, "60m"),
 		"while text comes":         slow,
@@ -316,6 +319,7 @@ func TestAStopIsAnsweredAtOnce(t *testing.T) {
 }
 
 func TestALocalModelAtTheEndOfATier(t *testing.T) {
+	t.Parallel()
 	local := models.Target{Provider: "local", Model: "luna"}
 	in(t, `
 [[reply]]

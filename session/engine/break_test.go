@@ -72,6 +72,7 @@ text = "Done."
 `
 
 func TestAFullDiskAtAnyEventNeverRunsACommandTwice(t *testing.T) {
+	t.Parallel()
 	for _, event := range []string{"turn.started", "item", "reply.ended", "tool.started", "tool.ended", "turn.ended"} {
 		t.Run(event, func(t *testing.T) {
 			in(t, appends, everything, func(t *testing.T, r *rig, id session.ID) {
@@ -128,6 +129,7 @@ text = "Done."
 `
 
 func TestCallsOfAStoppedTurnAreNotRunForTheNextPrompt(t *testing.T) {
+	t.Parallel()
 	in(t, three, everything, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		until(func() bool { return r.exists("began") })
@@ -146,6 +148,7 @@ func TestCallsOfAStoppedTurnAreNotRunForTheNextPrompt(t *testing.T) {
 }
 
 func TestCallsOfAStoppedTurnAreRunWhenItIsResumed(t *testing.T) {
+	t.Parallel()
 	in(t, three, everything, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		until(func() bool { return r.exists("began") })
@@ -160,6 +163,7 @@ func TestCallsOfAStoppedTurnAreRunWhenItIsResumed(t *testing.T) {
 }
 
 func TestAnUnknownOutcomeStaysUnknownUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
 	in(t, "[[reply]]\ntext = \"Done.\"", everything, func(t *testing.T, r *rig, id session.ID) {
 		crash(t, r, id, session.Effect{CallID: "c1", Tool: "shell", Class: session.Run, Title: "touch made"}, `{"command":"touch made"}`)
 		r.stop()
@@ -182,6 +186,7 @@ func TestAnUnknownOutcomeStaysUnknownUntilItIsAnswered(t *testing.T) {
 }
 
 func TestAnAnswerReachesATurnThatEndedBecauseNobodyWasThere(t *testing.T) {
+	t.Parallel()
 	in(t, shell, func(r *rig) { r.alone = true }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		s := r.wait(id)
@@ -202,6 +207,7 @@ func TestAnAnswerReachesATurnThatEndedBecauseNobodyWasThere(t *testing.T) {
 }
 
 func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
+	t.Parallel()
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.asks(id)
@@ -220,6 +226,7 @@ func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
 }
 
 func TestAChangeThatWaitsForApprovalCanBeMadeAfterARestart(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		then func(file string) error
@@ -271,6 +278,7 @@ text = "Done."
 }
 
 func TestEditedArgumentsMeetTheRules(t *testing.T) {
+	t.Parallel()
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"rm -rf ~ --no-preserve-root"}`}})
@@ -285,6 +293,7 @@ func TestEditedArgumentsMeetTheRules(t *testing.T) {
 }
 
 func TestAlwaysMeansWhatRunsNotWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"mkdir other"}`}})
@@ -296,6 +305,7 @@ func TestAlwaysMeansWhatRunsNotWhatWasAskedFor(t *testing.T) {
 }
 
 func TestATierKeyAfterAFinishedCallRunsItOnceAndTellsTheModel(t *testing.T) {
+	t.Parallel()
 	in(t, `
 [[reply]]
 speed = { chunk = 1, delay = "1s" }
@@ -328,6 +338,7 @@ text = "Done."
 }
 
 func TestParkedByTheUserItGoesOnOnlyWhenTold(t *testing.T) {
+	t.Parallel()
 	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Second)
@@ -347,6 +358,7 @@ func TestParkedByTheUserItGoesOnOnlyWhenTold(t *testing.T) {
 }
 
 func TestAParkedTurnGoesOnAlthoughTheStoreFailedOnce(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(full, "60s"), nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.wait(id)
@@ -361,6 +373,7 @@ func TestAParkedTurnGoesOnAlthoughTheStoreFailedOnce(t *testing.T) {
 }
 
 func TestTheLoopGuardKnowsAChangeFromALoop(t *testing.T) {
+	t.Parallel()
 	check := "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo failed\" }\n"
 	change := "[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"%d\", content = \"x\" }\n"
 	var tries string
@@ -387,6 +400,7 @@ func TestTheLoopGuardKnowsAChangeFromALoop(t *testing.T) {
 }
 
 func TestQueueCommandsInEveryStatus(t *testing.T) {
+	t.Parallel()
 	fails := "[[reply]]\ntext = \"some words\"\nspeed = { chunk = 1, delay = \"1s\" }\nfault = { how = \"failed\", at = \"text\", after = 5, code = \"invalid_prompt\", message = \"no\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	reach := map[session.Status]struct {
 		script string
@@ -430,6 +444,7 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 }
 
 func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
+	t.Parallel()
 	const script = "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo halfway; echo x >> ran; sleep 3600\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	for name, tt := range map[string]struct {
 		answer  session.Answer

@@ -12,6 +12,7 @@ import (
 )
 
 func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, script string
 		until        func(*rig, session.ID)
@@ -49,6 +50,7 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 }
 
 func TestAClosedSessionBeginsNothing(t *testing.T) {
+	t.Parallel()
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", nil, func(t *testing.T, r *rig, id session.ID) {
 		a := r.openSession(id)
 		r.send(id, "first")
@@ -71,6 +73,7 @@ func TestAClosedSessionBeginsNothing(t *testing.T) {
 }
 
 func TestATakeoverStopsTheTurnAndTheSessionCanBeTakenBack(t *testing.T) {
+	t.Parallel()
 	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(3 * time.Second)

@@ -22,6 +22,7 @@ func part(w session.ContextUsage, o session.Source) int64 {
 }
 
 func TestASessionIsWeighedByOrigin(t *testing.T) {
+	t.Parallel()
 	in(t, story(3), func(r *rig) {
 		r.engine = func(o *Options) {
 			o.Trigger = 0.8
@@ -86,6 +87,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 }
 
 func TestTrimTakesOlderOutputsOut(t *testing.T) {
+	t.Parallel()
 	in(t, story(6), func(r *rig) { r.window = 16_000 }, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 6 {
 			name := filepath.Join(r.project, "f"+string(rune('0'+i)))

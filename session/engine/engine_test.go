@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -235,6 +236,14 @@ func (r *rig) log(id session.ID) string {
 	return strings.Join(words, " ")
 }
 
+// published is all that the engine has published.
+func (r *rig) published() []session.Record {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.heard)
+}
+
 // asked lists what reached the server: model, and how many user messages.
 func (r *rig) asked() string {
 	var words []string
@@ -259,6 +268,7 @@ text = "Done."
 `
 
 func TestAPromptBecomesAnEditedFile(t *testing.T) {
+	t.Parallel()
 	for _, api := range []models.API{models.Responses, models.Chat} {
 		t.Run(string(api), func(t *testing.T) {
 			in(t, edit, func(r *rig) { r.api = api }, func(t *testing.T, r *rig, id session.ID) {
@@ -286,6 +296,7 @@ func TestAPromptBecomesAnEditedFile(t *testing.T) {
 }
 
 func TestATurnSurvivesCapacityInTheMiddleOfText(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"error", "error-flat", "failed", "cut", "end"} {
 		script := fmt.Sprintf(`
 [[reply]]
@@ -313,6 +324,7 @@ text = "All of it."
 }
 
 func TestFinishedCallsOfAFailedReplyAreKeptAndRunOnce(t *testing.T) {
+	t.Parallel()
 	in(t, `
 [[reply]]
 [[reply.calls]]
@@ -351,6 +363,7 @@ text = "Here."
 `
 
 func TestAParkedTurnGoesOnByItself(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(full, "60s"), nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		if s := r.wait(id); s.Status != session.Parked || s.ParkCount != 1 || s.RetryAt.IsZero() {
@@ -368,6 +381,7 @@ func TestAParkedTurnGoesOnByItself(t *testing.T) {
 }
 
 func TestAnOutageStopsAfterTheLastRungAndCanBeResumed(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(full, "60m"), nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(30 * time.Minute)
@@ -392,6 +406,7 @@ text = "Short."
 `
 
 func TestATierKeyMovesTheStreamingRequest(t *testing.T) {
+	t.Parallel()
 	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Second)
@@ -409,6 +424,7 @@ func TestATierKeyMovesTheStreamingRequest(t *testing.T) {
 }
 
 func TestAStopKeepsWhatWasSaidAndTheNextPromptGoesOn(t *testing.T) {
+	t.Parallel()
 	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Second)
@@ -425,6 +441,7 @@ func TestAStopKeepsWhatWasSaidAndTheNextPromptGoesOn(t *testing.T) {
 }
 
 func TestMessagesQueueBehindATurnAndOneSentThriceGoesOnce(t *testing.T) {
+	t.Parallel()
 	in(t, slow+"[[reply]]\ntext = \"Third.\"", nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "first")
 		time.Sleep(time.Second)
@@ -449,6 +466,7 @@ text = "Done."
 `
 
 func TestACommandAsksFirst(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		answer session.Answer
@@ -487,6 +505,7 @@ func TestACommandAsksFirst(t *testing.T) {
 }
 
 func TestAPendingApprovalSurvivesTheEndOfBelay(t *testing.T) {
+	t.Parallel()
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		for s, _ := r.Session(id); s.Status != session.Asking; s, _ = r.Session(id) {
@@ -513,6 +532,7 @@ func TestAPendingApprovalSurvivesTheEndOfBelay(t *testing.T) {
 }
 
 func TestNobodyThereEndsWithAPersonNeeded(t *testing.T) {
+	t.Parallel()
 	in(t, shell, func(r *rig) { r.alone = true }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		if s := r.wait(id); s.Status != session.NeedsPerson || len(s.PendingApprovals) != 1 {
@@ -535,6 +555,7 @@ func crash(t *testing.T, r *rig, id session.ID, effect session.Effect, args stri
 }
 
 func TestAfterACrashNoEffectIsRepeatedBlindly(t *testing.T) {
+	t.Parallel()
 	before, _ := tools.FileHash(os.DevNull)
 	for _, tt := range []struct {
 		name    string
@@ -585,6 +606,7 @@ func TestAfterACrashNoEffectIsRepeatedBlindly(t *testing.T) {
 }
 
 func TestASecondBelayIsToldWhoHasTheSession(t *testing.T) {
+	t.Parallel()
 	in(t, "", nil, func(t *testing.T, r *rig, id session.ID) {
 		other, err := store.Open(t.Context(), r.data, store.Options{})
 		if err != nil {
@@ -607,6 +629,7 @@ func TestASecondBelayIsToldWhoHasTheSession(t *testing.T) {
 }
 
 func TestEveryRequestIsOneTheAPIAccepts(t *testing.T) {
+	t.Parallel()
 	in(t, edit, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.wait(id)
@@ -622,6 +645,7 @@ func TestEveryRequestIsOneTheAPIAccepts(t *testing.T) {
 }
 
 func TestASessionThatIsNotOpenCanBeFiled(t *testing.T) {
+	t.Parallel()
 	in(t, "", nil, func(t *testing.T, r *rig, _ session.ID) {
 		s, err := r.store.Create(t.Context(), session.Created{Project: r.project})
 		if err != nil {

@@ -23,6 +23,7 @@ func windows(of map[models.Target]int64) func(r *rig) {
 }
 
 func TestWhatDoesNotFitEndsWell(t *testing.T) {
+	t.Parallel()
 	reads := strings.TrimPrefix(story(5), story(0))
 	talks := strings.Repeat(fmt.Sprintf("[[reply]]\nmodel = \"sol\"\ntext = %q\n", strings.Repeat("go-on ", 5000)), 5)
 	const fine = "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
@@ -72,6 +73,7 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 }
 
 func TestASummaryThatNoModelHasRoomForIsNoHarm(t *testing.T) {
+	t.Parallel()
 	in(t, story(3)[len(story(0)):]+"[[reply]]\ntimes = -1\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n", nil, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 3 {
 			r.send(id, fmt.Sprintf("task %d", i))

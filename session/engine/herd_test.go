@@ -32,6 +32,7 @@ func (r *rig) ten(id session.ID) []session.ID {
 }
 
 func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
 		ids := r.ten(id)
 		var wg sync.WaitGroup
@@ -46,8 +47,7 @@ func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
 				t.Errorf("Status = %s, %v", s.Status, s.Fault)
 			}
 		}
-		r.mu.Lock()
-		for _, rec := range r.heard {
+		for _, rec := range r.published() {
 			switch e := rec.Event.(type) {
 			case session.AttemptFailed:
 				if e.Next == models.NextRetry {
@@ -57,7 +57,6 @@ func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
 				switches++
 			}
 		}
-		r.mu.Unlock()
 		if n := len(r.requests()); retries > 10 || n > 10+retries+switches {
 			t.Errorf("%d retries and %d requests, want at most 10 retries", retries, n)
 		}
@@ -74,6 +73,7 @@ func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
 }
 
 func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(busy, "5m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
 		ids := r.ten(id)
 		for _, id := range ids {
@@ -89,6 +89,7 @@ func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
 }
 
 func TestTenSessionsFindTheTierThatHasRoom(t *testing.T) {
+	t.Parallel()
 	in(t, `
 [[reply]]
 model = "sol"

@@ -80,6 +80,7 @@ func put(dir, name, content string) {
 // what a killed belay left, with the last effect done and not done, opens it
 // and goes on.
 func TestABelayKilledAtAnyPointGoesOn(t *testing.T) {
+	t.Parallel()
 	var whole []session.Record
 	all := func(r *rig) { r.alone, r.mode = true, session.All; put(r.project, "a.txt", "one\n") }
 	in(t, strings.Join(work, ""), all, func(t *testing.T, r *rig, id session.ID) {

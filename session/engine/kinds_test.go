@@ -18,6 +18,7 @@ func alone(r *rig) {
 }
 
 func TestADelayIsKeptInWhateverFormItIsStated(t *testing.T) {
+	t.Parallel()
 	const unstated = 1500 * time.Millisecond // a growing step of one second, and half a second of jitter
 	const ahead = 2 * time.Hour              // of the server's clock
 	date := func(d time.Duration) string {
@@ -77,6 +78,7 @@ func TestADelayIsKeptInWhateverFormItIsStated(t *testing.T) {
 }
 
 func TestEachKindOfTroubleHasItsRemedy(t *testing.T) {
+	t.Parallel()
 	fails := func(fault string) string {
 		return "[[reply]]\ntimes = -1\ntext = \"Some words.\"\nfault = { " + fault + " }\n"
 	}

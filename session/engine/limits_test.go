@@ -13,6 +13,7 @@ import (
 )
 
 func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, fault string
 		want        time.Duration // until the second request
@@ -42,6 +43,7 @@ func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {
 }
 
 func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"dns", "refuse", "close"} {
 		t.Run(how, func(t *testing.T) {
 			in(t, fmt.Sprintf("[[reply]]\nfor = \"30m\"\nfault = { how = %q }\n[[reply]]\ntext = \"Here.\"\n", how), nil, func(t *testing.T, r *rig, id session.ID) {
@@ -50,13 +52,11 @@ func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 				if s := r.wait(id); s.Status != session.Idle || s.Target != sol {
 					t.Errorf("Status = %s at %s, %v", s.Status, s.Target, s.Fault)
 				}
-				r.mu.Lock()
-				for _, rec := range r.heard {
+				for _, rec := range r.published() {
 					if e, ok := rec.Event.(session.AttemptStarted); ok && e.Number != 1 {
 						t.Errorf("attempt %d", e.Number)
 					}
 				}
-				r.mu.Unlock()
 				r.agree()
 			})
 		})
@@ -64,6 +64,7 @@ func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 }
 
 func TestASuspendedComputerIsNoOutage(t *testing.T) {
+	t.Parallel()
 	var asleep atomic.Int64
 	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
 	in(t, fmt.Sprintf(busy, "60s"), func(r *rig) {
@@ -83,6 +84,7 @@ func TestASuspendedComputerIsNoOutage(t *testing.T) {
 }
 
 func TestTheLimitsOfATask(t *testing.T) {
+	t.Parallel()
 	calls := strings.Repeat("[[reply]]\nusage = { input = 1000, output = 100 }\n[[reply.calls]]\nname = \"ls\"\narguments = { path = \".\" }\n", 3) +
 		"[[reply]]\ntimes = -1\nusage = { input = 1000, output = 100 }\ntext = \"Done.\"\n"
 	for _, tt := range []struct {
@@ -121,6 +123,7 @@ func TestTheLimitsOfATask(t *testing.T) {
 }
 
 func TestTheLimitsCountOverTheTriesOfAParkedTurn(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Retries = ladder, 4 } }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Minute)
@@ -139,6 +142,7 @@ func TestTheLimitsCountOverTheTriesOfAParkedTurn(t *testing.T) {
 }
 
 func TestEachTroubleHasALadderOfItsOwn(t *testing.T) {
+	t.Parallel()
 	trouble := "[[reply]]\nfor = \"20s\"\nfault = { how = \"error\", code = \"server_is_overloaded\", message = \"full\" }\n"
 	var script string
 	for i := range 4 {
@@ -154,6 +158,7 @@ func TestEachTroubleHasALadderOfItsOwn(t *testing.T) {
 }
 
 func TestTryingByHandTakesNoRung(t *testing.T) {
+	t.Parallel()
 	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = whole }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.wait(id)
@@ -168,6 +173,7 @@ func TestTryingByHandTakesNoRung(t *testing.T) {
 }
 
 func TestAFinishedCallWaitsWithATurnThatCannotGoOn(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, fault string
 		status      session.Status

@@ -45,6 +45,7 @@ func story(turns int) string {
 }
 
 func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
+	t.Parallel()
 	turns := 300
 	if testing.Short() {
 		turns = 60
@@ -107,6 +108,7 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 }
 
 func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
+	t.Parallel()
 	const calls = 60
 	var script strings.Builder
 	script.WriteString(story(0) + "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"plan\"\narguments = { tasks = [{ text = \"the long way\", status = \"active\" }] }\n")
@@ -148,6 +150,7 @@ func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
 }
 
 func TestASummaryStandsForTheBeginningAndCanBeUndone(t *testing.T) {
+	t.Parallel()
 	in(t, story(3)+"[[reply]]\nmodel = \"sol\"\ntimes = -1\ntext = \"Fine.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 3 {
 			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte("SECRETWORD\n"), 0o600); err != nil {
@@ -188,6 +191,7 @@ func TestASummaryStandsForTheBeginningAndCanBeUndone(t *testing.T) {
 }
 
 func TestWhenNoModelHasRoomForASummaryTheTurnGoesOn(t *testing.T) {
+	t.Parallel()
 	script := "[[reply]]\ntimes = -1\nmodel = \"luna\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n" + strings.TrimPrefix(story(14), story(0))
 	in(t, script, func(r *rig) { r.window, r.trigger = 16_000, 0.5 }, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 14 {
@@ -216,6 +220,7 @@ func (r *rig) budget(t models.Target) int64 {
 }
 
 func TestATargetThatCountsMoreGetsLess(t *testing.T) {
+	t.Parallel()
 	// The server says of each request that it took twice what we count.
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\nusage = { input = 24000, output = 10 }\n", func(r *rig) { r.window = 32_000 }, func(t *testing.T, r *rig, id session.ID) {
 		before := r.budget(sol)
@@ -231,6 +236,7 @@ func TestATargetThatCountsMoreGetsLess(t *testing.T) {
 }
 
 func TestUnderPressureOneRequestGoesOutSlim(t *testing.T) {
+	t.Parallel()
 	var script strings.Builder
 	for i := range 5 {
 		fmt.Fprintf(&script, "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"read\"\narguments = { path = \"f%d\" }\n[[reply]]\nmodel = \"sol\"\ntext = \"Read %d.\"\n", i, i)
@@ -270,6 +276,7 @@ func fat(t *testing.T, r *rig, id session.ID) {
 }
 
 func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
+	t.Parallel()
 	full := strings.TrimPrefix(story(5), story(0)) + "[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	for _, tt := range []struct {
 		slim         request.PrunePolicy
@@ -309,6 +316,7 @@ func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 }
 
 func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
+	t.Parallel()
 	in(t, strings.TrimPrefix(story(5), story(0))+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) { r.window = 400_000 }, func(t *testing.T, r *rig, id session.ID) {
 		fat(t, r, id)
 		seen := len(r.requests())
@@ -328,6 +336,7 @@ func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 }
 
 func TestTheEffortOfASessionGoesBeforeTheSettings(t *testing.T) {
+	t.Parallel()
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
 		r.engine = func(o *Options) {
 			o.Reply = func(models.Target) request.Reply { return request.Reply{Effort: "low"} }

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheLastRequestCanBeMadeAgain(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ script, model string }{
 		"after a reply":                     {"[[reply]]\ntext = \"Done.\"", "sol"},
 		"after a reply that ran a tool":     {"[[reply]]\ncalls = [{ name = \"ls\", arguments = { path = \".\" } }]\n[[reply]]\ntext = \"Done.\"", "sol"},
@@ -48,6 +49,7 @@ func TestTheLastRequestCanBeMadeAgain(t *testing.T) {
 }
 
 func TestASessionWithoutARequestHasNone(t *testing.T) {
+	t.Parallel()
 	in(t, "", nil, func(t *testing.T, r *rig, id session.ID) {
 		if _, _, err := r.Request(t.Context(), id); err == nil {
 			t.Error("Request() of a new session gave one")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAConnectionThatBreaksIsNoFailedAttemptWhereRepliesAreKept(t *testing.T) {
+	t.Parallel()
 	var client *openai.Client
 	resuming := func(r *rig) {
 		client = openai.New(openai.Options{HTTP: &http.Client{Transport: r.server},
@@ -44,8 +45,7 @@ fault = { how = "stall", at = "text" }
 		}
 		var text string
 		resumed := 0
-		r.mu.Lock()
-		for _, rec := range r.heard {
+		for _, rec := range r.published() {
 			switch e := rec.Event.(type) {
 			case session.TextDelta:
 				text += e.Text
@@ -53,6 +53,7 @@ fault = { how = "stall", at = "text" }
 				resumed++
 			}
 		}
+		r.mu.Lock()
 		made := len(r.attempts)
 		r.mu.Unlock()
 		if text != "I look, then I tell.All of it." || resumed != 2 || made != 2 {

@@ -18,7 +18,9 @@ import (
 	"belay/session/snapshot"
 )
 
-// keeping gives a rig snapshots of its project.
+// keeping gives a rig snapshots of its project. Tests with it do not run in
+// parallel: a process that another test is about to start holds the lock of the
+// snapshots for a moment, during which the fake time of this one runs on.
 func keeping(r *rig) {
 	r.mode = session.All
 	r.engine = func(o *Options) {

@@ -92,8 +92,9 @@ func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 }
 
 func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
+	t.Parallel()
 	list, script := chain(3)
-	in(t, proposal(list)+script+script, keeping, func(t *testing.T, r *rig, id session.ID) {
+	in(t, proposal(list)+script+script, everything, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
 		r.do(id, session.RunPlan{})
@@ -122,8 +123,9 @@ func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 }
 
 func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
+	t.Parallel()
 	_, script := chain(2)
-	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
+	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}}})
 		s := r.wait(id)
 		if s.Status != session.NeedsPerson || plan(s) != "done pending" || !strings.Contains(r.said(), "paused before step 2, part 2") {
@@ -137,6 +139,7 @@ func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
 }
 
 func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
+	t.Parallel()
 	const step = `{"title":"mend","do":"mend it","check":"echo looking; test -f good"}`
 	try := func(n int, path string) string {
 		return fmt.Sprintf("[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = %q, content = \"try %d\" }\n[[reply]]\ntext = \"Done, I think.\"\n", path, n)
@@ -151,7 +154,7 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 		{"not after three tries", try(1, "bad1") + try(2, "bad2") + try(3, "bad3"), "failed", 3, "step 1, mend, failed: its check failed 3 times: echo looking; test -f good: exit 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, proposal(step+`,{"title":"later","do":"never on a half-done state"}`)+tt.script+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+			in(t, proposal(step+`,{"title":"later","do":"never on a half-done state"}`)+tt.script+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 				r.split(id, "task", true)
 				s := r.wait(id)
 				if got := string(s.Plan.Steps[0].State); got != tt.want || s.Plan.Steps[0].FailedChecks != tt.failed {
@@ -172,13 +175,14 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 }
 
 func TestAPlanThatCannotBeRead(t *testing.T) {
-	in(t, "[[reply]]\ntext = \"I would rather not.\"\n[[reply]]\ntext = \"```json\\n{\\\"steps\\\": [{\\\"title\\\": \\\"x\\\", \\\"tier\\\": \\\"huge\\\"}]}\\n```\"\n[[reply]]\ntext = \"[{\\\"title\\\":\\\"at last\\\"}]\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+	t.Parallel()
+	in(t, "[[reply]]\ntext = \"I would rather not.\"\n[[reply]]\ntext = \"```json\\n{\\\"steps\\\": [{\\\"title\\\": \\\"x\\\", \\\"tier\\\": \\\"huge\\\"}]}\\n```\"\n[[reply]]\ntext = \"[{\\\"title\\\":\\\"at last\\\"}]\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "task", false)
 		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "pending" || !strings.Contains(r.last(), `unknown tier \"huge\"`) {
 			t.Errorf("%s, %s\n%s", s.Status, plan(s), r.last())
 		}
 	})
-	in(t, "[[reply]]\ntimes = -1\ntext = \"No.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+	in(t, "[[reply]]\ntimes = -1\ntext = \"No.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "task", false)
 		if s := r.wait(id); s.Status != session.Failed || !strings.Contains(r.said(), "proposed no plan in 3 answers") {
 			t.Errorf("%s: %s", s.Status, r.said())
@@ -187,11 +191,11 @@ func TestAPlanThatCannotBeRead(t *testing.T) {
 }
 
 func TestWhileAPinnedStepWaitsOthersMayRun(t *testing.T) {
+	t.Parallel()
 	script := "[[reply]]\nmodel = \"sol\"\nfor = \"5m\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	in(t, script, func(r *rig) {
-		keeping(r)
-		engine := r.engine
-		r.engine = func(o *Options) { engine(o); o.ParkSchedule = ladder }
+		everything(r)
+		r.engine = func(o *Options) { o.ParkSchedule = ladder }
 	}, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{
 			{Title: "hard", Instructions: "x", Tier: models.Heavy, Pinned: true}, {Title: "alone", Instructions: "y", Tier: models.Light, Needs: []int{}}, {Title: "after both", Instructions: "z", Tier: models.Medium},
@@ -213,9 +217,10 @@ func TestWhileAPinnedStepWaitsOthersMayRun(t *testing.T) {
 }
 
 func TestAPlanGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	list, script := chain(3)
 	slow := strings.Replace(script, "text = \"Wrote f2", "speed = { first = \"1h\" }\ntext = \"Wrote f2", 1)
-	in(t, proposal(list)+slow, keeping, func(t *testing.T, r *rig, id session.ID) {
+	in(t, proposal(list)+slow, everything, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", true)
 		time.Sleep(time.Minute)
 		if s, _ := r.Session(id); plan(s) != "done running pending" {
@@ -244,9 +249,10 @@ func TestAPlanGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestAStopInAStepStopsThePlan(t *testing.T) {
+	t.Parallel()
 	for _, child := range []bool{false, true} {
 		t.Run(fmt.Sprintf("said to the step %v", child), func(t *testing.T) {
-			in(t, slow, keeping, func(t *testing.T, r *rig, id session.ID) {
+			in(t, slow, everything, func(t *testing.T, r *rig, id session.ID) {
 				r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
 				time.Sleep(2 * time.Second)
 				s, _ := r.Session(id)
@@ -269,6 +275,7 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 }
 
 func TestAPlanIsReadAndWritten(t *testing.T) {
+	t.Parallel()
 	list := []session.Step{{Title: "a", Instructions: "do a\nin two lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", StepProgress: session.StepProgress{State: session.StepPending}}, {Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, StepProgress: session.StepProgress{State: session.StepPending}}}
 	task, got, err := steps.Read(steps.Write("the task", list))
 	if err != nil || task != "the task" || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", list) {
@@ -277,7 +284,8 @@ func TestAPlanIsReadAndWritten(t *testing.T) {
 }
 
 func TestAStepHasLimitsOfItsOwn(t *testing.T) {
-	in(t, "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+	t.Parallel()
+	in(t, "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n", everything, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", MaxRequests: 2}}})
 		s := r.wait(id)
 		if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 || !strings.Contains(r.said(), "the limit of requests is reached (2 of 2 requests)") {
@@ -287,7 +295,8 @@ func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 }
 
 func TestATaskThatNamesItsShapeBeginsWithIt(t *testing.T) {
-	in(t, "[[reply]]\ntimes = -1\ntext = \"[{\\\"title\\\":\\\"a\\\"}]\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+	t.Parallel()
+	in(t, "[[reply]]\ntimes = -1\ntext = \"[{\\\"title\\\":\\\"a\\\"}]\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "fix: the till is wrong", false)
 		if s := r.wait(id); plan(s) != "pending" || !strings.Contains(r.last(), "Begin with this shape") || !strings.Contains(r.last(), "1. reproduce (medium)") {
 			t.Errorf("%s: %s", plan(s), r.last())
@@ -296,9 +305,10 @@ func TestATaskThatNamesItsShapeBeginsWithIt(t *testing.T) {
 }
 
 func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
+	t.Parallel()
 	const ask = "[[reply]]\nspeed = { first = \"30s\" }\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	t.Run("a mode", func(t *testing.T) {
-		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseMode{Mode: session.Ask})
@@ -310,7 +320,7 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 		})
 	})
 	t.Run("a tier", func(t *testing.T) {
-		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseTier{Tier: models.Light})
@@ -321,7 +331,7 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 		})
 	})
 	t.Run("a pinned model", func(t *testing.T) {
-		in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+		in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PinTarget{Target: luna})
 			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
 			if r.wait(id); r.asked() != "luna/1" {
@@ -330,7 +340,7 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 		})
 	})
 	t.Run("one step at a time, from now on", func(t *testing.T) {
-		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
 			time.Sleep(time.Second)
 			r.do(id, session.RunPlan{})
@@ -340,7 +350,7 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 		})
 	})
 	t.Run("another check of the running step", func(t *testing.T) {
-		in(t, ask, keeping, func(t *testing.T, r *rig, id session.ID) {
+		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", Check: "false"}}})
 			time.Sleep(time.Second)
 			s, _ := r.Session(id)
@@ -355,8 +365,9 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 }
 
 func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
+	t.Parallel()
 	in(t, "[[reply]]\nuser = \": one\"\ntimes = 1\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\nuser = \"bananas\"\ntext = \"Yellow.\"\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
-		keeping(r)
+		everything(r)
 		r.mode = session.Ask
 	}, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
@@ -376,8 +387,9 @@ func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
 }
 
 func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
+	t.Parallel()
 	in(t, "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
-		keeping(r)
+		everything(r)
 		r.mode = session.Ask
 	}, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
@@ -405,7 +417,8 @@ func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 }
 
 func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
-	in(t, proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+	t.Parallel()
+	in(t, proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Start: true, Prompt: session.Prompt{Text: "review this", Attachments: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}}}})
 		r.wait(id)
 		list := r.requests()
@@ -421,7 +434,8 @@ func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 }
 
 func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
-	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+	t.Parallel()
+	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", Check: "test -f good"}}})
 		if s := r.wait(id); plan(s) != "failed" {
 			t.Fatalf("the plan is %s", plan(s))
@@ -442,10 +456,10 @@ func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
 }
 
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
+	t.Parallel()
 	in(t, busyAlways, func(r *rig) {
-		keeping(r)
-		engine := r.engine
-		r.engine = func(o *Options) { engine(o); o.ParkSchedule = ladder }
+		everything(r)
+		r.engine = func(o *Options) { o.ParkSchedule = ladder }
 	}, func(t *testing.T, r *rig, id session.ID) {
 		if err := r.Do(t.Context(), id, session.RunPlan{}); err == nil {
 			t.Error("without a plan")
@@ -463,8 +477,9 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 }
 
 func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
+	t.Parallel()
 	_, script := chain(2)
-	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
+	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}}})
 		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending" {
 			t.Fatalf("before the second step: %s, %s", s.Status, plan(s))
@@ -477,8 +492,9 @@ func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
 }
 
 func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
+	t.Parallel()
 	_, script := chain(1)
-	in(t, script, keeping, func(t *testing.T, r *rig, id session.ID) {
+	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}}})
 		s := r.wait(id)
 		for range 2 { // closed, and open

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
+	t.Parallel()
 	now := systemprompt.Prompt{Environment: "on main", ProjectRules: "rule one"}
 	change := func(r *rig) {
 		r.engine = func(o *Options) {

@@ -89,7 +89,7 @@ func (s *Store) openForWriting(ctx context.Context, dir string) error {
 		return err
 	}
 	s.writer, err = connect(s.path, "_txlock=immediate", pragmas(
-		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
+		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous("+synchronous()+")",
 		"foreign_keys(1)", "secure_delete(fast)"))
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (s *Store) write(ctx context.Context, step string, do func(*sql.Tx) error) 
 
 // writeRelaxed is write without waiting for the disk. The next write does.
 func (s *Store) writeRelaxed(ctx context.Context, step string, do func(*sql.Tx) error) (err error) {
-	if s.readOnly {
+	if s.readOnly || relaxed.Load() {
 		return s.write(ctx, step, do)
 	}
 	// The only connection is ours until it is given back, so nobody else
