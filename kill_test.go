@@ -82,8 +82,10 @@ func newKilled(t *testing.T, url string) *killed {
 	put("work/count.txt", "count 0\n")
 	put("plan.toml", killPlan())
 	put("config.toml", "")
-	k.env = append(os.Environ(), "HOME="+k.dir, "BELAY_HOME="+filepath.Join(k.dir, "data"), "BELAY_CONFIG="+filepath.Join(k.dir, "config.toml"),
-		"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+url+"/v1", "GIT_CONFIG_NOSYSTEM=1")
+	k.env = append(os.Environ(), "HOME="+k.dir, "BELAY_HOME="+filepath.Join(k.dir, "data"),
+		"BELAY_CONFIG="+filepath.Join(k.dir, "config.toml"), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+url+"/v1",
+		"GIT_CONFIG_NOSYSTEM=1")
+	k.env = append(k.env, relaxed...)
 	return k
 }
 
@@ -218,9 +220,22 @@ func (k *killed) right(how string) {
 	}
 }
 
+// killStride is how many boundaries there are from one that is tried to the next.
+// BELAY_KILL_MATRIX=all tries every one, which takes minutes.
+func killStride() int {
+	switch {
+	case os.Getenv("BELAY_KILL_MATRIX") == "all":
+		return 1
+	case testing.Short() || raceEnabled:
+		return 12
+	}
+	return 7 // no divisor of the events of a step, so that all kinds are met
+}
+
 // TestAPlanThatIsKilledAnywhereEndsTheSame kills the real program with SIGKILL
-// at every boundary of its events, in the middle of streams, and again while it
-// goes on, a few hundred times in all.
+// at the boundaries of its events, in the middle of streams, and again while it
+// goes on: with BELAY_KILL_MATRIX=all at every boundary, a few hundred times in
+// all.
 func TestAPlanThatIsKilledAnywhereEndsTheSame(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the plan uses a Unix shell")
@@ -236,10 +251,7 @@ func TestAPlanThatIsKilledAnywhereEndsTheSame(t *testing.T) {
 		t.Fatal("it did not end")
 	}
 	whole.right("never killed")
-	stride := 1
-	if testing.Short() || raceEnabled {
-		stride = 12
-	}
+	stride := killStride()
 	kills := make(chan int, len(whole.ends))
 	t.Run("at", func(t *testing.T) {
 		for i := 0; i < len(whole.ends); i += stride {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"belay": main})
+	// The programs that are run here wait for each other more than they compute.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+	testscript.Main(m, map[string]func(){"belay": relaxedMain})
+}
+
+// relaxed is the environment of programs that do not wait for the disk.
+var relaxed = []string{"BELAY_TEST_RELAXED=1", "GIT_TEST_FSYNC=0"}
+
+// relaxedMain is the program. Where a test says so in the environment, it does
+// not wait for the disk: what was written survives its end nevertheless.
+func relaxedMain() {
+	if os.Getenv("BELAY_TEST_RELAXED") != "" {
+		store.RelaxForTesting()
+	}
+	main()
 }
 
 // TestScripts runs the real program against a scripted model on a socket. Each
@@ -116,6 +133,7 @@ func setup(e *testscript.Env) error {
 		e.Setenv("GIT_"+who+"_NAME", "A Climber")
 		e.Setenv("GIT_"+who+"_EMAIL", "climber@example.com")
 	}
+	e.Vars = append(e.Vars, relaxed...)
 	e.Values[background{}] = map[string]*program{}
 	return os.MkdirAll(home, 0o700)
 }
