@@ -13,7 +13,7 @@ import (
 
 // BenchmarkFirstFrame is what runs before anything is on the screen.
 func BenchmarkFirstFrame(b *testing.B) {
-	o := newWorld().options()
+	o := newFakeEngine().options()
 	for b.Loop() {
 		m := New(o)
 		m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
@@ -21,11 +21,12 @@ func BenchmarkFirstFrame(b *testing.B) {
 	}
 }
 
-const sample = "The rules live in `orders/service.go` and *twice* in **storage**.\n\n- one\n- two with 端数\n\n```go\nfunc PriceOf(o Order) int64 {\n\treturn o.Lines[0].Price\n}\n```\n\n"
+const sample = "The rules live in `orders/service.go` and *twice* in **storage**.\n\n- one\n- two with 端数\n\n" +
+	"```go\nfunc PriceOf(o Order) int64 {\n\treturn o.Lines[0].Price\n}\n```\n\n"
 
 // longSession is a model whose session holds a transcript of about n bytes.
 func longSession(n int) *Model {
-	w := newWorld()
+	w := newFakeEngine()
 	m := New(w.options())
 	m.backend.engine, m.backend.store = w, w
 	m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
@@ -45,7 +46,8 @@ func deltas(i int) feedMsg {
 	var records []session.Record
 	for k := range 8 { // 500 a second at 60 frames a second
 		at := (i*8 + k) * 6 % len(sample)
-		records = append(records, session.Record{Session: "s1", Turn: 1, Time: noon, Event: session.TextDelta{Text: sample[at:min(at+6, len(sample))]}})
+		records = append(records, session.Record{Session: "s1", Turn: 1, Time: noon,
+			Event: session.TextDelta{Text: sample[at:min(at+6, len(sample))]}})
 	}
 	return feedMsg{records}
 }
@@ -84,10 +86,11 @@ func BenchmarkKeyEcho(b *testing.B) {
 // BenchmarkOpenLongSession is the tail of a long session, from its records to
 // the frame.
 func BenchmarkOpenLongSession(b *testing.B) {
-	w := newWorld()
+	w := newFakeEngine()
 	w.add("s1", "long")
 	for i := range 60 {
-		w.record("s1", turn(fmt.Sprint("question ", i)), said(strings.Repeat(sample, 20)), session.TurnEnded{Outcome: session.OutcomeDone})
+		w.record("s1", turn(fmt.Sprint("question ", i)), said(strings.Repeat(sample, 20)),
+			session.TurnEnded{Outcome: session.OutcomeDone})
 	}
 	s, _ := w.Load(context.Background(), "s1")
 	records, _ := w.Records(context.Background(), "s1", s.LastSeq+1, tailRecords, tailBytes)

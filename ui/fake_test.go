@@ -19,26 +19,26 @@ var (
 	noon  = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 )
 
-// realm is an engine and a library in memory. What happens in it is what the
+// fakeEngine is an engine and a library in memory. What happens in it is what the
 // test emits; commands are noted and answered by reply.
-type realm struct {
-	mu       sync.Mutex
-	now      time.Time
-	sessions map[session.ID]*session.Session
-	logs     map[session.ID][]session.Record
-	tiers    []models.Condition
-	out      chan []session.Record
-	commands chan string
-	reply    func(w *realm, id session.ID, c session.Command)
-	openErr  error
-	hits     []session.Hit
-	ids      int
+type fakeEngine struct {
+	mu        sync.Mutex
+	now       time.Time
+	sessions  map[session.ID]*session.Session
+	logs      map[session.ID][]session.Record
+	tiers     []models.Condition
+	published chan []session.Record
+	commands  chan string
+	reply     func(w *fakeEngine, id session.ID, c session.Command)
+	openErr   error
+	hits      []session.Hit
+	ids       int
 }
 
-func newWorld() *realm {
-	return &realm{
+func newFakeEngine() *fakeEngine {
+	return &fakeEngine{
 		now: noon, sessions: map[session.ID]*session.Session{}, logs: map[session.ID][]session.Record{},
-		out: make(chan []session.Record, 256), commands: make(chan string, 64),
+		published: make(chan []session.Record, 256), commands: make(chan string, 64),
 		tiers: []models.Condition{
 			{Tier: models.Heavy, Target: sol, Short: "sol", State: models.Ready},
 			{Tier: models.Medium, Target: terra, Short: "terra", State: models.Ready},
@@ -47,26 +47,27 @@ func newWorld() *realm {
 	}
 }
 
-func (w *realm) options() Options {
+func (w *fakeEngine) options() Options {
 	return Options{
-		Project: "/home/me/shop", Branch: func(context.Context) string { return "main*" }, Version: "0.1.0", Theme: "dark", Mode: session.Edits, Engine: w, Library: w,
+		Project: "/home/me/shop", Branch: func(context.Context) string { return "main*" }, Version: "0.1.0",
+		Theme: "dark", Mode: session.Edits, Engine: w, Library: w,
 		Now: w.clock, NewID: func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("p", w.ids) },
 	}
 }
 
-func (w *realm) clock() time.Time {
+func (w *fakeEngine) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *realm) pass(d time.Duration) {
+func (w *fakeEngine) advance(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
 }
 
-func (w *realm) add(id session.ID, title string, events ...session.Event) {
+func (w *fakeEngine) add(id session.ID, title string, events ...session.Event) {
 	w.mu.Lock()
 	w.sessions[id] = &session.Session{}
 	w.mu.Unlock()
@@ -78,7 +79,7 @@ func (w *realm) add(id session.ID, title string, events ...session.Event) {
 }
 
 // record puts events into a log; emit also publishes them.
-func (w *realm) record(id session.ID, events ...session.Event) []session.Record {
+func (w *fakeEngine) record(id session.ID, events ...session.Event) []session.Record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.sessions[id]
@@ -98,9 +99,11 @@ func (w *realm) record(id session.ID, events ...session.Event) []session.Record 
 	return out
 }
 
-func (w *realm) emit(id session.ID, events ...session.Event) { w.out <- w.record(id, events...) }
+func (w *fakeEngine) emit(id session.ID, events ...session.Event) {
+	w.published <- w.record(id, events...)
+}
 
-func (w *realm) Start(context.Context, string) (session.Session, error) {
+func (w *fakeEngine) Start(context.Context, string) (session.Session, error) {
 	w.mu.Lock()
 	id := session.ID(fmt.Sprint("new", len(w.sessions)+1))
 	w.mu.Unlock()
@@ -108,14 +111,14 @@ func (w *realm) Start(context.Context, string) (session.Session, error) {
 	return w.Load(context.Background(), id)
 }
 
-func (w *realm) Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error) {
+func (w *fakeEngine) Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error) {
 	if w.openErr != nil && !takeover {
 		return session.Session{}, w.openErr
 	}
 	return w.Load(ctx, id)
 }
 
-func (w *realm) Do(_ context.Context, id session.ID, c session.Command) error {
+func (w *fakeEngine) Do(_ context.Context, id session.ID, c session.Command) error {
 	w.commands <- strings.TrimPrefix(fmt.Sprintf("%T", c), "session.")
 	if w.reply != nil {
 		w.reply(w, id, c)
@@ -123,22 +126,22 @@ func (w *realm) Do(_ context.Context, id session.ID, c session.Command) error {
 	return nil
 }
 
-func (w *realm) Next(ctx context.Context) ([]session.Record, error) {
+func (w *fakeEngine) Next(ctx context.Context) ([]session.Record, error) {
 	select {
-	case r := <-w.out:
+	case r := <-w.published:
 		return r, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (w *realm) Tiers(session.ID) []models.Condition {
+func (w *fakeEngine) Tiers(session.ID) []models.Condition {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.tiers)
 }
 
-func (w *realm) Load(_ context.Context, id session.ID) (session.Session, error) {
+func (w *fakeEngine) Load(_ context.Context, id session.ID) (session.Session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.sessions[id]
@@ -148,7 +151,7 @@ func (w *realm) Load(_ context.Context, id session.ID) (session.Session, error) 
 	return *s, nil
 }
 
-func (w *realm) List(_ context.Context, f session.Filter) ([]session.Session, error) {
+func (w *fakeEngine) List(_ context.Context, f session.Filter) ([]session.Session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []session.Session
@@ -161,7 +164,7 @@ func (w *realm) List(_ context.Context, f session.Filter) ([]session.Session, er
 	return out, nil
 }
 
-func (w *realm) Records(_ context.Context, id session.ID, before int64, limit, _ int) ([]session.Record, error) {
+func (w *fakeEngine) Records(_ context.Context, id session.ID, before int64, limit, _ int) ([]session.Record, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.logs[id]
@@ -169,11 +172,11 @@ func (w *realm) Records(_ context.Context, id session.ID, before int64, limit, _
 	return slices.Clone(log[max(0, end-limit):end]), nil
 }
 
-func (w *realm) Search(_ context.Context, q string, _ session.Filter) ([]session.Hit, error) {
+func (w *fakeEngine) Search(_ context.Context, q string, _ session.Filter) ([]session.Hit, error) {
 	return w.hits, nil
 }
 
-func (w *realm) Fork(_ context.Context, id session.ID, at int64) (session.Session, error) {
+func (w *fakeEngine) Fork(_ context.Context, id session.ID, at int64) (session.Session, error) {
 	w.add("fork", fmt.Sprintf("a fork at %d", at))
 	return w.Load(context.Background(), "fork")
 }
@@ -212,15 +215,21 @@ func usualTurn() []session.Event {
 		said("The module mixes **pricing** and `storage`. I will read it first.\n\n- one rule lives twice\n- 端数は二回丸められる 👍\n"),
 		calls("c1", "read", `{"path":"orders/service.go"}`),
 		session.ToolStarted{Effect: session.Effect{CallID: "c1", Tool: "read", Title: "orders/service.go"}},
-		session.ToolEnded{CallID: "c1", Tool: "read", Title: "orders/service.go", Summary: "212 lines", Output: "package orders", Duration: 4 * time.Millisecond},
-		session.ToolEnded{CallID: "c2", Tool: "grep", Title: `"PriceOf("`, Summary: "14 hits", Duration: 110 * time.Millisecond},
-		session.ToolEnded{CallID: "c3", Tool: "edit", Title: "orders/service.go", Summary: "1 edit", Diff: orderDiff, Duration: 12 * time.Millisecond},
-		session.ToolEnded{CallID: "c4", Tool: "shell", Title: "go test ./orders/...", Summary: "exit 1", Error: true, Output: "--- FAIL: TestTotal\n    got 1299, want 1300\nFAIL", Duration: 3200 * time.Millisecond},
-		session.ReplyEnded{Target: sol, Usage: models.Usage{Input: 41_210, Cached: 30_000, Output: 830}, Cost: 0.41, Window: 272_000},
+		session.ToolEnded{CallID: "c1", Tool: "read", Title: "orders/service.go", Summary: "212 lines",
+			Output: "package orders", Duration: 4 * time.Millisecond},
+		session.ToolEnded{CallID: "c2", Tool: "grep", Title: `"PriceOf("`, Summary: "14 hits",
+			Duration: 110 * time.Millisecond},
+		session.ToolEnded{CallID: "c3", Tool: "edit", Title: "orders/service.go", Summary: "1 edit", Diff: orderDiff,
+			Duration: 12 * time.Millisecond},
+		session.ToolEnded{CallID: "c4", Tool: "shell", Title: "go test ./orders/...", Summary: "exit 1", Error: true,
+			Output: "--- FAIL: TestTotal\n    got 1299, want 1300\nFAIL", Duration: 3200 * time.Millisecond},
+		session.ReplyEnded{Target: sol, Usage: models.Usage{Input: 41_210, Cached: 30_000, Output: 830}, Cost: 0.41,
+			Window: 272_000},
 	}
 }
 
-func full() *models.Fault {
-	return &models.Fault{Kind: models.KindCapacity, Code: "server_is_overloaded", Phase: models.InText, RequestID: "req_8f2c", Target: sol,
+func capacityFault() *models.Fault {
+	return &models.Fault{Kind: models.KindCapacity, Code: "server_is_overloaded", Phase: models.InText,
+		RequestID: "req_8f2c", Target: sol,
 		Message: "Selected model is at capacity. Please try a different model.", Hint: "It is full, not broken."}
 }

@@ -13,20 +13,20 @@ import (
 	"belay/session"
 )
 
-// source is an engine of which only Next matters.
-type source struct {
+// nextOnly is an engine of which only Next matters.
+type nextOnly struct {
 	Engine
 	next func(ctx context.Context) ([]session.Record, error)
 }
 
-func (s source) Next(ctx context.Context) ([]session.Record, error) { return s.next(ctx) }
-func (s source) Tiers(session.ID) []models.Condition                { return nil }
+func (s nextOnly) Next(ctx context.Context) ([]session.Record, error) { return s.next(ctx) }
+func (s nextOnly) Tiers(session.ID) []models.Condition                { return nil }
 
 func TestTheFeedSendsAtMostSixtyTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ready := make(chan Engine, 1)
-		ready <- source{next: func(ctx context.Context) ([]session.Record, error) {
+		ready <- nextOnly{next: func(ctx context.Context) ([]session.Record, error) {
 			time.Sleep(2 * time.Millisecond) // 500 deltas a second
 			return []session.Record{{Event: session.TextDelta{Text: "x"}}}, ctx.Err()
 		}}
@@ -50,7 +50,7 @@ func TestTheFeedEndsWithItsContextAndTellsOfALostEngine(t *testing.T) {
 		<-done
 
 		ready := make(chan Engine, 1)
-		ready <- source{next: func(context.Context) ([]session.Record, error) { return nil, errors.New("gone") }}
+		ready <- nextOnly{next: func(context.Context) ([]session.Record, error) { return nil, errors.New("gone") }}
 		var got tea.Msg
 		feed(t.Context(), ready, func(m tea.Msg) { got = m })
 		if _, ok := got.(feedLostMsg); !ok {

@@ -25,7 +25,7 @@ func TestEveryActionHasAHandler(t *testing.T) {
 			}
 		}
 	}
-	m := New(newWorld().options())
+	m := New(newFakeEngine().options())
 	for a := range actions {
 		if m.handlers[a] == nil && !ofParts[a] {
 			t.Errorf("%q has no handler", a)
@@ -44,9 +44,9 @@ func TestEveryActionHasAHandler(t *testing.T) {
 // TestEveryActionEnds calls each handler before there is an engine, and with a
 // session in view: none may fail or call itself.
 func TestEveryActionEnds(t *testing.T) {
-	for a := range New(newWorld().options()).handlers {
+	for a := range New(newFakeEngine().options()).handlers {
 		t.Run(string(a), func(t *testing.T) {
-			New(newWorld().options()).run(a, "")
+			New(newFakeEngine().options()).run(a, "")
 			for _, text := range []string{"", "some text"} {
 				m := longSession(1)
 				m.run(a, text)

@@ -11,8 +11,8 @@ import (
 	"belay/session"
 )
 
-// obey answers commands as a quick engine would.
-func obey(w *realm, id session.ID, c session.Command) {
+// obeyQuickly answers commands as a quick engine would.
+func obeyQuickly(w *fakeEngine, id session.ID, c session.Command) {
 	switch c := c.(type) {
 	case session.Send:
 		w.mu.Lock()
@@ -37,8 +37,8 @@ func obey(w *realm, id session.ID, c session.Command) {
 }
 
 func TestEnterThreeTimesSendsOnceAndStartsASession(t *testing.T) {
-	w := newWorld()
-	w.reply = obey
+	w := newFakeEngine()
+	w.reply = obeyQuickly
 	s := startScreen(t, 80, 24, w.options())
 	s.wait("● sol")
 	s.press("do it", "enter", "enter", "enter")
@@ -52,8 +52,8 @@ func TestEnterThreeTimesSendsOnceAndStartsASession(t *testing.T) {
 }
 
 func TestAMessageBehindATurnIsQueuedAndTakenBack(t *testing.T) {
-	w, s := opened(t, 80, 24, turn("go on"))
-	w.reply = obey
+	w, s := startOnSession(t, 80, 24, turn("go on"))
+	w.reply = obeyQuickly
 	s.wait("go on")
 	s.press("then the docs", "enter")
 	s.wait("queued  then the docs", "1 queued")
@@ -63,8 +63,10 @@ func TestAMessageBehindATurnIsQueuedAndTakenBack(t *testing.T) {
 }
 
 func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
-	w, s := opened(t, 100, 24, turn("go on"), session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}},
-		session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(2 * time.Minute), ParkCount: 2})
+	w, s := startOnSession(t, 100, 24, turn("go on"),
+		session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}},
+		session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(2 * time.Minute),
+			ParkCount: 2})
 	golden(t, "parked-100x24", s.wait("held    then the docs", "parked until 12:02", "ctrl+x", "again in 2:00"))
 	for _, tt := range []struct {
 		key  string
@@ -80,8 +82,8 @@ func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
 }
 
 func TestTheTierKeysWorkWhenIdleAndKeepTheDraft(t *testing.T) {
-	w, s := opened(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
-	w.reply = obey
+	w, s := startOnSession(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	w.reply = obeyQuickly
 	s.wait("● sol")
 	s.press("half a thought", "\x1b2")
 	if got := <-w.commands; got != "ChooseTier" {
@@ -94,15 +96,16 @@ func TestTheTierKeysWorkWhenIdleAndKeepTheDraft(t *testing.T) {
 
 func TestALargePasteIsFoldedAndSentWhole(t *testing.T) {
 	sent := make(chan session.Prompt, 1)
-	w, s := opened(t, 80, 24)
-	w.reply = func(_ *realm, _ session.ID, c session.Command) { sent <- c.(session.Send).Prompt }
+	w, s := startOnSession(t, 80, 24)
+	w.reply = func(_ *fakeEngine, _ session.ID, c session.Command) { sent <- c.(session.Send).Prompt }
 	s.wait("what is to be done?")
 	body := strings.TrimSuffix(strings.Repeat("line of a log\n", 312), "\n")
 	s.press("why? ")
 	s.paste(body)
 	s.wait("› why? [pasted 312 lines]")
 	s.press("enter")
-	if got := <-sent; got.Text != "why? [pasted 312 lines]" || len(got.Attachments) != 1 || got.Attachments[0] != (models.Attachment{Name: "pasted 312 lines", Text: body}) {
+	if got := <-sent; got.Text != "why? [pasted 312 lines]" || len(got.Attachments) != 1 ||
+		got.Attachments[0] != (models.Attachment{Name: "pasted 312 lines", Text: body}) {
 		t.Errorf("sent %q with %d attachments", got.Text, len(got.Attachments))
 	}
 	s.paste(body)
@@ -114,8 +117,8 @@ func TestALargePasteIsFoldedAndSentWhole(t *testing.T) {
 }
 
 func TestPromptHistory(t *testing.T) {
-	w, s := opened(t, 80, 24)
-	w.reply = func(*realm, session.ID, session.Command) {}
+	w, s := startOnSession(t, 80, 24)
+	w.reply = func(*fakeEngine, session.ID, session.Command) {}
 	s.wait("what is to be done?")
 	s.press("first one", "enter")
 	<-w.commands
@@ -132,7 +135,7 @@ func TestPromptHistory(t *testing.T) {
 }
 
 func TestNewLinesAndUnicodeInTheComposer(t *testing.T) {
-	_, s := opened(t, 60, 16)
+	_, s := startOnSession(t, 60, 16)
 	s.wait("what is to be done?")
 	s.press("héllo 世界", "alt+enter", "🙂 zwei")
 	s.wait("› héllo 世界\n   🙂 zwei")
@@ -141,9 +144,10 @@ func TestNewLinesAndUnicodeInTheComposer(t *testing.T) {
 func TestScrollingBackReadsOlderRecordsAndKeepsThePlace(t *testing.T) {
 	var events []session.Event
 	for i := range 400 {
-		events = append(events, turn(fmt.Sprintf("question %d", i)), said(fmt.Sprintf("answer %d", i)), session.TurnEnded{Outcome: session.OutcomeDone})
+		events = append(events, turn(fmt.Sprintf("question %d", i)), said(fmt.Sprintf("answer %d", i)),
+			session.TurnEnded{Outcome: session.OutcomeDone})
 	}
-	w, s := opened(t, 80, 24, events...)
+	w, s := startOnSession(t, 80, 24, events...)
 	s.wait("answer 399")
 	for range 40 {
 		s.press("home")
@@ -158,9 +162,10 @@ func TestScrollingBackReadsOlderRecordsAndKeepsThePlace(t *testing.T) {
 func TestFindInTheTranscript(t *testing.T) {
 	var events []session.Event
 	for i := range 60 {
-		events = append(events, turn(fmt.Sprintf("question %d", i)), said(fmt.Sprintf("the needle%d is here", i)), session.TurnEnded{Outcome: session.OutcomeDone})
+		events = append(events, turn(fmt.Sprintf("question %d", i)), said(fmt.Sprintf("the needle%d is here", i)),
+			session.TurnEnded{Outcome: session.OutcomeDone})
 	}
-	_, s := opened(t, 80, 24, events...)
+	_, s := startOnSession(t, 80, 24, events...)
 	s.wait("needle59")
 	s.press("ctrl+f", "needle7")
 	s.wait("1 place", "question 7")
@@ -169,7 +174,7 @@ func TestFindInTheTranscript(t *testing.T) {
 }
 
 func TestAToolCallOpensWithItsChange(t *testing.T) {
-	_, s := opened(t, 120, 36, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	_, s := startOnSession(t, 120, 36, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	s.wait("go test")
 	s.press("ctrl+o", "up", "enter")
 	text := s.wait("117 −", "sum, err := PriceOf(o)", "❯ ✓ edit")
@@ -179,8 +184,8 @@ func TestAToolCallOpensWithItsChange(t *testing.T) {
 }
 
 func TestThePaletteRunsACommand(t *testing.T) {
-	w, s := opened(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
-	w.reply = obey
+	w, s := startOnSession(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	w.reply = obeyQuickly
 	s.wait("· done")
 	s.press("/")
 	golden(t, "palette-80x24", s.wait("commands", "heavy tier"))
@@ -191,8 +196,8 @@ func TestThePaletteRunsACommand(t *testing.T) {
 }
 
 func TestBetweenRunningSessions(t *testing.T) {
-	w, s := opened(t, 80, 24, turn("the first"))
-	w.reply = obey
+	w, s := startOnSession(t, 80, 24, turn("the first"))
+	w.reply = obeyQuickly
 	s.wait("the first")
 	s.press("draft one", "ctrl+n")
 	s.wait("▸ 1 other at work")
@@ -205,7 +210,7 @@ func TestBetweenRunningSessions(t *testing.T) {
 }
 
 func TestLeavingListsWhatRuns(t *testing.T) {
-	w, s := opened(t, 80, 24, turn("the long job"))
+	w, s := startOnSession(t, 80, 24, turn("the long job"))
 	s.wait("the long job")
 	s.press("ctrl+c")
 	s.wait("ctrl+c again leaves")
@@ -225,16 +230,16 @@ func TestLeavingListsWhatRuns(t *testing.T) {
 	s.done <- nil
 }
 
-type theirs struct{ error }
+type ownedError struct{ error }
 
-func (theirs) Owner() session.Owner {
+func (ownedError) Owner() session.Owner {
 	return session.Owner{PID: 41, Host: "box", Program: "run", Since: noon}
 }
 
 func TestASessionOfAnotherBelayIsTakenOverOnlyWhenAsked(t *testing.T) {
-	w := newWorld()
+	w := newFakeEngine()
 	w.add("s1", "the job", turn("x"), said("words"))
-	w.openErr = fmt.Errorf("open: %w", theirs{errors.New("it has a writer")})
+	w.openErr = fmt.Errorf("open: %w", ownedError{errors.New("it has a writer")})
 	o := w.options()
 	o.Open = "s1"
 	s := startScreen(t, 80, 24, o)
@@ -244,20 +249,23 @@ func TestASessionOfAnotherBelayIsTakenOverOnlyWhenAsked(t *testing.T) {
 }
 
 func TestAPersonElsewhereIsCalled(t *testing.T) {
-	w, s := opened(t, 80, 24, turn("the job"))
+	w, s := startOnSession(t, 80, 24, turn("the job"))
 	s.wait("the job")
 	s.press("blur", "x")
 	s.wait("› x") // by then the blur has arrived as well
-	w.emit("s1", asks("make release"))
+	w.emit("s1", approvalAsked("make release"))
 	s.wait("allow shell?")
-	s.waitFor("a notification", func(string) bool { return strings.Contains(s.raw.String(), "\x1b]9;belay: the job needs you") })
+	s.waitFor("a notification", func(string) bool {
+		return strings.Contains(s.raw.String(),
+			"\x1b]9;belay: the job needs you")
+	})
 }
 
 func TestForeignTextCannotReachTheTerminal(t *testing.T) {
 	evil := "\x1b]52;c;ZXZpbA==\x07\x1b]0;owned\x07\x1b[2J\u202eabc\x9b31m\x90q\x9c &#x1b;]52;c;eA==&#7; &amp;#27;[2J"
-	fault := full()
+	fault := capacityFault()
 	fault.Message, fault.Code, fault.RequestID = evil, evil, evil
-	w, s := opened(t, 100, 40, turn(evil), said(evil+"\n\n```\n"+evil+"\n```\n"),
+	w, s := startOnSession(t, 100, 40, turn(evil), said(evil+"\n\n```\n"+evil+"\n```\n"),
 		session.ToolEnded{CallID: "c", Tool: "shell" + evil, Title: evil, Output: evil, Summary: evil, Error: true},
 		session.TodosChanged{Todos: []session.Todo{{Text: evil}}}, session.Noted{Text: evil}, session.Renamed{Title: evil},
 		session.TurnEnded{Outcome: session.OutcomeFailed, Fault: fault}, turn("THE END"))
@@ -272,12 +280,13 @@ func TestForeignTextCannotReachTheTerminal(t *testing.T) {
 }
 
 func TestTooSmallSaysSo(t *testing.T) {
-	s := startScreen(t, 40, 10, newWorld().options())
+	s := startScreen(t, 40, 10, newFakeEngine().options())
 	s.wait("too small: belay needs 60×16")
 }
 
 func TestARunningCommandShowsTheEndOfItsOutput(t *testing.T) {
-	w, s := opened(t, 80, 24, turn("go on"), session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: "shell", Title: "go test ./..."}})
+	w, s := startOnSession(t, 80, 24, turn("go on"), session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: "shell",
+		Title: "go test ./..."}})
 	s.wait("▸ shell  go test ./...")
 	for i := range 20 {
 		w.emit("s1", session.ToolOutput{CallID: "c", Text: fmt.Sprintf("ok pkg%d\n", i)})
@@ -289,15 +298,17 @@ func TestARunningCommandShowsTheEndOfItsOutput(t *testing.T) {
 }
 
 func TestASwitchAndAServedModelAreQuietLines(t *testing.T) {
-	_, s := opened(t, 100, 24, turn("go on"),
-		session.AttemptFailed{Number: 1, Target: sol, Fault: full()}, session.AttemptFailed{Number: 2, Target: sol, Fault: full()},
-		session.Switched{From: sol, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full()},
+	_, s := startOnSession(t, 100, 24, turn("go on"),
+		session.AttemptFailed{Number: 1, Target: sol, Fault: capacityFault()}, session.AttemptFailed{Number: 2, Target: sol,
+			Fault: capacityFault()},
+		session.Switched{From: sol, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: capacityFault()},
 		session.ReplyEnded{Target: terra, Served: "gpt-4-mini"})
-	s.wait("⇄ sol → terra: no room at the model ×2, back when sol answers again", "gpt-5.6-terra was asked, gpt-4-mini answered")
+	s.wait("⇄ sol → terra: no room at the model ×2, back when sol answers again",
+		"gpt-5.6-terra was asked, gpt-4-mini answered")
 }
 
 func TestLostRecordsAreReadAgain(t *testing.T) {
-	w, s := opened(t, 80, 24, turn("go on"))
+	w, s := startOnSession(t, 80, 24, turn("go on"))
 	s.wait("go on")
 	w.record("s1", said("this one was lost"))
 	w.emit("s1", session.Noted{Text: "after the gap"})
@@ -305,21 +316,22 @@ func TestLostRecordsAreReadAgain(t *testing.T) {
 }
 
 func TestASessionThatGoesOnByItselfIsNoticed(t *testing.T) {
-	w := newWorld()
+	w := newFakeEngine()
 	w.add("s1", "mine", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
 	w.add("s2", "parked before", turn("y"), session.TurnEnded{Outcome: session.OutcomeParked})
 	o := w.options()
 	o.Open = "s1"
 	s := startScreen(t, 100, 24, o)
 	s.wait("mine")
-	w.emit("s2", session.TurnResumed{Why: "it is time"}, asks("make release"))
+	w.emit("s2", session.TurnResumed{Why: "it is time"}, approvalAsked("make release"))
 	s.wait("! 1 needs you")
 	s.press("alt+right")
 	s.wait("allow shell?")
 }
 
 func TestTheServersOwnWordsAfterAFailure(t *testing.T) {
-	_, s := opened(t, 100, 30, turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed, Fault: full()})
+	_, s := startOnSession(t, 100, 30, turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed,
+		Fault: capacityFault()})
 	s.wait("failed: no room at the model", "“Selected model is at capacity")
 	s.press("F10")
 	s.wait("phase: in text")

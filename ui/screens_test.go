@@ -12,9 +12,9 @@ import (
 	"belay/session"
 )
 
-func opened(t *testing.T, w, h int, events ...session.Event) (*realm, *screen) {
+func startOnSession(t *testing.T, w, h int, events ...session.Event) (*fakeEngine, *screen) {
 	t.Helper()
-	made := newWorld()
+	made := newFakeEngine()
 	made.add("s1", "", events...)
 	o := made.options()
 	o.Open = "s1"
@@ -26,14 +26,14 @@ var sizes = []struct{ w, h int }{{60, 16}, {80, 24}, {120, 36}, {200, 50}}
 func TestMainScreen(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			_, s := opened(t, size.w, size.h, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+			_, s := startOnSession(t, size.w, size.h, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 			golden(t, fmt.Sprintf("main-%dx%d", size.w, size.h), s.wait("go test ./orders", "done", "ctx 42k"))
 		})
 	}
 }
 
 func TestStreamingScreen(t *testing.T) {
-	world, s := opened(t, 80, 24, turn("go on"))
+	world, s := startOnSession(t, 80, 24, turn("go on"))
 	s.wait("go on")
 	world.emit("s1", session.AttemptStarted{Number: 1, Of: 4, Target: sol}, session.ReplyOpened{Target: sol},
 		session.ReasoningDelta{Text: "**Reading**\nThe rule is in two places."},
@@ -41,39 +41,40 @@ func TestStreamingScreen(t *testing.T) {
 	golden(t, "streaming-80x24", s.wait("func PriceOf(o Or", "writing"))
 }
 
-func waiting(world *realm) {
+func emitWait(world *fakeEngine) {
 	world.emit("s1",
 		session.AttemptStarted{Number: 1, Of: 4, Target: sol}, session.ReplyOpened{Target: sol},
 		session.TextDelta{Text: "The pricing rules move into orders/pricing.go, which"},
 		session.CutOff{Text: "The pricing rules move into orders/pricing.go, which"},
-		session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: full(), Next: models.NextRetry, Delay: 8 * time.Second},
-		session.Waiting{Number: 2, Of: 4, Until: noon.Add(8 * time.Second), Target: sol, Fault: full()})
+		session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: capacityFault(), Next: models.NextRetry, Delay: 8 * time.Second},
+		session.Waiting{Number: 2, Of: 4, Until: noon.Add(8 * time.Second), Target: sol, Fault: capacityFault()})
 }
 
 func TestWaitingScreen(t *testing.T) {
 	for _, size := range sizes[:3] {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			world, s := opened(t, size.w, size.h, turn("go on"))
+			world, s := startOnSession(t, size.w, size.h, turn("go on"))
 			s.wait("go on")
 			world.mu.Lock()
 			world.tiers[0].State, world.tiers[0].Until = models.Trying, noon.Add(8*time.Second)
 			world.mu.Unlock()
-			waiting(world)
+			emitWait(world)
 			golden(t, fmt.Sprintf("waiting-%dx%d", size.w, size.h), s.wait("attempt 2 of 4", "will be written again"))
 		})
 	}
 }
 
 func TestTheBoxChangesInPlaceAndGoesWhenTheModelAnswers(t *testing.T) {
-	world, s := opened(t, 100, 30, turn("go on"))
+	world, s := startOnSession(t, 100, 30, turn("go on"))
 	s.wait("go on")
-	waiting(world)
+	emitWait(world)
 	s.wait("attempt 2 of 4", "8.0s")
-	world.pass(4 * time.Second)
+	world.advance(4 * time.Second)
 	s.wait("attempt 2 of 4", "4.0s")
 	world.emit("s1", session.AttemptStarted{Number: 2, Of: 4, Target: sol})
 	s.wait("is on its way")
-	world.emit("s1", session.AttemptFailed{Number: 2, Of: 4, Target: sol, Fault: full(), Next: models.NextRetry, Delay: time.Minute})
+	world.emit("s1", session.AttemptFailed{Number: 2, Of: 4, Target: sol, Fault: capacityFault(), Next: models.NextRetry,
+		Delay: time.Minute})
 	text := s.wait("attempt 3 of 4")
 	if n := strings.Count(text, "no room at the model"); n != 1 {
 		t.Errorf("the wait is shown %d times, want once:\n%s", n, text)
@@ -97,9 +98,9 @@ func TestKeysDuringAWait(t *testing.T) {
 		{"esc stops", "esc", "Stop"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			world, s := opened(t, 80, 24, turn("go on"))
+			world, s := startOnSession(t, 80, 24, turn("go on"))
 			s.wait("go on")
-			waiting(world)
+			emitWait(world)
 			s.wait("attempt 2 of 4")
 			s.press("a draft")
 			s.wait("a draft")
@@ -111,9 +112,9 @@ func TestKeysDuringAWait(t *testing.T) {
 		})
 	}
 	t.Run("letters work after tab", func(t *testing.T) {
-		world, s := opened(t, 80, 24, turn("go on"))
+		world, s := startOnSession(t, 80, 24, turn("go on"))
 		s.wait("go on")
-		waiting(world)
+		emitWait(world)
 		s.wait("F8 now")
 		s.press("tab")
 		s.wait("r now")
@@ -126,30 +127,33 @@ func TestKeysDuringAWait(t *testing.T) {
 	})
 }
 
-func asks(detail string) session.Event {
-	return session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "shell", Title: "make release", Preview: detail, Args: `{"command":"make release"}`, Reason: "it runs a command", Always: "make release, in this project"}}
+func approvalAsked(detail string) session.Event {
+	return session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "shell", Title: "make release",
+		Preview: detail, Args: `{"command":"make release"}`, Reason: "it runs a command",
+		Always: "make release, in this project"}}
 }
 
 func TestApprovalScreen(t *testing.T) {
-	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Title: "orders/service.go", Preview: orderDiff, Args: "{}", Reason: "every edit asks", Always: "edits in this project"}}
+	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Title: "orders/service.go",
+		Preview: orderDiff, Args: "{}", Reason: "every edit asks", Always: "edits in this project"}}
 	for _, size := range sizes {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			_, s := opened(t, size.w, size.h, turn("go on"), edit)
+			_, s := startOnSession(t, size.w, size.h, turn("go on"), edit)
 			golden(t, fmt.Sprintf("approval-%dx%d", size.w, size.h), s.wait("allow edit?", "y yes"))
 		})
 	}
 }
 
 func TestTypingNeverApproves(t *testing.T) {
-	world, s := opened(t, 80, 24, turn("go on"))
+	world, s := startOnSession(t, 80, 24, turn("go on"))
 	s.wait("go on")
 	s.press("wh")
 	s.wait("› wh")
-	world.emit("s1", asks("make release"))
+	world.emit("s1", approvalAsked("make release"))
 	s.wait("allow shell?")
 	s.press("y", "e", "s")
 	s.wait("› whyes")
-	world.pass(time.Second)
+	world.advance(time.Second)
 	s.press("y")
 	if got := <-world.commands; got != "AnswerApproval" {
 		t.Errorf("command = %s, want AnswerCall", got)
@@ -159,13 +163,13 @@ func TestTypingNeverApproves(t *testing.T) {
 
 func TestAlwaysIsConfirmed(t *testing.T) {
 	var answer session.Answer
-	world, s := opened(t, 80, 24, turn("go on"), asks("make release"))
-	world.reply = func(w *realm, id session.ID, c session.Command) {
+	world, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("make release"))
+	world.reply = func(w *fakeEngine, id session.ID, c session.Command) {
 		answer = c.(session.AnswerApproval).Answer
 		w.emit(id, session.ApprovalAnswered{Answer: answer})
 	}
 	s.wait("allow shell?")
-	world.pass(time.Second)
+	world.advance(time.Second)
 	s.press("a")
 	s.wait("always: make release, in this project")
 	s.press("a")
@@ -177,17 +181,17 @@ func TestAlwaysIsConfirmed(t *testing.T) {
 
 func TestARefusalMayHaveWordsAndACallMayBeEdited(t *testing.T) {
 	answers := make(chan session.Answer, 1)
-	world, s := opened(t, 80, 24, turn("go on"), asks("make release"))
-	world.reply = func(w *realm, id session.ID, c session.Command) { answers <- c.(session.AnswerApproval).Answer }
+	world, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("make release"))
+	world.reply = func(w *fakeEngine, id session.ID, c session.Command) { answers <- c.(session.AnswerApproval).Answer }
 	s.wait("allow shell?")
-	world.pass(time.Second)
+	world.advance(time.Second)
 	s.press("n")
 	s.wait("no, because:")
 	s.press("not today", "enter")
 	if got := <-answers; got.Allow || got.Message != "not today" {
 		t.Errorf("answer = %+v, want refused with words", got)
 	}
-	world.pass(time.Second)
+	world.advance(time.Second)
 	s.press("e")
 	s.wait("editing the call", "› make release")
 	s.press(" -n", "enter")
@@ -197,7 +201,7 @@ func TestARefusalMayHaveWordsAndACallMayBeEdited(t *testing.T) {
 }
 
 func TestWhatIsHiddenInACommandIsShown(t *testing.T) {
-	_, s := opened(t, 80, 24, turn("go on"), asks("ls \x1b]0;\x07; rm -rf /\r\x1b[2Kls"))
+	_, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("ls \x1b]0;\x07; rm -rf /\r\x1b[2Kls"))
 	text := s.wait("allow shell?")
 	if !strings.Contains(text, "rm -rf /") || !strings.Contains(text, "␛") {
 		t.Errorf("the hidden part is not shown:\n%s", text)
@@ -205,11 +209,13 @@ func TestWhatIsHiddenInACommandIsShown(t *testing.T) {
 }
 
 func TestPickerScreen(t *testing.T) {
-	world := newWorld()
-	world.add("a1", "port the importer", turn("x"), said("May I run make migrate?"), asks("make migrate"))
+	world := newFakeEngine()
+	world.add("a1", "port the importer", turn("x"), said("May I run make migrate?"), approvalAsked("make migrate"))
 	world.add("b2", "日本語のREADMEを書く", turn("x"), said("できました。"), session.TurnEnded{Outcome: session.OutcomeDone})
-	world.add("c3", "nightly job", turn("x"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(2 * time.Minute)})
-	world.add("d4", "login test", turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed, Fault: &models.Fault{Kind: models.KindAuth}})
+	world.add("c3", "nightly job", turn("x"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(),
+		RetryAt: noon.Add(2 * time.Minute)})
+	world.add("d4", "login test", turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed,
+		Fault: &models.Fault{Kind: models.KindAuth}})
 	world.hits = []session.Hit{{Session: *world.sessions["b2"], Snippet: "the \x02importer\x03 was named"}}
 	for _, size := range sizes[:3] {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
@@ -258,7 +264,7 @@ func TestPickerScreen(t *testing.T) {
 func TestHelpScreen(t *testing.T) {
 	for _, size := range sizes[1:3] {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			s := startScreen(t, size.w, size.h, newWorld().options())
+			s := startScreen(t, size.w, size.h, newFakeEngine().options())
 			s.wait("sol", "all keys")
 			s.press("?")
 			golden(t, fmt.Sprintf("help-%dx%d", size.w, size.h), s.wait("keys", "alt+enter"))
@@ -271,7 +277,7 @@ func TestHelpScreen(t *testing.T) {
 func TestFirstStart(t *testing.T) {
 	var trusted *bool
 	key := ""
-	world := newWorld()
+	world := newFakeEngine()
 	o := world.options()
 	stage := 0
 	ask := &Setup{
@@ -318,9 +324,9 @@ func TestFirstStart(t *testing.T) {
 }
 
 func TestAnErrorAtConnectIsAScreen(t *testing.T) {
-	o := newWorld().options()
+	o := newFakeEngine().options()
 	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
-		return nil, nil, nil, fmt.Errorf("open the database: %w", hinted{"disk full"})
+		return nil, nil, nil, fmt.Errorf("open the database: %w", hintedError{"disk full"})
 	}
 	s := startScreen(t, 80, 24, o)
 	s.wait("belay cannot go on", "open the database: disk full", "free some space")
@@ -331,7 +337,7 @@ func TestAnErrorAtConnectIsAScreen(t *testing.T) {
 	s.done <- nil
 }
 
-type hinted struct{ words string }
+type hintedError struct{ words string }
 
-func (h hinted) Error() string { return h.words }
-func (h hinted) Hint() string  { return "free some space" }
+func (h hintedError) Error() string { return h.words }
+func (h hintedError) Hint() string  { return "free some space" }

@@ -12,7 +12,8 @@ import (
 	"belay/ui/theme"
 )
 
-var call = session.Approval{CallID: "c1", Tool: "shell", Title: "make", Preview: "make", Args: `{"command":"make","dir":"x"}`, Always: "make, here"}
+var call = session.Approval{CallID: "c1", Tool: "shell", Title: "make", Preview: "make",
+	Args: `{"command":"make","dir":"x"}`, Always: "make, here"}
 
 func pane() (*Pane, *time.Time) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -78,11 +79,14 @@ func TestEdited(t *testing.T) {
 }
 
 func TestAnUnknownOutcomeHasThreeWaysOn(t *testing.T) {
-	for key, want := range map[string]session.Answer{"y": {CallID: "c", Allow: true}, "d": {CallID: "c", Outcome: true}, "n": {CallID: "c"}} {
+	for key, want := range map[string]session.Answer{"y": {CallID: "c", Allow: true},
+		"d": {CallID: "c", Outcome: true}, "n": {CallID: "c"}} {
 		p, now := pane()
-		p.Ask([]session.Approval{{CallID: "c", Tool: "shell", Title: "make deploy", Args: `{"command":"make deploy"}`, Reason: "it may have been carried out", UnknownOutcome: true, Output: "uploading 3 of 9\n"}})
+		p.Ask([]session.Approval{{CallID: "c", Tool: "shell", Title: "make deploy", Args: `{"command":"make deploy"}`,
+			Reason: "it may have been carried out", UnknownOutcome: true, Output: "uploading 3 of 9\n"}})
 		text := ansi.Strip(strings.Join(p.View(80, 14), "\n"))
-		for _, w := range []string{"unknown outcome: shell make deploy", "it had said until then:", "uploading 3 of 9", "y run it again", "d it happened", "n tell the model"} {
+		for _, w := range []string{"unknown outcome: shell make deploy", "it had said until then:", "uploading 3 of 9",
+			"y run it again", "d it happened", "n tell the model"} {
 			if !strings.Contains(text, w) {
 				t.Errorf("%q is missing:\n%s", w, text)
 			}

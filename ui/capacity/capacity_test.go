@@ -17,7 +17,8 @@ var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 func view() View {
 	full := &models.Fault{Kind: models.KindCapacity, Code: "server_is_overloaded"}
 	row := func(tier models.Tier, name, short string, state models.State) Row {
-		return Row{Condition: models.Condition{Tier: tier, Target: models.Target{Provider: "openai", Model: name}, Short: short, State: state}, Tried: true, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
+		return Row{Condition: models.Condition{Tier: tier, Target: models.Target{Provider: "openai", Model: name},
+			Short: short, State: state}, Tried: true, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
 	}
 	sol := row(models.Heavy, "gpt-5.6-sol", "sol", models.Resting)
 	sol.Until, sol.Fault, sol.Streak, sol.Share = now.Add(102*time.Second), full, 3, 0.91
@@ -53,7 +54,8 @@ func draw(t *testing.T, w, h int) string {
 
 func TestThePanelShowsEachTargetAndItsState(t *testing.T) {
 	got := draw(t, 110, 24)
-	for _, want := range []string{"heavy   openai/gpt-5.6-sol", "○ resting 1:42", "server_is_overloaded ×3", "ok  91%", "first token 1.2s", "pinned, has room", "◌ untried", "Mo ", "failures start above 96k", "enter pin"} {
+	for _, want := range []string{"heavy   openai/gpt-5.6-sol", "○ resting 1:42", "server_is_overloaded ×3", "ok  91%",
+		"first token 1.2s", "pinned, has room", "◌ untried", "Mo ", "failures start above 96k", "enter pin"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the panel lacks %q:\n%s", want, got)
 		}

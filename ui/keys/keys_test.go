@@ -57,7 +57,8 @@ func markdown() string {
 }
 
 func TestGlobal(t *testing.T) {
-	for key, want := range map[string]Action{"f3": Medium, "alt+1": Heavy, "f8": TryNow, "esc": Stop, "y": "", "?": "", "tab": "", "enter": ""} {
+	for key, want := range map[string]Action{"f3": Medium, "alt+1": Heavy, "f8": TryNow, "esc": Stop, "y": "", "?": "",
+		"tab": "", "enter": ""} {
 		if got := Global(key); got != want {
 			t.Errorf("Global(%q) = %q, want %q", key, got, want)
 		}

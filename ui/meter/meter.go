@@ -53,7 +53,7 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	inner, room := width-4, height-2
 	title := th.Strong.Paint("context")
 	if !p.loaded {
-		box := th.Box(title, []string{th.Dim.Paint("weighing …")}, width, th.Faint)
+		box := th.Box(title, []string{th.Dim.Paint("counting …")}, width, th.Faint)
 		return box[:min(len(box), max(height, 0))]
 	}
 	if m := theme.Line(p.usage.Target.Model); m != "" {

@@ -15,8 +15,12 @@ import (
 var dark = theme.New("dark", true, colorprofile.TrueColor)
 
 func full() (session.ContextUsage, session.Session) {
-	v := session.ContextUsage{Failures: session.FailureThreshold{From: 96_000, Above: 0.2}, Target: models.Target{Model: "a/\x1b[31mname"}, Budget: 1000, Trigger: 800, Counted: 1_234_567, Output: 9, Effort: "high", ToolCalls: 1, LeftOut: 3, SummaryThrough: 1}
-	s := session.Session{Progress: session.Progress{PinnedNotes: []string{strings.Repeat("a long note 長い ", 30), "b\nc"}, Omitted: []session.Omission{{Label: session.OmittedSummary, Freed: 5}, {Label: "older outputs", Calls: 2, Freed: 90_000}, {Label: strings.Repeat("x", 200)}}}}
+	v := session.ContextUsage{Failures: session.FailureThreshold{From: 96_000, Above: 0.2},
+		Target: models.Target{Model: "a/\x1b[31mname"}, Budget: 1000, Trigger: 800, Counted: 1_234_567, Output: 9,
+		Effort: "high", ToolCalls: 1, LeftOut: 3, SummaryThrough: 1}
+	s := session.Session{Progress: session.Progress{PinnedNotes: []string{strings.Repeat("a long note 長い ", 30),
+		"b\nc"}, Omitted: []session.Omission{{Label: session.OmittedSummary, Freed: 5}, {Label: "older outputs", Calls: 2,
+		Freed: 90_000}, {Label: strings.Repeat("x", 200)}}}}
 	for _, o := range session.Sources() {
 		v.Parts = append(v.Parts, session.Part{Source: o, Tokens: 123_456})
 	}
@@ -48,22 +52,26 @@ func TestThePanelFitsEverywhere(t *testing.T) {
 
 func TestNothingIsClaimedBeforeItIsKnown(t *testing.T) {
 	var p Pane
-	if got := text(p.View(dark, 80, 20)); !strings.Contains(got, "weighing …") || strings.Contains(got, "0") {
+	if got := text(p.View(dark, 80, 20)); !strings.Contains(got, "counting …") || strings.Contains(got, "0") {
 		t.Errorf("got:\n%s", got)
 	}
 }
 
 func TestCountsAreExactOnlyWhenAProviderMadeThem(t *testing.T) {
-	v := session.ContextUsage{Budget: 10_000, Counted: 2000, Parts: []session.Part{{Source: session.SourceTools, Tokens: 500}, {Source: session.SourceUser, Tokens: 1500}}}
+	v := session.ContextUsage{Budget: 10_000, Counted: 2000,
+		Parts: []session.Part{{Source: session.SourceTools, Tokens: 500}, {Source: session.SourceUser, Tokens: 1500}}}
 	for _, tt := range []struct {
 		name  string
 		s     session.Session
 		words []string
 	}{
 		{"counted by belay", session.Session{}, []string{"≈ 2,000 of 10,000", "500  25%", "1,500  75%", "≈2k in"}},
-		{"counted by the provider", session.Session{Status: session.Idle, ContextTokens: 4000}, []string{"│ 4,000 of 10,000", "1,000  25%", "3,000  75%", " 4k in"}},
-		{"after a change that no provider has counted", session.Session{Status: session.Idle, Usage: models.Usage{Input: 1}}, []string{"≈ 2,000 of 10,000 tokens, unknown until the next reply"}},
-		{"while a turn adds to it", session.Session{Status: session.Running, ContextTokens: 4000}, []string{"≈ 2,000 of 10,000"}},
+		{"counted by the provider", session.Session{Status: session.Idle, ContextTokens: 4000},
+			[]string{"│ 4,000 of 10,000", "1,000  25%", "3,000  75%", " 4k in"}},
+		{"after a change that no provider has counted", session.Session{Status: session.Idle,
+			Usage: models.Usage{Input: 1}}, []string{"≈ 2,000 of 10,000 tokens, unknown until the next reply"}},
+		{"while a turn adds to it", session.Session{Status: session.Running, ContextTokens: 4000},
+			[]string{"≈ 2,000 of 10,000"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var p Pane
@@ -80,12 +88,15 @@ func TestCountsAreExactOnlyWhenAProviderMadeThem(t *testing.T) {
 
 func TestThePanelSaysHowItCounts(t *testing.T) {
 	for want, c := range map[string]session.CountAccuracy{
-		"by length, until the vocabulary is read, not measured yet":                         {},
-		"with o200k_base, as this model counts, not measured yet":                           {Encoding: "o200k_base", Exact: true},
-		"with o200k_base in place of this model's own vocabulary, × 1.25 as its usage says": {Encoding: "o200k_base", Measured: true, Factor: 1.25},
+		"by length, until the vocabulary is read, not measured yet": {},
+		"with o200k_base, as this model counts, not measured yet": {Encoding: "o200k_base",
+			Exact: true},
+		"with o200k_base in place of this model's own vocabulary, × 1.25 as its usage says": {Encoding: "o200k_base",
+			Measured: true, Factor: 1.25},
 	} {
 		var p Pane
-		p.Set(session.ContextUsage{Accuracy: c, Parts: []session.Part{{Source: session.SourceUser, Tokens: 1}}}, session.Session{})
+		p.Set(session.ContextUsage{Accuracy: c, Parts: []session.Part{{Source: session.SourceUser, Tokens: 1}}},
+			session.Session{})
 		if got := text(p.View(dark, 120, 30)); !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
 		}
@@ -98,7 +109,8 @@ func TestWhatWasTakenOutIsListedWithWhatItFreed(t *testing.T) {
 	v.SummaryThrough = 9
 	p.Set(v, s)
 	got := text(p.View(dark, 160, 30))
-	for _, w := range []string{"turns 1–9, now a summary −5", "2 older outputs −90k", "3 older items without room", "123457%", "failures start above 96k input", "effort high", "1 tool step in this turn", "b c"} {
+	for _, w := range []string{"turns 1–9, now a summary −5", "2 older outputs −90k", "3 older items without room",
+		"123457%", "failures start above 96k input", "effort high", "1 tool step in this turn", "b c"} {
 		if !strings.Contains(got, w) {
 			t.Errorf("%q is missing:\n%s", w, got)
 		}

@@ -58,8 +58,10 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 		want  keys.Action
 		rest  string
 	}{
-		{"compact", keys.Compact, ""}, {"compact the API", keys.Compact, "the API"}, {"hand over port the tests", keys.Handoff, "port the tests"},
-		{"pin use tabs", keys.PinNote, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help", keys.Help, ""},
+		{"compact", keys.Compact, ""}, {"compact the API", keys.Compact, "the API"}, {"hand over port the tests",
+			keys.Handoff, "port the tests"},
+		{"pin use tabs", keys.PinNote, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help",
+			keys.Help, ""},
 	} {
 		p := Commands(colours)
 		write(p, tt.query)

@@ -50,7 +50,8 @@ func TestFilterKeepsWhatTextsHold(t *testing.T) {
 		p.Key(k, k)
 	}
 	p.Found("other words", []session.Hit{{Session: session.Session{ID: "x"}}})
-	p.Found("done", []session.Hit{{Session: session.Session{ID: "z", Title: "elsewhere"}, Snippet: "all \x02done\x03 now"}})
+	p.Found("done", []session.Hit{{Session: session.Session{ID: "z", Title: "elsewhere"},
+		Snippet: "all \x02done\x03 now"}})
 	if got := order(p); got != "baz" {
 		t.Errorf("order = %s, want baz: titles, then texts, not those of an old query", got)
 	}

@@ -21,14 +21,18 @@ var (
 
 func tiers() []models.Condition {
 	return []models.Condition{
-		{Tier: models.Heavy, Target: models.Target{Provider: "openai", Model: "gpt-5.6-sol"}, Short: "sol", State: models.Resting, Until: noon.Add(272 * time.Second)},
-		{Tier: models.Medium, Target: models.Target{Provider: "openai", Model: "gpt-5.6-terra"}, Short: "terra", State: models.HalfOpen},
-		{Tier: models.Light, Target: models.Target{Provider: "openai", Model: "gpt-5.6-luna"}, Short: "luna", State: models.Disabled},
+		{Tier: models.Heavy, Target: models.Target{Provider: "openai", Model: "gpt-5.6-sol"}, Short: "sol",
+			State: models.Resting, Until: noon.Add(272 * time.Second)},
+		{Tier: models.Medium, Target: models.Target{Provider: "openai", Model: "gpt-5.6-terra"}, Short: "terra",
+			State: models.HalfOpen},
+		{Tier: models.Light, Target: models.Target{Provider: "openai", Model: "gpt-5.6-luna"}, Short: "luna",
+			State: models.Disabled},
 	}
 }
 
 func TestTheStripTellsStatesApartWithoutColour(t *testing.T) {
-	got := Top{Project: "shop", Branch: "main*", Title: "orders", Tiers: tiers(), Active: models.Medium, Now: noon}.View(none, 80)
+	got := Top{Project: "shop", Branch: "main*", Title: "orders", Tiers: tiers(), Active: models.Medium,
+		Now: noon}.View(none, 80)
 	if want := "1 ○ sol 4:32   2 ◌ terra   3 ⏸ luna"; !strings.Contains(ansi.Strip(got), want) {
 		t.Errorf("got %q, want %q in it", ansi.Strip(got), want)
 	}
@@ -38,7 +42,8 @@ func TestTheStripTellsStatesApartWithoutColour(t *testing.T) {
 }
 
 func TestTheBarFitsAnyWidthAndKeepsTheSymbols(t *testing.T) {
-	top := Top{Project: strings.Repeat("long", 20), Title: strings.Repeat("題", 60), Tiers: tiers(), Active: models.Heavy, Now: noon, Need: 2}
+	top := Top{Project: strings.Repeat("long", 20), Title: strings.Repeat("題", 60), Tiers: tiers(),
+		Active: models.Heavy, Now: noon, Need: 2}
 	for w := 60; w <= 200; w += 7 {
 		got := ansi.Strip(top.View(colour, w))
 		if theme.Width(got) != w {
@@ -53,9 +58,13 @@ func TestTheBarFitsAnyWidthAndKeepsTheSymbols(t *testing.T) {
 }
 
 func TestTheLineSaysWhatHappens(t *testing.T) {
-	s := &session.Session{ContextTokens: 41_210, Window: 272_000, Cost: 0.41, Queue: make([]session.Queued, 3), Status: session.Running}
-	got := ansi.Strip(Bottom{Doing: "writing", Since: noon.Add(-12 * time.Second), Silence: 23 * time.Second, Session: s, Mode: session.All, Now: noon, Keys: [][2]string{{"?", "keys"}, {"ctrl+p", "commands"}}}.View(colour, 130))
-	for _, want := range []string{"writing 12s, nothing for 23s", "all run", "3 queued", "ctx 41k/272k ▓░░░░░░░ 15%", "$0.41", "? keys"} {
+	s := &session.Session{ContextTokens: 41_210, Window: 272_000, Cost: 0.41, Queue: make([]session.Queued, 3),
+		Status: session.Running}
+	got := ansi.Strip(Bottom{Doing: "writing", Since: noon.Add(-12 * time.Second), Silence: 23 * time.Second,
+		Session: s, Mode: session.All, Now: noon, Keys: [][2]string{{"?", "keys"},
+			{"ctrl+p", "commands"}}}.View(colour, 130))
+	for _, want := range []string{"writing 12s, nothing for 23s", "all run", "3 queued", "ctx 41k/272k ▓░░░░░░░ 15%",
+		"$0.41", "? keys"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
@@ -68,8 +77,10 @@ func TestTheLineSaysWhatHappens(t *testing.T) {
 
 func TestTheBoxFits(t *testing.T) {
 	after := tiers()[1]
-	w := Wait{Fault: &models.Fault{Kind: models.KindRate, Code: strings.Repeat("c", 90), Phase: models.InText, RequestID: "r", Raw: strings.Repeat("raw ", 400)},
-		Target: after.Target, Next: after.Target, Number: 2, Of: 4, From: noon, Until: noon.Add(4 * time.Second), Now: noon.Add(time.Second), Below: &after, Tiers: tiers(), Details: true}
+	w := Wait{Fault: &models.Fault{Kind: models.KindRate, Code: strings.Repeat("c", 90), Phase: models.InText,
+		RequestID: "r", Raw: strings.Repeat("raw ", 400)},
+		Target: after.Target, Next: after.Target, Number: 2, Of: 4, From: noon, Until: noon.Add(4 * time.Second),
+		Now: noon.Add(time.Second), Below: &after, Tiers: tiers(), Details: true}
 	for width := 60; width <= 200; width += 20 {
 		for _, l := range w.View(colour, width) {
 			if theme.Width(l) > width {

@@ -21,7 +21,8 @@ var (
 )
 
 func states() []session.StepState {
-	return []session.StepState{session.StepPending, session.StepRunning, session.StepParked, session.StepPerson, session.StepDone, session.StepFailed, session.StepSkipped}
+	return []session.StepState{session.StepPending, session.StepRunning, session.StepParked, session.StepPerson,
+		session.StepDone, session.StepFailed, session.StepSkipped}
 }
 
 func TestMain(m *testing.M) {
@@ -34,8 +35,11 @@ func every() *session.Plan {
 	s := &session.Plan{Task: "a \x1b[31mlarge\ntask 大きな仕事 " + strings.Repeat("and more ", 20)}
 	for i, state := range states() {
 		s.Steps = append(s.Steps, session.Step{
-			Title: strings.Repeat("端数 title ", i*3+1), Instructions: strings.Repeat("長い do\n", 5), Proof: "p\x1b]0;x\x07", Check: strings.Repeat("go test ", 12), Tier: models.Heavy, Pinned: i%2 == 0,
-			StepProgress: session.StepProgress{State: state, Reason: "because\nof it", Note: "note", RetryAt: noon.Add(90 * time.Second), ToolCalls: i, Cost: 0.5, StartedAt: noon, EndedAt: noon.Add(time.Minute)}, Needs: []int{1}, Pause: true,
+			Title: strings.Repeat("端数 title ", i*3+1), Instructions: strings.Repeat("長い do\n",
+				5), Proof: "p\x1b]0;x\x07", Check: strings.Repeat("go test ", 12), Tier: models.Heavy, Pinned: i%2 == 0,
+			StepProgress: session.StepProgress{State: state, Reason: "because\nof it", Note: "note",
+				RetryAt: noon.Add(90 * time.Second), ToolCalls: i, Cost: 0.5, StartedAt: noon, EndedAt: noon.Add(time.Minute)},
+			Needs: []int{1}, Pause: true,
 		})
 	}
 	return s
@@ -59,7 +63,9 @@ func fits(t *testing.T, lines []string, w, h int) {
 }
 
 func TestThePanelFitsEverywhere(t *testing.T) {
-	for _, v := range []View{{}, {Planning: "thinking\n"}, {Steps: &session.Plan{}, Keys: true}, {Steps: every(), Now: noon}, {Steps: every(), Keys: true, Asked: true, Checkpoint: noon, Now: noon, Live: Live{Words: strings.Repeat("◐ wait ", 9), Waits: true}}} {
+	for _, v := range []View{{}, {Planning: "thinking\n"}, {Steps: &session.Plan{}, Keys: true},
+		{Steps: every(), Now: noon}, {Steps: every(), Keys: true, Asked: true, Checkpoint: noon, Now: noon,
+			Live: Live{Words: strings.Repeat("◐ wait ", 9), Waits: true}}} {
 		for w := 20; w <= 220; w += 13 {
 			for h := range 40 {
 				var p Pane
@@ -83,7 +89,8 @@ func TestTheChosenStepIsInView(t *testing.T) {
 		for n := range s.Steps {
 			p.Set(View{Steps: s, Keys: true})
 			p.Choose(n + 1)
-			if got := text(p.View(dark, 80, h)); !strings.Contains(got, "❯") || !strings.Contains(got, fmt.Sprintf(" %d ", n+1)) {
+			if got := text(p.View(dark, 80, h)); !strings.Contains(got, "❯") ||
+				!strings.Contains(got, fmt.Sprintf(" %d ", n+1)) {
 				t.Fatalf("height %d, step %d:\n%s", h, n+1, got)
 			}
 		}
@@ -108,16 +115,27 @@ func TestTheWordsOfARow(t *testing.T) {
 		live Live
 		want string
 	}{
-		{"what is asked for", session.Step{StepProgress: session.StepProgress{State: session.StepPending}, Check: "go test ./orders/…", Needs: []int{1, 2}, Pause: true}, Live{}, "pause before · after 1, 2 · check: go test ./orders/…"},
-		{"builds on nothing", session.Step{StepProgress: session.StepProgress{State: session.StepPending}, Needs: []int{}}, Live{}, "after none"},
-		{"no capacity", session.Step{StepProgress: session.StepProgress{State: session.StepRunning}}, Live{Words: "◐ no capacity, again in 12s", Waits: true}, "▶ 1 x  heavy ⊙  ◐ no capacity, again in 12s"},
-		{"asks", session.Step{StepProgress: session.StepProgress{State: session.StepRunning}}, Live{Asks: true}, "? 1 x  heavy ⊙  asks you"},
-		{"parked", session.Step{StepProgress: session.StepProgress{State: session.StepParked, RetryAt: noon.Add(95 * time.Second)}}, Live{}, "again in 1:35, at 12:01"},
-		{"parked for good", session.Step{StepProgress: session.StepProgress{State: session.StepParked}}, Live{}, "parked, goes on when told to"},
-		{"failed", session.Step{StepProgress: session.StepProgress{State: session.StepFailed, Fault: &models.Fault{Kind: models.KindAuth}}}, Live{}, "failed: key refused"},
-		{"needs a person", session.Step{StepProgress: session.StepProgress{State: session.StepPerson, Reason: "the check failed 3 times"}}, Live{}, "needs you: the check failed 3 times"},
-		{"done", session.Step{StepProgress: session.StepProgress{State: session.StepDone, ToolCalls: 3, Cost: 0.02}}, Live{}, "3 calls  $0.02"},
-		{"skipped", session.Step{StepProgress: session.StepProgress{State: session.StepSkipped}}, Live{}, "– 1 x  heavy ⊙  skipped"},
+		{"what is asked for", session.Step{StepProgress: session.StepProgress{State: session.StepPending},
+			Check: "go test ./orders/…", Needs: []int{1,
+				2}, Pause: true}, Live{}, "pause before · after 1, 2 · check: go test ./orders/…"},
+		{"builds on nothing", session.Step{StepProgress: session.StepProgress{State: session.StepPending},
+			Needs: []int{}}, Live{}, "after none"},
+		{"no capacity", session.Step{StepProgress: session.StepProgress{State: session.StepRunning}},
+			Live{Words: "◐ no capacity, again in 12s", Waits: true}, "▶ 1 x  heavy ⊙  ◐ no capacity, again in 12s"},
+		{"asks", session.Step{StepProgress: session.StepProgress{State: session.StepRunning}}, Live{Asks: true},
+			"? 1 x  heavy ⊙  asks you"},
+		{"parked", session.Step{StepProgress: session.StepProgress{State: session.StepParked,
+			RetryAt: noon.Add(95 * time.Second)}}, Live{}, "again in 1:35, at 12:01"},
+		{"parked for good", session.Step{StepProgress: session.StepProgress{State: session.StepParked}}, Live{},
+			"parked, goes on when told to"},
+		{"failed", session.Step{StepProgress: session.StepProgress{State: session.StepFailed,
+			Fault: &models.Fault{Kind: models.KindAuth}}}, Live{}, "failed: key refused"},
+		{"needs a person", session.Step{StepProgress: session.StepProgress{State: session.StepPerson,
+			Reason: "the check failed 3 times"}}, Live{}, "needs you: the check failed 3 times"},
+		{"done", session.Step{StepProgress: session.StepProgress{State: session.StepDone, ToolCalls: 3, Cost: 0.02}},
+			Live{}, "3 calls  $0.02"},
+		{"skipped", session.Step{StepProgress: session.StepProgress{State: session.StepSkipped}}, Live{},
+			"– 1 x  heavy ⊙  skipped"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.Title, tt.s.Tier, tt.s.Pinned = "x", models.Heavy, true
@@ -131,7 +149,9 @@ func TestTheWordsOfARow(t *testing.T) {
 }
 
 func TestTheChoiceFollowsTheWorkUntilThePanelHasTheKeys(t *testing.T) {
-	s := &session.Plan{Task: "t", Steps: []session.Step{{StepProgress: session.StepProgress{State: session.StepDone}}, {StepProgress: session.StepProgress{State: session.StepRunning}}, {StepProgress: session.StepProgress{State: session.StepPending}}}}
+	s := &session.Plan{Task: "t", Steps: []session.Step{{StepProgress: session.StepProgress{State: session.StepDone}},
+		{StepProgress: session.StepProgress{State: session.StepRunning}},
+		{StepProgress: session.StepProgress{State: session.StepPending}}}}
 	var p Pane
 	p.Set(View{Steps: s, Keys: true})
 	if n, _, _ := p.Chosen(); n != 2 {
@@ -159,8 +179,11 @@ func lines(_ *theme.Theme, diff string, width int, _ bool) []string {
 func TestTheRewindFitsEverywhere(t *testing.T) {
 	long := strings.Repeat("長い/path-", 30)
 	points := []session.Checkpoint{{Seq: 3, Title: "a\x1b[31m\nb " + long, Tree: "x"}, {Seq: 2, Step: 4}, {Seq: 1}}
-	preview := session.Preview{Checkpoint: points[0], Turns: 3, Commands: []string{"a\x1b[31m", long, "c", "d", "e", "f", "g", "h"}, Skipped: []string{long},
-		Changes: []session.Change{{Path: long, Kind: "added", Added: 12345}, {Path: "\x07", Kind: "mode"}, {Path: "z", Kind: "removed", Binary: true}}, Patch: "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-" + long + "\n+y\n"}
+	preview := session.Preview{Checkpoint: points[0], Turns: 3,
+		Commands: []string{"a\x1b[31m", long, "c", "d", "e", "f", "g", "h"}, Skipped: []string{long},
+		Changes: []session.Change{{Path: long, Kind: "added", Added: 12345}, {Path: "\x07", Kind: "mode"},
+			{Path: "z", Kind: "removed", Binary: true}}, Patch: "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-" +
+			long + "\n+y\n"}
 	for w := 20; w <= 220; w += 13 {
 		for h := range 40 {
 			p := NewRewind(dark, lines)

@@ -49,15 +49,20 @@ func TestRenderedKeepsColoursAndLinksOnly(t *testing.T) {
 }
 
 func FuzzSanitize(f *testing.F) {
-	for _, s := range []string{"", "plain", "\x1b[31mred", "\x1b]52;c;x\x07", "\u009b1m", "\x9b", "a\r\nb\rc", "\x1bPq\x1b\\", "\u202e", "\x1b\x1b[[m", "\xc2\x1b\x9b"} {
+	for _, s := range []string{"", "plain", "\x1b[31mred", "\x1b]52;c;x\x07", "\u009b1m", "\x9b", "a\r\nb\rc",
+		"\x1bPq\x1b\\", "\u202e", "\x1b\x1b[[m", "\xc2\x1b\x9b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		for name, out := range map[string]string{"Sanitize": Sanitize(in), "Line": Line(in), "Plain": Plain(in), "Visible": Visible(in)} {
+		for name, out := range map[string]string{"Sanitize": Sanitize(in), "Line": Line(in), "Plain": Plain(in),
+			"Visible": Visible(in)} {
 			if !utf8.ValidString(out) {
 				t.Fatalf("%s(%q) = %q is not UTF-8", name, in, out)
 			}
-			if i := strings.IndexFunc(out, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' || r >= 0x202a && r <= 0x202e }); i >= 0 {
+			if i := strings.IndexFunc(out, func(r rune) bool {
+				return unicode.IsControl(r) && r != '\n' && r != '\t' ||
+					r >= 0x202a && r <= 0x202e
+			}); i >= 0 {
 				t.Fatalf("%s(%q) = %q lets a control through", name, in, out)
 			}
 		}
@@ -106,7 +111,8 @@ func TestNumbersForPeople(t *testing.T) {
 
 func TestShortNames(t *testing.T) {
 	for model, want := range map[string]string{
-		"gpt-5.6-sol": "sol", "qwen3-coder": "coder", "gpt-5.6": "gpt-5.6", "anthropic/claude-4.5": "claude-4.5", "llama3:8b": "8b",
+		"gpt-5.6-sol": "sol", "qwen3-coder": "coder", "gpt-5.6": "gpt-5.6", "anthropic/claude-4.5": "claude-4.5",
+		"llama3:8b": "8b",
 	} {
 		if got := Short(models.Target{Provider: "p", Model: model}); got != want {
 			t.Errorf("Short(%q) = %q, want %q", model, got, want)

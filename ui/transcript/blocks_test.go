@@ -14,10 +14,14 @@ var plainTheme = theme.New("dark", true, colorprofile.TrueColor)
 
 // parts are pieces of Markdown that a reply may consist of.
 var parts = []string{
-	"# Heading\n\n", "Some prose with *words* and `code`\nover two lines.\n\n", "- one\n- two\n\n", "- loose\n\n- list\n\n  with a paragraph\n\n",
-	"1. first\n2. second\n\n", "1. a\n\n   ```sh\n   ls\n\n   pwd\n   ```\n\n2. b\n\n", "> quoted\n> more\n\n", "```go\nfunc f() {\n\n}\n```\n",
-	"Prose before\n```\ncode\n\ncode\n```\nprose after\n\n", "~~~\ntilde ``` inside\n\n~~~\n\n", "    indented code\n\n    more of it\n\n", "| a | b |\n|---|---|\n| 1 | 2 |\n\n",
-	"Title\n=====\n\n", "---\n\n", "<!-- a\n\ncomment -->\n\n", "Words\n- item right after\n\n  still the item\n\n", "日本語の段落。\n\n", "````\n```\nnested\n```\n````\n\n", "\n\n\n", "no blank at the end\n",
+	"# Heading\n\n", "Some prose with *words* and `code`\nover two lines.\n\n", "- one\n- two\n\n",
+	"- loose\n\n- list\n\n  with a paragraph\n\n",
+	"1. first\n2. second\n\n", "1. a\n\n   ```sh\n   ls\n\n   pwd\n   ```\n\n2. b\n\n", "> quoted\n> more\n\n",
+	"```go\nfunc f() {\n\n}\n```\n",
+	"Prose before\n```\ncode\n\ncode\n```\nprose after\n\n", "~~~\ntilde ``` inside\n\n~~~\n\n",
+	"    indented code\n\n    more of it\n\n", "| a | b |\n|---|---|\n| 1 | 2 |\n\n",
+	"Title\n=====\n\n", "---\n\n", "<!-- a\n\ncomment -->\n\n", "Words\n- item right after\n\n  still the item\n\n",
+	"日本語の段落。\n\n", "````\n```\nnested\n```\n````\n\n", "\n\n\n", "no blank at the end\n",
 }
 
 func compose(pick []byte) string {

@@ -27,7 +27,8 @@ func play(p *Pane, events ...session.Event) {
 		if _, ok := e.(session.TurnStarted); ok {
 			turn++
 		}
-		p.Apply(session.Record{Session: "s", Seq: int64(i + 1), Turn: turn, Time: start.Add(time.Duration(i) * time.Second), Event: e})
+		p.Apply(session.Record{Session: "s", Seq: int64(i + 1), Turn: turn,
+			Time: start.Add(time.Duration(i) * time.Second), Event: e})
 	}
 }
 
@@ -50,8 +51,10 @@ func said(text string) session.Event {
 func TestViewIsExactlyAsHighAndNeverTooWide(t *testing.T) {
 	for _, w := range []int{20, 60, 141, 200} {
 		p := pane(w, 15)
-		play(p, asked(strings.Repeat("word ", 80)), said(strings.Repeat("長い文章です。", 40)+"\n\n```go\n"+strings.Repeat("x", 300)+"\n```\n\n| a | b |\n|---|---|\n| "+strings.Repeat("y ", 90)+" | z |\n"),
-			session.ToolEnded{CallID: "c", Tool: strings.Repeat("t", 40), Title: strings.Repeat("p/", 90), Summary: strings.Repeat("s", 90), Diff: "@@ -1 +1 @@\n-" + strings.Repeat("a", 200) + "\n+b"})
+		play(p, asked(strings.Repeat("word ", 80)), said(strings.Repeat("長い文章です。", 40)+"\n\n```go\n"+strings.Repeat("x",
+			300)+"\n```\n\n| a | b |\n|---|---|\n| "+strings.Repeat("y ", 90)+" | z |\n"),
+			session.ToolEnded{CallID: "c", Tool: strings.Repeat("t", 40), Title: strings.Repeat("p/", 90),
+				Summary: strings.Repeat("s", 90), Diff: "@@ -1 +1 @@\n-" + strings.Repeat("a", 200) + "\n+b"})
 		for range 30 {
 			lines := p.View()
 			if len(lines) != 15 {
@@ -85,13 +88,15 @@ func TestStreamedTextReadsLikeTheFinishedItem(t *testing.T) {
 func TestWhatArrivedBesideACallIsShownOnce(t *testing.T) {
 	thought := session.ItemAdded{Item: models.Item{Kind: models.Reasoning, Text: "I ponder."}}
 	called := session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: "c", Name: "read", Arguments: "{}"}}
-	arriving := []session.Event{asked("x"), session.ReasoningDelta{Text: "I ponder."}, session.TextDelta{Text: "I look "}, session.TextDelta{Text: "first.\n\nReally."},
+	arriving := []session.Event{asked("x"), session.ReasoningDelta{Text: "I ponder."},
+		session.TextDelta{Text: "I look "}, session.TextDelta{Text: "first.\n\nReally."},
 		session.CallDelta{CallID: "c", Name: "read", Bytes: 1}}
 	t.Run("when the call is done", func(t *testing.T) {
 		p := pane(80, 20)
 		play(p, append(arriving, thought, said("I look first.\n\nReally."), called, session.TextDelta{Text: "Then."})...)
 		got := shown(p)
-		if strings.Count(got, "I look first.") != 1 || strings.Count(got, "Really.") != 1 || strings.Count(got, "I ponder.") != 1 || !strings.Contains(got, "Then.") {
+		if strings.Count(got, "I look first.") != 1 || strings.Count(got, "Really.") != 1 ||
+			strings.Count(got, "I ponder.") != 1 || !strings.Contains(got, "Then.") {
 			t.Errorf("got:\n%s", got)
 		}
 	})
@@ -114,17 +119,21 @@ func TestWhatArrivedBesideACallIsShownOnce(t *testing.T) {
 func TestCutOffTextGivesWay(t *testing.T) {
 	p := pane(80, 20)
 	target := models.Target{Provider: "openai", Model: "gpt-5.6-sol"}
-	play(p, asked("x"), session.ReplyOpened{Target: target}, session.TextDelta{Text: "The first try.\n\nMore of"}, session.CutOff{Text: "The first try.\n\nMore of"})
-	if got := shown(p); strings.Count(got, "The first try.") != 1 || !strings.Contains(got, "(cut off; will be written again)") {
+	play(p, asked("x"), session.ReplyOpened{Target: target}, session.TextDelta{Text: "The first try.\n\nMore of"},
+		session.CutOff{Text: "The first try.\n\nMore of"})
+	if got := shown(p); strings.Count(got, "The first try.") != 1 ||
+		!strings.Contains(got, "(cut off; will be written again)") {
 		t.Errorf("after the cut:\n%s", got)
 	}
 	play(p, session.ReplyOpened{Target: target}, session.TextDelta{Text: "The second try."})
-	if got := shown(p); strings.Contains(got, "first try") || strings.Contains(got, "cut off") || !strings.Contains(got, "● sol  The second try.") {
+	if got := shown(p); strings.Contains(got, "first try") || strings.Contains(got, "cut off") ||
+		!strings.Contains(got, "● sol  The second try.") {
 		t.Errorf("after the new words:\n%s", got)
 	}
 	t.Run("stopped text stays", func(t *testing.T) {
 		p := pane(80, 20)
-		play(p, asked("x"), session.TextDelta{Text: "half"}, session.CutOff{Text: "half", Stopped: true}, session.TurnEnded{Outcome: session.OutcomeStopped}, asked("y"), said("new"))
+		play(p, asked("x"), session.TextDelta{Text: "half"}, session.CutOff{Text: "half", Stopped: true},
+			session.TurnEnded{Outcome: session.OutcomeStopped}, asked("y"), said("new"))
 		if got := shown(p); !strings.Contains(got, "half  (stopped here)") {
 			t.Errorf("got:\n%s", got)
 		}
@@ -154,7 +163,8 @@ func TestOlderPagesJoinWithoutMovingTheView(t *testing.T) {
 	}
 	for i := range 40 {
 		put(i, asked(fmt.Sprint("question ", i)))
-		put(i, session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: fmt.Sprint("c", i), Name: "read", Arguments: `{"path":"a.go"}`}})
+		put(i, session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: fmt.Sprint("c", i), Name: "read",
+			Arguments: `{"path":"a.go"}`}})
 		put(i, session.ToolEnded{CallID: fmt.Sprint("c", i), Tool: "read", Title: "a.go", Summary: "1 line"})
 		put(i, session.TurnEnded{Outcome: session.OutcomeDone})
 	}
@@ -228,12 +238,14 @@ func TestDiffSideBySide(t *testing.T) {
 
 func TestAReplyThatIsTakenUpAgainIsShownOnce(t *testing.T) {
 	p := pane(80, 20)
-	play(p, asked("x"), session.TextDelta{Text: "One half "}, session.ReplyResumed{}, session.TextDelta{Text: "and the other."})
+	play(p, asked("x"), session.TextDelta{Text: "One half "}, session.ReplyResumed{},
+		session.TextDelta{Text: "and the other."})
 	if got := shown(p); !strings.Contains(got, "One half and the other.") {
 		t.Errorf("while it is written:\n%s", got)
 	}
 	play(p, said("One half and the other."))
-	if got := shown(p); strings.Count(got, "One half") != 1 || strings.Count(got, "and the other.") != 1 || !strings.Contains(got, "the connection broke") {
+	if got := shown(p); strings.Count(got, "One half") != 1 || strings.Count(got, "and the other.") != 1 ||
+		!strings.Contains(got, "the connection broke") {
 		t.Errorf("got:\n%s", got)
 	}
 }
@@ -241,7 +253,8 @@ func TestAReplyThatIsTakenUpAgainIsShownOnce(t *testing.T) {
 func TestASummaryIsFolded(t *testing.T) {
 	p := pane(80, 20)
 	play(p, asked("x"), session.Compacted{Through: 1, Summary: "## Goal\n- the rules move", Before: 90_000, After: 9_000})
-	if got := shown(p); strings.Contains(got, "the rules move") || !strings.Contains(got, "older work is now a summary: 90k → 9k tokens") {
+	if got := shown(p); strings.Contains(got, "the rules move") ||
+		!strings.Contains(got, "older work is now a summary: 90k → 9k tokens") {
 		t.Errorf("folded:\n%s", got)
 	}
 	p.Open()

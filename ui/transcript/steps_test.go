@@ -16,7 +16,8 @@ func records(events ...session.Event) []session.Record {
 		if _, ok := e.(session.TurnStarted); ok {
 			turn++
 		}
-		out = append(out, session.Record{Session: "s", Seq: int64(i + 1), Turn: turn, Time: start.Add(time.Duration(i) * time.Second), Event: e})
+		out = append(out, session.Record{Session: "s", Seq: int64(i + 1), Turn: turn,
+			Time: start.Add(time.Duration(i) * time.Second), Event: e})
 	}
 	return out
 }
@@ -34,17 +35,22 @@ func TestEachStepIsALine(t *testing.T) {
 	plan := session.Plan{Task: "big", By: models.Target{Model: "gpt-5.6-sol"}, Steps: make([]session.Step, 5)}
 	play(p, asked("big"), session.PlanSet{Plan: plan}, session.PlanSet{Plan: plan},
 		session.Checkpointed{Tree: "t"}, step(2, session.StepRunning, nil), step(2, session.StepRunning, nil),
-		session.StepChecked{Command: "go test ./…", OK: true, Summary: "exit 0", Output: "hidden words", Duration: 2100 * time.Millisecond},
+		session.StepChecked{Command: "go test ./…", OK: true, Summary: "exit 0", Output: "hidden words",
+			Duration: 2100 * time.Millisecond},
 		step(2, session.StepDone, func(s *session.Step) { s.Note, s.ToolCalls, s.Cost = "rules moved\nand more", 3, 0.02 }),
 		session.StepChecked{Command: "make", Summary: "exit 1", Output: "boom", Duration: time.Second},
 		step(3, session.StepFailed, func(s *session.Step) { s.Reason = "its check failed\x1b[31m" }),
 		step(3, session.StepParked, func(s *session.Step) { s.Reason, s.RetryAt = "no capacity", start.Add(2*time.Minute) }),
 		step(4, session.StepPerson, func(s *session.Step) { s.Reason = "the same call 8 times" }),
-		session.Checkpointed{Problem: "no git here", Skipped: []string{"a.bin (too large)"}}, session.Checkpointed{Tree: "t", Skipped: []string{"a.bin (too large)"}})
+		session.Checkpointed{Problem: "no git here",
+			Skipped: []string{"a.bin (too large)"}}, session.Checkpointed{Tree: "t", Skipped: []string{"a.bin (too large)"}})
 	got := shown(p)
-	for _, want := range []string{"≡ 5 steps proposed by sol: F7 shows them", "▶ step 2 of 5: core logic (heavy)", "✓ check  go test ./…", "exit 0  2.1s",
-		"✓ step 2 done: rules moved · 3 calls · $0.02", "✗ check  make", "│ boom", "✗ step 3 failed: its check failed", "⏸ step 3 parked until " + start.Add(2*time.Minute).Local().Format("15:04") + ": no capacity",
-		"! step 4 needs you: the same call 8 times", "so that a rewind covers the conversation alone: no git", "· checkpoints do not cover a.bin (too large)"} {
+	for _, want := range []string{"≡ 5 steps proposed by sol: F7 shows them", "▶ step 2 of 5: core logic (heavy)",
+		"✓ check  go test ./…", "exit 0  2.1s",
+		"✓ step 2 done: rules moved · 3 calls · $0.02", "✗ check  make", "│ boom", "✗ step 3 failed: its check failed",
+		"⏸ step 3 parked until " + start.Add(2*time.Minute).Local().Format("15:04") + ": no capacity",
+		"! step 4 needs you: the same call 8 times", "so that a rewind covers the conversation alone: no git",
+		"· checkpoints do not cover a.bin (too large)"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("%q is shown %d times, want once:\n%s", want, strings.Count(got, want), got)
 		}
@@ -61,14 +67,18 @@ func TestEachStepIsALine(t *testing.T) {
 }
 
 func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
-	events := []session.Event{asked("one"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone}, session.Checkpointed{Tree: "t"},
-		asked("two"), said("answer two"), asked("three"), said("answer three"), session.Rewound{Rewinding: session.Rewinding{To: 4, Conversation: true, Files: true}, Written: 2, Removed: 1, Failed: []string{"x: read only"}}}
+	events := []session.Event{asked("one"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone},
+		session.Checkpointed{Tree: "t"},
+		asked("two"), said("answer two"), asked("three"), said("answer three"),
+		session.Rewound{Rewinding: session.Rewinding{To: 4, Conversation: true, Files: true}, Written: 2, Removed: 1,
+			Failed: []string{"x: read only"}}}
 	gone := session.RewoundSpan{From: 4, Until: 9}
 	const line = "⟲ taken back: 2 turns (files too) · files: 2 written, 1 removed · /undo rewind"
 	check := func(t *testing.T, p *Pane) {
 		t.Helper()
 		got := shown(p)
-		if !strings.Contains(got, line) || !strings.Contains(got, "not as they were: x: read only") || !strings.Contains(got, "answer one") || strings.Contains(got, "two") || strings.Contains(got, "three") {
+		if !strings.Contains(got, line) || !strings.Contains(got, "not as they were: x: read only") ||
+			!strings.Contains(got, "answer one") || strings.Contains(got, "two") || strings.Contains(got, "three") {
 			t.Errorf("got:\n%s", got)
 		}
 		if p.Answer() != "answer one" {
@@ -87,8 +97,10 @@ func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
 	})
 	t.Run("undone", func(t *testing.T) {
 		p := pane(120, 30)
-		p.Load(records(append(events, session.Rewound{Rewinding: session.Rewinding{To: 4, Conversation: true, Undo: 9}})...), false)
-		if got := shown(p); !strings.Contains(got, "answer two") || !strings.Contains(got, "answer three") || !strings.Contains(got, "⟲ brought back") {
+		p.Load(records(append(events, session.Rewound{Rewinding: session.Rewinding{To: 4, Conversation: true,
+			Undo: 9}})...), false)
+		if got := shown(p); !strings.Contains(got, "answer two") || !strings.Contains(got, "answer three") ||
+			!strings.Contains(got, "⟲ brought back") {
 			t.Errorf("got:\n%s", got)
 		}
 	})
@@ -111,7 +123,8 @@ func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
 	t.Run("files alone", func(t *testing.T) {
 		p := pane(120, 30)
 		play(p, asked("one"), session.Rewound{Rewinding: session.Rewinding{To: 1, Files: true}, Written: 1})
-		if got := shown(p); !strings.Contains(got, "⟲ taken back: the files · files: 1 written · /undo rewind brings them back") || !strings.Contains(got, "› one") {
+		if got := shown(p); !strings.Contains(got,
+			"⟲ taken back: the files · files: 1 written · /undo rewind brings them back") || !strings.Contains(got, "› one") {
 			t.Errorf("got:\n%s", got)
 		}
 	})

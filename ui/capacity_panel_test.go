@@ -11,8 +11,9 @@ import (
 )
 
 func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
-	world := newWorld()
-	world.add("s1", "", turn("move the pricing rules"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: full(), RetryAt: noon.Add(time.Hour), ParkCount: 2})
+	world := newFakeEngine()
+	world.add("s1", "", turn("move the pricing rules"),
+		session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(time.Hour), ParkCount: 2})
 	world.add("s2", "", turn("a finished one"), session.TurnEnded{Outcome: session.OutcomeDone})
 	s := startScreen(t, 80, 24, world.options())
 	golden(t, "offered-80x24", s.wait("Unfinished", "move the pricing rules"))
@@ -23,14 +24,17 @@ func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
 	}
 }
 
-func standing() capacity.View {
+func capacityView() capacity.View {
 	row := func(tier models.Tier, target models.Target, short string, state models.State) capacity.Row {
-		return capacity.Row{Condition: models.Condition{Tier: tier, Target: target, Short: short, State: state}, Tried: true, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
+		return capacity.Row{Condition: models.Condition{Tier: tier, Target: target, Short: short, State: state},
+			Tried: true, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
 	}
 	heavy := row(models.Heavy, sol, "sol", models.Resting)
-	heavy.Until, heavy.Fault, heavy.Streak, heavy.Share = noon.Add(102*time.Second), full(), 3, 0.91
-	v := capacity.View{Rows: []capacity.Row{heavy, row(models.Medium, terra, "terra", models.Ready), row(models.Light, luna, "luna", models.Ready)},
-		Says: []string{"failures start above 96k input (22% against 3%)", "3 episodes without room, longest 14:00, median 2:00"}}
+	heavy.Until, heavy.Fault, heavy.Streak, heavy.Share = noon.Add(102*time.Second), capacityFault(), 3, 0.91
+	v := capacity.View{Rows: []capacity.Row{heavy, row(models.Medium, terra, "terra", models.Ready),
+		row(models.Light, luna, "luna", models.Ready)},
+		Says: []string{"failures start above 96k input (22% against 3%)",
+			"3 episodes without room, longest 14:00, median 2:00"}}
 	for day := range 7 {
 		var d capacity.Day
 		for h := range d {
@@ -47,11 +51,11 @@ func TestTheCapacityPanel(t *testing.T) {
 		name string
 	}{{60, 16, "capacity-60x16"}, {80, 24, "capacity-80x24"}, {120, 36, "capacity-120x36"}, {200, 50, "capacity-200x50"}} {
 		t.Run(size.name, func(t *testing.T) {
-			world := newWorld()
+			world := newFakeEngine()
 			world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 			o := world.options()
 			o.Open = "s1"
-			o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
+			o.Capacity = func(context.Context) (capacity.View, error) { return capacityView(), nil }
 			s := startScreen(t, size.w, size.h, o)
 			s.wait("· done")
 			s.press("F5")
@@ -61,11 +65,11 @@ func TestTheCapacityPanel(t *testing.T) {
 }
 
 func TestKeysOfTheCapacityPanel(t *testing.T) {
-	world := newWorld()
+	world := newFakeEngine()
 	world.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
 	o := world.options()
 	o.Open = "s1"
-	o.Capacity = func(context.Context) (capacity.View, error) { return standing(), nil }
+	o.Capacity = func(context.Context) (capacity.View, error) { return capacityView(), nil }
 	o.RunTool = func(_ context.Context, name string) (string, error) { return "verdict of " + name, nil }
 	s := startScreen(t, 120, 36, o)
 	s.wait("· done")

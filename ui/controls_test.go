@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheLastRequestIsCopiedForAShell(t *testing.T) {
-	w := newWorld()
+	w := newFakeEngine()
 	w.add("s1", "the job", turn("x"), said("words"))
 	o := w.options()
 	o.Open = "s1"

@@ -33,7 +33,7 @@ index 1f..2e 100644
 +	return sum, nil
 `
 
-func points() []session.Checkpoint {
+func checkpoints() []session.Checkpoint {
 	return []session.Checkpoint{
 		{Seq: 2, Turn: 1, Time: noon.Add(-2 * time.Hour), Title: "refactor the orders module\nand more", Tree: "t0"},
 		{Seq: 5, Turn: 1, Time: noon.Add(-time.Hour), Step: 3, Title: "core logic", Tree: "t1"},
@@ -42,21 +42,25 @@ func points() []session.Checkpoint {
 	}
 }
 
-// returning is a screen on a session with checkpoints.
-func returning(t *testing.T, w, h int) (*realm, *screen, chan session.Command, chan error) {
+// onCheckpoints is a screen on a session with checkpoints.
+func onCheckpoints(t *testing.T, w, h int) (*fakeEngine, *screen, chan session.Command, chan error) {
 	t.Helper()
-	world := newWorld()
-	world.add("s1", "", begun("refactor"), session.PlanSet{Plan: plannedSteps()}, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "look"})
+	world := newFakeEngine()
+	world.add("s1", "", planTurn("refactor"), session.PlanSet{Plan: planUnderWay()},
+		session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "look"})
 	got, answers := make(chan session.Command, 8), make(chan error, 8)
-	world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
+	world.reply = func(_ *fakeEngine, _ session.ID, c session.Command) { got <- c }
 	o := world.options()
-	o.Open, o.Engine = "s1", refusing{world, answers}
-	o.Checkpoints = func(context.Context, session.ID) ([]session.Checkpoint, error) { return points(), nil }
+	o.Open, o.Engine = "s1", refusingEngine{world, answers}
+	o.Checkpoints = func(context.Context, session.ID) ([]session.Checkpoint, error) { return checkpoints(), nil }
 	o.Preview = func(_ context.Context, _ session.ID, to int64) (session.Preview, error) {
-		for _, c := range points() {
+		for _, c := range checkpoints() {
 			if c.Seq == to {
-				return session.Preview{Checkpoint: c, Now: "now" + fmt.Sprint(to), Turns: 2, Patch: goPatch, Commands: []string{"git push origin main", "go install ./..."}, Skipped: []string{"data/dump.bin (too large)"},
-					Changes: []session.Change{{Path: "orders/pricing.go", Kind: "removed", Removed: 2}, {Path: "orders/service.go", Kind: "changed", Added: 2, Removed: 2}, {Path: "logo.png", Kind: "added", Binary: true}}}, nil
+				return session.Preview{Checkpoint: c, Now: "now" + fmt.Sprint(to), Turns: 2, Patch: goPatch,
+					Commands: []string{"git push origin main", "go install ./..."}, Skipped: []string{"data/dump.bin (too large)"},
+					Changes: []session.Change{{Path: "orders/pricing.go", Kind: "removed", Removed: 2},
+						{Path: "orders/service.go", Kind: "changed", Added: 2, Removed: 2}, {Path: "logo.png", Kind: "added",
+							Binary: true}}}, nil
 			}
 		}
 		return session.Preview{}, errors.New("there is no such checkpoint")
@@ -66,14 +70,14 @@ func returning(t *testing.T, w, h int) (*realm, *screen, chan session.Command, c
 	return world, s, got, answers
 }
 
-// refusing is an engine that may say no.
-type refusing struct {
-	*realm
+// refusingEngine is an engine that may say no.
+type refusingEngine struct {
+	*fakeEngine
 	answers chan error
 }
 
-func (r refusing) Do(ctx context.Context, id session.ID, c session.Command) error {
-	_ = r.realm.Do(ctx, id, c)
+func (r refusingEngine) Do(ctx context.Context, id session.ID, c session.Command) error {
+	_ = r.fakeEngine.Do(ctx, id, c)
 	select {
 	case err := <-r.answers:
 		return err
@@ -85,7 +89,7 @@ func (r refusing) Do(ctx context.Context, id session.ID, c session.Command) erro
 func TestTheRewindLayer(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			_, s, _, _ := returning(t, size.w, size.h)
+			_, s, _, _ := onCheckpoints(t, size.w, size.h)
 			s.press("/", "rewind", "enter")
 			list := s.wait("before “端数を直す”", "conversation only", "before step 3: core logic")
 			if strings.Contains(list, "gone") {
@@ -95,7 +99,8 @@ func TestTheRewindLayer(t *testing.T) {
 				golden(t, "checkpoints-80x24", list)
 			}
 			s.press("down", "enter")
-			golden(t, fmt.Sprintf("rewind-%dx%d", size.w, size.h), s.wait("2 turns are taken back; 3 files change", "git", "b both"))
+			golden(t, fmt.Sprintf("rewind-%dx%d", size.w, size.h),
+				s.wait("2 turns are taken back; 3 files change", "git", "b both"))
 			s.press("end")
 			s.wait("return sum, nil")
 		})
@@ -104,10 +109,11 @@ func TestTheRewindLayer(t *testing.T) {
 
 func TestKeysOfARewind(t *testing.T) {
 	for key, want := range map[string]session.Rewind{
-		"b": {To: 5, Conversation: true, Files: true, ExpectTree: "now5"}, "f": {To: 5, Files: true, ExpectTree: "now5"}, "c": {To: 5, Conversation: true, ExpectTree: "now5"},
+		"b": {To: 5, Conversation: true, Files: true, ExpectTree: "now5"}, "f": {To: 5, Files: true,
+			ExpectTree: "now5"}, "c": {To: 5, Conversation: true, ExpectTree: "now5"},
 	} {
 		t.Run(key, func(t *testing.T) {
-			_, s, got, _ := returning(t, 100, 30)
+			_, s, got, _ := onCheckpoints(t, 100, 30)
 			s.press("F7")
 			s.wait("❯ ▶ 3 core logic")
 			s.press("z")
@@ -120,14 +126,14 @@ func TestKeysOfARewind(t *testing.T) {
 		})
 	}
 	t.Run("k", func(t *testing.T) {
-		_, s, _, _ := returning(t, 100, 30)
+		_, s, _, _ := onCheckpoints(t, 100, 30)
 		s.press("/", "rewind", "enter")
 		s.wait("k fork from here")
 		s.press("k")
 		s.wait("a fork at ")
 	})
 	t.Run("files that were not kept stay", func(t *testing.T) {
-		_, s, got, _ := returning(t, 100, 30)
+		_, s, got, _ := onCheckpoints(t, 100, 30)
 		s.press("/", "rewind", "enter")
 		s.wait("conversation only")
 		s.press("enter")
@@ -146,7 +152,7 @@ func TestKeysOfARewind(t *testing.T) {
 		}
 	})
 	t.Run("a refusal is shown and compared anew", func(t *testing.T) {
-		_, s, got, answers := returning(t, 100, 30)
+		_, s, got, answers := onCheckpoints(t, 100, 30)
 		s.press("/", "rewind", "enter")
 		s.wait("before step 3")
 		s.press("down", "enter")
@@ -160,12 +166,12 @@ func TestKeysOfARewind(t *testing.T) {
 		s.gone("has changed meanwhile")
 	})
 	t.Run("no checkpoint before a step", func(t *testing.T) {
-		_, s, _, _ := returning(t, 100, 30)
+		_, s, _, _ := onCheckpoints(t, 100, 30)
 		s.press("F7", "k", "z")
 		s.wait("there is no checkpoint before this step", "❯ ✓ 2 three options")
 	})
 	t.Run("undo rewind", func(t *testing.T) {
-		_, s, got, _ := returning(t, 100, 30)
+		_, s, got, _ := onCheckpoints(t, 100, 30)
 		s.press("/", "undo rewind", "enter")
 		if c := <-got; c != (session.UndoRewind{}) {
 			t.Errorf("did %#v", c)
@@ -174,11 +180,15 @@ func TestKeysOfARewind(t *testing.T) {
 }
 
 func TestWhatWasTakenBackVanishesAndReturns(t *testing.T) {
-	events := []session.Event{turn("the first"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone}, session.Checkpointed{Tree: "t1", Title: "the second"}, // 1 is Created
-		turn("the second"), said("answer two"), session.TurnEnded{Outcome: session.OutcomeDone}, turn("the third"), said("answer three"), session.TurnEnded{Outcome: session.OutcomeDone}}
-	world, s := opened(t, 100, 40, events...)
+	events := []session.Event{turn("the first"), said("answer one"), session.TurnEnded{Outcome: session.OutcomeDone},
+		session.Checkpointed{Tree: "t1", Title: "the second"}, // 1 is Created
+		turn("the second"), said("answer two"), session.TurnEnded{Outcome: session.OutcomeDone}, turn("the third"),
+		said("answer three"), session.TurnEnded{Outcome: session.OutcomeDone}}
+	world, s := startOnSession(t, 100, 40, events...)
 	s.wait("answer three")
-	world.emit("s1", turn("streamed"), session.TextDelta{Text: "Words that came."}, session.CallDelta{CallID: "k", Name: "read", Bytes: 3}, said("Words that came."), calls("k", "read", `{"path":"q.go"}`), session.TurnEnded{Outcome: session.OutcomeDone})
+	world.emit("s1", turn("streamed"), session.TextDelta{Text: "Words that came."},
+		session.CallDelta{CallID: "k", Name: "read", Bytes: 3}, said("Words that came."), calls("k", "read",
+			`{"path":"q.go"}`), session.TurnEnded{Outcome: session.OutcomeDone})
 	s.wait("Words that came.", "q.go")
 	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Conversation: true, Files: true}, Written: 2})
 	text := s.wait("⟲ taken back: 3 turns (files too)", "/undo rewind brings them back", "answer one")

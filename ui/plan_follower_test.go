@@ -9,27 +9,28 @@ import (
 )
 
 func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
-	plan := plannedSteps()
+	plan := planUnderWay()
 	plan.Steps[2].State, plan.Steps[2].Session = session.StepPending, ""
-	stand := func(t *testing.T, w, h int) (*realm, *screen) {
+	stand := func(t *testing.T, w, h int) (*fakeEngine, *screen) {
 		t.Helper()
-		world := newWorld()
-		world.add("s1", "", begun("refactor the orders"), session.PlanSet{Plan: plan}, session.PlanStarted{Through: true})
+		world := newFakeEngine()
+		world.add("s1", "", planTurn("refactor the orders"), session.PlanSet{Plan: plan}, session.PlanStarted{Through: true})
 		o := world.options()
 		o.Open = "s1"
 		s := startScreen(t, w, h, o)
 		s.wait("› refactor the orders")
 		return world, s
 	}
-	begin := func(world *realm) {
-		stepOf(world, "st3", 3, turn("do the core logic"))
-		world.emit("s1", moved(plan, 3, session.StepRunning, "st3"))
+	begin := func(world *fakeEngine) {
+		addStepSession(world, "st3", 3, turn("do the core logic"))
+		world.emit("s1", stepMoved(plan, 3, session.StepRunning, "st3"))
 	}
-	done := func(world *realm) {
+	done := func(world *fakeEngine) {
 		x := plan.Steps[2]
 		x.State, x.Session, x.Note, x.ToolCalls, x.Cost = session.StepDone, "st3", "PriceOf holds the rules.\nMore.", 3, 0.02
 		world.emit("st3", session.TurnEnded{Outcome: session.OutcomeDone})
-		world.emit("s1", session.StepChecked{Number: 3, Command: "go test ./orders/...", OK: true, Summary: "exit 0", Output: "ok", Duration: 2100 * time.Millisecond}, session.StepMoved{Number: 3, Step: x})
+		world.emit("s1", session.StepChecked{Number: 3, Command: "go test ./orders/...", OK: true, Summary: "exit 0",
+			Output: "ok", Duration: 2100 * time.Millisecond}, session.StepMoved{Number: 3, Step: x})
 	}
 	t.Run("there and back", func(t *testing.T) {
 		world, s := stand(t, 120, 36)
@@ -38,9 +39,9 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 		s.press("tab")
 		begin(world)
 		s.wait("› do the core logic", "step 3/6 core logic", "3 of 6")
-		world.emit("st3", asks("go test"))
+		world.emit("st3", approvalAsked("go test"))
 		s.wait("allow shell?", "asks you")
-		world.pass(time.Second)
+		world.advance(time.Second)
 		s.press("y")
 		if got := <-world.commands; got != "AnswerApproval" {
 			t.Errorf("command = %s, want AnswerCall", got)
@@ -76,12 +77,13 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 	})
 	t.Run("not when the step cannot be read", func(t *testing.T) {
 		world, s := stand(t, 80, 24)
-		world.emit("s1", moved(plan, 3, session.StepRunning, "lost"))
+		world.emit("s1", stepMoved(plan, 3, session.StepRunning, "lost"))
 		s.wait("the step cannot be shown", "› refactor the orders")
 	})
 	t.Run("esc leads back from a step that is over", func(t *testing.T) {
 		world, s := stand(t, 80, 24)
-		stepOf(world, "st1", 1, turn("map it"), said("It is a mess."), session.TurnEnded{Outcome: session.OutcomeDone})
+		addStepSession(world, "st1", 1, turn("map it"), said("It is a mess."),
+			session.TurnEnded{Outcome: session.OutcomeDone})
 		s.press("F7", "k", "k", "k", "enter")
 		s.wait("It is a mess.", "step 1/6 map the module", "esc back to the plan")
 		s.press("esc")
@@ -103,12 +105,13 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 		s.wait("step 4 has not begun")
 	})
 	t.Run("with a step that goes on", func(t *testing.T) {
-		world := newWorld()
-		running := plannedSteps()
+		world := newFakeEngine()
+		running := planUnderWay()
 		running.Steps[2].State, running.Steps[2].Session = session.StepRunning, "st3"
-		world.add("s1", "", begun("refactor the orders"), session.PlanSet{Plan: running}, session.PlanStarted{Through: true}, session.TurnEnded{Outcome: session.OutcomeStopped})
-		stepOf(world, "st3", 3, turn("do the core logic"))
-		world.reply = func(w *realm, id session.ID, c session.Command) {
+		world.add("s1", "", planTurn("refactor the orders"), session.PlanSet{Plan: running},
+			session.PlanStarted{Through: true}, session.TurnEnded{Outcome: session.OutcomeStopped})
+		addStepSession(world, "st3", 3, turn("do the core logic"))
+		world.reply = func(w *fakeEngine, id session.ID, c session.Command) {
 			if _, ok := c.(session.Resume); ok {
 				w.emit(id, session.TurnResumed{Why: "by the user"})
 			}
@@ -126,9 +129,9 @@ func TestTheScreenFollowsAStepAndComesBack(t *testing.T) {
 func TestTheScreenBeginsWithAPlan(t *testing.T) {
 	plan := proposal()
 	plan.Started = true
-	world := newWorld()
+	world := newFakeEngine()
 	asked := make(chan session.PlanTask, 2)
-	world.reply = func(w *realm, id session.ID, c session.Command) {
+	world.reply = func(w *fakeEngine, id session.ID, c session.Command) {
 		if x, ok := c.(session.PlanTask); ok {
 			asked <- x
 			w.emit(id, session.TurnStarted{Prompt: x.Prompt, RunsPlan: true}, session.PlanSet{Plan: plan})

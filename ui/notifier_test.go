@@ -8,9 +8,11 @@ import (
 )
 
 func TestAnAlertIsShownAndTheDesktopTold(t *testing.T) {
-	w, s := opened(t, 80, 24, turn("the job"))
+	w, s := startOnSession(t, 80, 24, turn("the job"))
 	s.wait("the job")
-	w.out <- []session.Record{{Event: session.Alerted{Text: "82 % of this day's budget is spent\x1b[31m", Screen: true, Desktop: true}}}
+	w.published <- []session.Record{{Event: session.Alerted{Text: "82 % of this day's budget is spent\x1b[31m",
+		Screen:  true,
+		Desktop: true}}}
 	s.wait("82 % of this day's budget is spent")
 	s.waitFor("a notification", func(string) bool {
 		return strings.Contains(s.raw.String(), "\x1b]9;belay: 82 % of this day's budget is spent")

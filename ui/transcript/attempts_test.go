@@ -16,7 +16,8 @@ func calledFor(id string) session.Event {
 }
 
 func failedAt(next models.Next) session.Event {
-	return session.AttemptFailed{Number: 1, Of: 4, Target: heavy, Fault: &models.Fault{Kind: models.KindCapacity, Target: heavy}, Next: next}
+	return session.AttemptFailed{Number: 1, Of: 4, Target: heavy,
+		Fault: &models.Fault{Kind: models.KindCapacity, Target: heavy}, Next: next}
 }
 
 // broken is what the engine emits when an attempt finishes two calls and then
@@ -71,13 +72,15 @@ func TestFinishedCallsOfAFailedAttemptAreSaidToBeKeptOnce(t *testing.T) {
 			t.Fatalf("after %T: the half text is shown %d times\n%s", r.Event, n, got)
 		}
 		if _, failed := r.Event.(session.AttemptFailed); failed {
-			if !strings.Contains(got, "✓ 2 finished calls are kept") || !strings.Contains(got, "● sol  Then the ru  (cut off; will be written again)") {
+			if !strings.Contains(got, "✓ 2 finished calls are kept") ||
+				!strings.Contains(got, "● sol  Then the ru  (cut off; will be written again)") {
 				t.Fatalf("after the failure (event %d):\n%s", i, got)
 			}
 		}
 	}
 	want := shown(live)
-	for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines", "13 lines"} {
+	for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines",
+		"13 lines"} {
 		if n := strings.Count(want, once); n != 1 {
 			t.Errorf("%q is shown %d times:\n%s", once, n, want)
 		}
@@ -110,7 +113,8 @@ func TestFinishedCallsOfAFailedAttemptAreSaidToBeKeptOnce(t *testing.T) {
 				p.Prepend(stored[more:cut], true)
 				p.Prepend(stored[:more], false)
 				got := shown(p)
-				for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines", "13 lines"} {
+				for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines",
+					"13 lines"} {
 					if strings.Count(got, once) != 1 || strings.Contains(got, "cut off") {
 						t.Fatalf("pages from %d and %d:\n%s\nwant\n%s", more, cut, got, want)
 					}
@@ -167,7 +171,8 @@ func shownAfter(events ...session.Event) string {
 }
 
 func TestHalfTextOfATurnThatIsOverIsNotPromisedAgain(t *testing.T) {
-	events := []session.Event{asked("x"), session.CutOff{Text: "half"}, failedAt(models.NextStop), session.TurnEnded{Outcome: session.OutcomeFailed}, asked("y"), said("new")}
+	events := []session.Event{asked("x"), session.CutOff{Text: "half"}, failedAt(models.NextStop),
+		session.TurnEnded{Outcome: session.OutcomeFailed}, asked("y"), said("new")}
 	_, stored := logged(events)
 	p := pane(80, 20)
 	p.Load(stored, false)
@@ -191,16 +196,22 @@ func TestSwitchLines(t *testing.T) {
 		failed int
 		want   string
 	}{
-		{"down a tier says when it comes back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, FailbackDelay: 5 * time.Minute}, 2,
+		{"down a tier says when it comes back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy,
+			ToTier: models.Medium, Fault: full, FailbackDelay: 5 * time.Minute}, 2,
 			"⇄ sol → terra: no room at the model ×2, back when sol answers again, after 5:00 at the earliest"},
-		{"a hold that doubled", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full, FailbackDelay: 10 * time.Minute}, 1,
+		{"a hold that doubled", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium,
+			Fault: full, FailbackDelay: 10 * time.Minute}, 1,
 			"⇄ sol → terra: no room at the model, back when sol answers again, after 10:00 at the earliest"},
-		{"without a hold", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium, Fault: full}, 1,
+		{"without a hold", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium,
+			Fault: full}, 1,
 			"⇄ sol → terra: no room at the model, back when sol answers again"},
-		{"within a tier there is no way back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Heavy, Fault: full, FailbackDelay: time.Minute}, 1,
+		{"within a tier there is no way back", session.Switched{From: heavy, To: terra, FromTier: models.Heavy,
+			ToTier: models.Heavy, Fault: full, FailbackDelay: time.Minute}, 1,
 			"⇄ sol → terra: no room at the model"},
-		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy, Failback: true}, 0, "⇄ terra → sol: back at the preferred model"},
-		{"a person's choice", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium}, 0, "⇄ sol → terra: your choice"},
+		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy,
+			Failback: true}, 0, "⇄ terra → sol: back at the preferred model"},
+		{"a person's choice", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium}, 0,
+			"⇄ sol → terra: your choice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			events := []session.Event{asked("x")}

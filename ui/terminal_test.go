@@ -61,7 +61,8 @@ func startScreen(t *testing.T, w, h int, o Options) *screen {
 	go func() {
 		s.done <- runWith(ctx, o, func(p *tea.Program) { s.p = p; close(started) },
 			tea.WithInput(in), tea.WithOutput(s), tea.WithWindowSize(w, h), tea.WithFPS(120),
-			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignals())
+			tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}),
+			tea.WithoutSignals())
 	}()
 	<-started
 	t.Cleanup(s.close)
@@ -181,8 +182,10 @@ func (s *screen) wrote(part string) bool {
 
 var sequences = map[string]string{
 	"enter": "\r", "esc": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B",
-	"F2": "\x1bOQ", "F3": "\x1bOR", "F4": "\x1bOS", "F5": "\x1b[15~", "F6": "\x1b[17~", "F7": "\x1b[18~", "F8": "\x1b[19~", "F9": "\x1b[20~", "F10": "\x1b[21~",
-	"ctrl+c": "\x03", "ctrl+f": "\x06", "ctrl+n": "\x0e", "ctrl+o": "\x0f", "ctrl+p": "\x10", "ctrl+r": "\x12", "ctrl+s": "\x13",
+	"F2": "\x1bOQ", "F3": "\x1bOR", "F4": "\x1bOS", "F5": "\x1b[15~", "F6": "\x1b[17~", "F7": "\x1b[18~",
+	"F8": "\x1b[19~", "F9": "\x1b[20~", "F10": "\x1b[21~",
+	"ctrl+c": "\x03", "ctrl+f": "\x06", "ctrl+n": "\x0e", "ctrl+o": "\x0f", "ctrl+p": "\x10", "ctrl+r": "\x12",
+	"ctrl+s": "\x13",
 	"ctrl+t": "\x14", "ctrl+x": "\x18", "ctrl+y": "\x19", "alt+enter": "\x1b\r", "shift+tab": "\x1b[Z",
 	"pgup": "\x1b[5~", "pgdn": "\x1b[6~", "home": "\x1b[H", "end": "\x1b[F", "backspace": "\x7f",
 	"alt+left": "\x1b[1;3D", "alt+right": "\x1b[1;3C", "blur": "\x1b[O", "focus": "\x1b[I",

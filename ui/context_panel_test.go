@@ -10,49 +10,55 @@ import (
 	"belay/session"
 )
 
-// weights is a session of some size, as the engine weighs it.
-func weights() session.ContextUsage {
+// contextUsage is a session of some size, as the engine weighs it.
+func contextUsage() session.ContextUsage {
 	return session.ContextUsage{
-		Failures: session.FailureThreshold{From: 96_000, Above: 0.22, Below: 0.03}, Accuracy: session.CountAccuracy{Encoding: "o200k_base", Exact: true, Measured: true, Factor: 1.04}, Tools: 7,
-		Target: sol, Budget: 256_000, Trigger: 204_800, Counted: 43_600, Output: 128_000, Effort: "high", ToolCalls: 12, SummaryThrough: 9,
+		Failures: session.FailureThreshold{From: 96_000, Above: 0.22,
+			Below: 0.03}, Accuracy: session.CountAccuracy{Encoding: "o200k_base", Exact: true, Measured: true, Factor: 1.04},
+		Tools:  7,
+		Target: sol, Budget: 256_000, Trigger: 204_800, Counted: 43_600, Output: 128_000, Effort: "high", ToolCalls: 12,
+		SummaryThrough: 9,
 		Parts: []session.Part{
-			{Source: session.SourceSystemPrompt, Tokens: 3120}, {Source: session.SourceAgentsFile, Tokens: 1050}, {Source: session.SourceTools, Tokens: 2410},
-			{Source: session.SourcePinned, Tokens: 40}, {Source: session.SourceSummary, Tokens: 2200}, {Source: session.SourceUser, Tokens: 1300},
-			{Source: session.SourceModel, Tokens: 6100}, {Source: session.SourceReasoning, Tokens: 3900}, {Source: session.SourceToolCalls, Tokens: 1150}, {Source: session.SourceToolOutput, Tokens: 22330},
+			{Source: session.SourceSystemPrompt, Tokens: 3120}, {Source: session.SourceAgentsFile,
+				Tokens: 1050}, {Source: session.SourceTools, Tokens: 2410},
+			{Source: session.SourcePinned, Tokens: 40}, {Source: session.SourceSummary,
+				Tokens: 2200}, {Source: session.SourceUser, Tokens: 1300},
+			{Source: session.SourceModel, Tokens: 6100}, {Source: session.SourceReasoning,
+				Tokens: 3900}, {Source: session.SourceToolCalls, Tokens: 1150}, {Source: session.SourceToolOutput, Tokens: 22330},
 		},
 	}
 }
 
-// lightened are events after which much is left out of the requests.
-func lightened() []session.Event {
+// prunedSession are events after which much is left out of the requests.
+func prunedSession() []session.Event {
 	return append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone},
 		session.Pruned{By: "older outputs", Calls: []string{"a", "b", "c", "d", "e", "f"}, Before: 90_000, After: 52_000},
 		session.Compacted{Through: 3, Summary: "## Goal\n- the rules move", Before: 104_600, After: 43_600},
 		session.NotePinned{Text: "prices are in cents, never in floats"})
 }
 
-func weighed(world *realm) Options {
+func withUsage(world *fakeEngine) Options {
 	o := world.options()
 	o.Open = "s1"
-	o.Weight = func(context.Context, session.ID) (session.ContextUsage, error) { return weights(), nil }
+	o.Weight = func(context.Context, session.ID) (session.ContextUsage, error) { return contextUsage(), nil }
 	return o
 }
 
 func TestTheContextPanel(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			world := newWorld()
-			world.add("s1", "", lightened()...)
-			s := startScreen(t, size.w, size.h, weighed(world))
+			world := newFakeEngine()
+			world.add("s1", "", prunedSession()...)
+			s := startScreen(t, size.w, size.h, withUsage(world))
 			s.wait("ctx unknown")
 			s.press("F6")
 			golden(t, fmt.Sprintf("context-%dx%d", size.w, size.h), s.wait("43,600 of 256,000", "left out", "−38k", "compact"))
 		})
 	}
 	t.Run("what a provider has counted is exact", func(t *testing.T) {
-		world := newWorld()
+		world := newFakeEngine()
 		world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
-		s := startScreen(t, 80, 24, weighed(world))
+		s := startScreen(t, 80, 24, withUsage(world))
 		s.wait("ctx 42k")
 		s.press("F6")
 		golden(t, "context-measured-80x24", s.wait("42,040 of 256,000", "nothing"))
@@ -60,18 +66,19 @@ func TestTheContextPanel(t *testing.T) {
 }
 
 func TestKeysOfTheContextPanel(t *testing.T) {
-	world := newWorld()
-	world.add("s1", "", lightened()...)
+	world := newFakeEngine()
+	world.add("s1", "", prunedSession()...)
 	got := make(chan session.Command, 8)
-	world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
-	s := startScreen(t, 120, 36, weighed(world))
+	world.reply = func(_ *fakeEngine, _ session.ID, c session.Command) { got <- c }
+	s := startScreen(t, 120, 36, withUsage(world))
 	s.wait("ctx unknown")
 	s.press("F6")
 	s.wait("43,600")
 	for _, tt := range []struct {
 		key  string
 		want session.Command
-	}{{"enter", session.Compact{}}, {"t", session.PruneOutputs{}}, {"s", session.PruneRequest{}}, {"r", session.Restore{}}, {"F3", session.ChooseTier{Tier: "medium"}}} {
+	}{{"enter", session.Compact{}}, {"t", session.PruneOutputs{}}, {"s", session.PruneRequest{}}, {"r",
+		session.Restore{}}, {"F3", session.ChooseTier{Tier: "medium"}}} {
 		s.press(tt.key)
 		if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", tt.want) {
 			t.Errorf("%s did %#v, want %#v", tt.key, c, tt.want)
@@ -103,15 +110,15 @@ func TestKeysOfTheContextPanel(t *testing.T) {
 }
 
 func TestTheContextPanelFollowsTheSession(t *testing.T) {
-	world := newWorld()
-	world.add("s1", "", lightened()...)
-	o := weighed(world)
+	world := newFakeEngine()
+	world.add("s1", "", prunedSession()...)
+	o := withUsage(world)
 	counts := make(chan int64, 8)
 	for _, n := range []int64{41_000, 41_000, 33_000, 0} {
 		counts <- n
 	}
 	o.Weight = func(context.Context, session.ID) (session.ContextUsage, error) {
-		v := weights()
+		v := contextUsage()
 		if v.Counted = <-counts; v.Counted == 0 {
 			return v, errors.New("the session is not open")
 		}
@@ -141,14 +148,15 @@ func TestCommandsAreTyped(t *testing.T) {
 		{"focus", "/focus orders *.md", session.Focus{Paths: []string{"orders", "*.md"}}},
 		{"restore", "/restore", session.Restore{}},
 		{"pin", "/pin use tabs, not spaces", session.PinNote{Text: "use tabs, not spaces"}},
-		{"drop by some of its words", "/drop in cents", session.PinNote{Text: "prices are in cents, never in floats", Unpin: true}},
+		{"drop by some of its words", "/drop in cents", session.PinNote{Text: "prices are in cents, never in floats",
+			Unpin: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			world := newWorld()
-			world.add("s1", "", lightened()...)
+			world := newFakeEngine()
+			world.add("s1", "", prunedSession()...)
 			got := make(chan session.Command, 8)
-			world.reply = func(_ *realm, _ session.ID, c session.Command) { got <- c }
-			s := startScreen(t, 80, 24, weighed(world))
+			world.reply = func(_ *fakeEngine, _ session.ID, c session.Command) { got <- c }
+			s := startScreen(t, 80, 24, withUsage(world))
 			s.wait("ctx unknown")
 			s.press("/")
 			s.wait("commands")
@@ -168,7 +176,7 @@ func TestCommandsAreTyped(t *testing.T) {
 		})
 	}
 	t.Run("what is no command is sent", func(t *testing.T) {
-		world, s := opened(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+		world, s := startOnSession(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
 		s.wait("· done")
 		s.paste("/usr/bin/make fails")
 		s.wait("/usr/bin/make")
@@ -178,21 +186,22 @@ func TestCommandsAreTyped(t *testing.T) {
 		}
 	})
 	t.Run("model and help open their panels", func(t *testing.T) {
-		world := newWorld()
+		world := newFakeEngine()
 		world.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
-		s := startScreen(t, 80, 24, weighed(world))
+		s := startScreen(t, 80, 24, withUsage(world))
 		s.wait("· done")
 		s.press("/", "help", "enter")
 		s.wait("keys  ↑ ↓ scroll")
 	})
 	t.Run("a note without words is asked for", func(t *testing.T) {
-		_, s := opened(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+		_, s := startOnSession(t, 80, 24, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
 		s.wait("· done")
 		s.press("/", "pin", "enter")
 		s.wait("a note for every request")
 	})
 	t.Run("which note is asked", func(t *testing.T) {
-		_, s := opened(t, 80, 24, turn("x"), session.NotePinned{Text: "one note"}, session.NotePinned{Text: "another note"}, session.TurnEnded{Outcome: session.OutcomeDone})
+		_, s := startOnSession(t, 80, 24, turn("x"), session.NotePinned{Text: "one note"},
+			session.NotePinned{Text: "another note"}, session.TurnEnded{Outcome: session.OutcomeDone})
 		s.wait("· done")
 		s.press("/", "drop note", "enter")
 		s.wait("Which note?", "- one note", "- another note")
@@ -200,18 +209,19 @@ func TestCommandsAreTyped(t *testing.T) {
 }
 
 func TestASessionIsHandedOver(t *testing.T) {
-	world := newWorld()
-	world.add("s1", "", append(lightened(), session.TodosChanged{Todos: []session.Todo{{Text: "map the module", Status: "done"}, {Text: "core logic", Status: "pending"}}})...)
+	world := newFakeEngine()
+	world.add("s1", "", append(prunedSession(), session.TodosChanged{Todos: []session.Todo{{Text: "map the module",
+		Status: "done"}, {Text: "core logic", Status: "pending"}}})...)
 	world.mu.Lock()
 	world.sessions["s1"].ChangedFiles = []string{"orders/service.go"}
 	world.mu.Unlock()
 	got := make(chan session.Command, 8)
-	world.reply = func(_ *realm, id session.ID, c session.Command) {
+	world.reply = func(_ *fakeEngine, id session.ID, c session.Command) {
 		if id != "s1" {
 			got <- c
 		}
 	}
-	s := startScreen(t, 100, 30, weighed(world))
+	s := startScreen(t, 100, 30, withUsage(world))
 	s.wait("ctx unknown")
 	s.press("/", "hand over write the core logic", "enter")
 	for i, want := range []string{"ChooseTier", "PinNote", "Send"} {
@@ -226,11 +236,14 @@ func TestASessionIsHandedOver(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if sent.Prompt.Text != "write the core logic" || len(sent.Prompt.Attachments) != 1 || sent.Prompt.Attachments[0].Name != "carried over from session s1" {
+		if sent.Prompt.Text != "write the core logic" || len(sent.Prompt.Attachments) != 1 ||
+			sent.Prompt.Attachments[0].Name != "carried over from session s1" {
 			t.Fatalf("sent %q with %v", sent.Prompt.Text, sent.Prompt.Attachments)
 		}
 		text := sent.Prompt.Attachments[0].Text
-		for _, part := range []string{"A record of the work of an earlier session, “refactor the orders module", "The module mixes **pricing** and", "the rules move", "- [x] map the module", "- [ ] core logic", "- orders/service.go"} {
+		for _, part := range []string{"A record of the work of an earlier session, “refactor the orders module",
+			"The module mixes **pricing** and", "the rules move", "- [x] map the module", "- [ ] core logic",
+			"- orders/service.go"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("the first prompt lacks %q:\n%s", part, text)
 			}
@@ -239,9 +252,9 @@ func TestASessionIsHandedOver(t *testing.T) {
 }
 
 func TestALargeRequestGetsAHintOnce(t *testing.T) {
-	world := newWorld()
+	world := newFakeEngine()
 	world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
-	o := weighed(world)
+	o := withUsage(world)
 	o.Warn = func() int64 { return 40_000 }
 	s := startScreen(t, 100, 30, o)
 	s.wait("ctx 42k")
@@ -259,7 +272,7 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 	}
 	s.gone("this request takes")
 	t.Run("so does the whole repository", func(t *testing.T) {
-		o := weighed(world)
+		o := withUsage(world)
 		o.Warn = func() int64 { return 90_000 }
 		s := startScreen(t, 60, 16, o)
 		s.wait("ctx 42k")
@@ -267,7 +280,7 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 		s.wait("the whole repository makes long requests")
 	})
 	t.Run("what is heavy by habit is said in passing, once", func(t *testing.T) {
-		o := weighed(world)
+		o := withUsage(world)
 		o.Warn = func() int64 { return 90_000 }
 		s := startScreen(t, 120, 36, o)
 		s.wait("ctx 42k")
@@ -282,7 +295,7 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 		}
 	})
 	t.Run("a small one gets none", func(t *testing.T) {
-		o := weighed(world)
+		o := withUsage(world)
 		o.Warn = func() int64 { return 50_000 }
 		s := startScreen(t, 60, 16, o)
 		s.wait("ctx 42k")
@@ -292,9 +305,9 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 		}
 	})
 	t.Run("neither does what is queued", func(t *testing.T) {
-		world := newWorld()
+		world := newFakeEngine()
 		world.add("s1", "", usualTurn()...)
-		o := weighed(world)
+		o := withUsage(world)
 		o.Warn = func() int64 { return 40_000 }
 		s := startScreen(t, 60, 16, o)
 		s.wait("ctx 42k")
@@ -306,9 +319,9 @@ func TestALargeRequestGetsAHintOnce(t *testing.T) {
 }
 
 func TestTheMeterIsHonest(t *testing.T) {
-	world := newWorld()
+	world := newFakeEngine()
 	world.add("s1", "", turn("go on"))
-	s := startScreen(t, 100, 30, weighed(world))
+	s := startScreen(t, 100, 30, withUsage(world))
 	s.wait("ctx ≈43k") // no provider has counted yet
 	world.emit("s1", said("words"), usualTurn()[len(usualTurn())-1], session.TurnEnded{Outcome: session.OutcomeDone})
 	s.wait("ctx 42k/272k")
