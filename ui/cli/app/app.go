@@ -9,25 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	mathrand "math/rand/v2"
-	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"belay/config"
-	"belay/context/systemprompt"
-	"belay/context/tokens"
 	"belay/models"
 	"belay/models/capacity"
 	"belay/models/catalog"
-	"belay/models/ledger"
 	"belay/models/route"
 	"belay/session"
-	"belay/session/agent"
 	"belay/session/engine"
-	"belay/session/request"
-	"belay/session/snapshot"
 	"belay/session/store"
 	"belay/session/tools"
 	"belay/ui/cli/maintenance"
@@ -151,219 +142,6 @@ func Open(ctx context.Context, env Env, options Options) (*App, error) {
 	return b.build(), nil
 }
 
-// builder makes the parts of an App out of what has been opened.
-type builder struct {
-	env       Env
-	options   Options
-	settings  config.Settings
-	dir       string // of the data
-	trusted   bool   // the project's own instructions may be read
-	catalog   *catalog.Catalog
-	transport *Transport
-	store     *store.Store
-	notices   *notices
-}
-
-func (b *builder) build() *App {
-	breakers := b.newBreakers()
-	upkeep := maintenance.New(maintenance.Options{
-		Store:     b.store,
-		Settings:  b.settings,
-		Program:   b.options.Program,
-		Project:   b.options.Project,
-		Snapshots: b.snapshots(b.options.Project),
-		Now:       b.env.Now,
-	})
-	router := b.newRouter(breakers, upkeep.Record)
-	eng := b.newEngine(router, breakers, upkeep.BudgetShare)
-	if b.options.onScreen() {
-		b.notices.showOn(func(text string) { eng.Alert(session.Alerted{Text: text, Screen: true}) })
-	}
-	upkeep.Start(eng.Alert)
-	return &App{
-		Store:       b.store,
-		Engine:      eng,
-		Settings:    b.settings,
-		Catalog:     b.catalog,
-		Breakers:    breakers,
-		Router:      router,
-		Tools:       b.newTools,
-		transport:   b.transport,
-		maintenance: upkeep,
-	}
-}
-
-// newBreakers makes the state of all targets, shared with other belays.
-func (b *builder) newBreakers() *capacity.Breakers {
-	return capacity.New(capacity.Options{
-		Shared:        namespacedStore{b.store, b.endpoint},
-		Tiers:         TierTargets(b.settings),
-		Owner:         b.env.NewID(),
-		FailbackDelay: b.settings.Switch.FailbackAfter,
-		Now:           b.env.Now,
-		Random:        mathrand.Float64,
-		Concurrency:   func(provider string) int { return b.settings.Providers[provider].Concurrency },
-		Report: func(err error) {
-			b.notices.add(fmt.Sprintf("the state of the models is kept in memory only: %v", err))
-		},
-	})
-}
-
-// endpoint is what stands behind a provider's name now.
-func (b *builder) endpoint(provider string) string {
-	if b.options.Rehearsal != "" {
-		return "rehearsal"
-	}
-	p, _ := b.catalog.Provider(provider)
-	return p.BaseURL
-}
-
-func (b *builder) newRouter(breakers *capacity.Breakers, record func(context.Context, models.Attempt)) *route.Router {
-	o := routeOptions(b.settings, b.catalog, b.transport.Client)
-	o.Breakers = breakers
-	o.RateLimiter = breakers
-	o.Record = record
-	return route.New(o)
-}
-
-// snapshots is where the working trees of a folder are kept; nil: the folder is
-// far too large for it.
-func (b *builder) snapshots(root string) *snapshot.Store {
-	if home, err := os.UserHomeDir(); root == home || err != nil || filepath.Dir(root) == root {
-		return nil
-	}
-	return snapshot.New(
-		snapshot.Options{Dir: filepath.Join(b.dir, "snapshots"), Root: root, Exclude: b.dir, Now: b.env.Now},
-	)
-}
-
-func (b *builder) newTools(root string) (*tools.Set, error) {
-	return tools.New(tools.Options{
-		Root:    root,
-		Data:    b.dir,
-		Outputs: filepath.Join(b.dir, "outputs"),
-		Hide:    b.transport.keyVariables,
-		Reaper:  reaperCommand(),
-		NewID:   b.env.NewID,
-	})
-}
-
-func (b *builder) newEngine(
-	router *route.Router,
-	breakers *capacity.Breakers,
-	budget func(context.Context) (float64, string),
-) *engine.Engine {
-	counter := tokens.New()
-	user, _ := config.Dir(os.Getenv)
-	requests := request.Options{
-		Store:            b.store,
-		Router:           router,
-		Model:            b.catalog.Model,
-		Calibration:      counter,
-		FailureThreshold: failureThreshold(b.store, b.env.Now),
-		// A vocabulary is read when something is counted with it first. Counts are
-		// estimates until it is there, and stay so if it fails.
-		Counter: func(m models.Model) request.Counter {
-			c := counter.For(m.Encoding)
-			c.Warm()
-			return c
-		},
-		Trigger:     b.settings.Context.Trigger,
-		Window:      requestLimits(b.settings),
-		Reply:       replies(b.settings),
-		PrunePolicy: request.PrunePolicy(b.settings.Request.Slim),
-		Tools:       b.newTools,
-		SystemPrompt: func(ctx context.Context, root string) systemprompt.Prompt {
-			return systemprompt.Build(ctx, systemprompt.Options{Root: root, User: user, Trusted: b.trusted, Now: b.env.Now()})
-		},
-		NetworkWait: networkWait(b.options, b.settings.Park.Ladder),
-		NewID:       b.env.NewID,
-	}
-	return engine.New(engine.Options{
-		Options: requests,
-		Snapshots: func(root string) engine.Snapshots {
-			if s := b.snapshots(root); s != nil {
-				return s
-			}
-			return nil
-		},
-		Tier:           models.Tier(b.settings.Tiers.Default),
-		Mode:           approvalMode(b.options, b.settings),
-		Program:        b.options.Program,
-		NonInteractive: b.options.NonInteractive,
-		ParkSchedule:   b.settings.Park.Ladder,
-		Random:         mathrand.Float64,
-		Breakers:       breakers,
-		Watch:          time.Second,
-		Limits: agent.Limits{
-			Requests: b.settings.Limits.Requests,
-			Retries:  b.settings.Limits.Retries,
-			Cost:     b.settings.Limits.Cost,
-			Tokens:   b.settings.Limits.Tokens,
-			Wait:     b.settings.Limits.Wait,
-			Budget:   budget,
-		},
-		SwitchAfterStep: switchAfter(b.settings, b.settings.Switch.After.Step),
-
-		Now: b.env.Now,
-	})
-}
-
-// failureThreshold reads from which size on requests have failed, anew every
-// few minutes.
-func failureThreshold(log ledger.Log, now func() time.Time) func(context.Context) session.FailureThreshold {
-	const fresh = 5 * time.Minute
-	const window = 7 * 24 * time.Hour
-	var mu sync.Mutex
-	var last session.FailureThreshold
-	var readAt time.Time
-	return func(ctx context.Context) session.FailureThreshold {
-		mu.Lock()
-		defer mu.Unlock()
-		t := now()
-		if !readAt.IsZero() && t.Sub(readAt) <= fresh {
-			return last
-		}
-		if list, err := ledger.Read(ctx, log, t.Add(-window), time.Time{}); err == nil { // without it the rest is still true
-			sizes := ledger.SizesOf(list)
-			last = session.FailureThreshold{From: sizes.Threshold, Above: sizes.Above, Below: sizes.Below}
-			readAt = t
-		}
-		return last
-	}
-}
-
-// approvalMode is that of new sessions. Without a screen, file changes run
-// unless somebody said otherwise: nobody is there to ask.
-func approvalMode(o Options, settings config.Settings) session.Mode {
-	switch {
-	case o.Mode != "":
-		return session.Mode(o.Mode)
-	case o.NonInteractive && !settings.Set("permissions.mode"):
-		return session.Edits
-	}
-	return session.Mode(settings.Permissions.Mode)
-}
-
-// networkWait is how long a lost connection is waited out. A person at the
-// screen decides for themselves; without one it is as long as the whole park
-// schedule, unless the command line says less.
-func networkWait(options Options, schedule []time.Duration) time.Duration {
-	switch {
-	case !options.NonInteractive:
-		return 0
-	case options.NoWait:
-		return time.Nanosecond // 0 would be: as long as it takes
-	case options.MaxWait > 0:
-		return options.MaxWait
-	}
-	var all time.Duration
-	for _, rest := range schedule {
-		all += rest
-	}
-	return all
-}
-
 // TargetState is a target of a tier and how it does.
 type TargetState struct {
 	models.Condition
@@ -414,16 +192,4 @@ func (a *App) Shell(ctx context.Context, project, command string) (output string
 		return r.Output, fmt.Errorf("the command: %s", r.Summary)
 	}
 	return r.Output, nil
-}
-
-// ReaperCommand is the name of the command that belay starts itself with to
-// end what outlives it.
-const ReaperCommand = "reap-orphans"
-
-func reaperCommand() []string {
-	self, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	return []string{self, ReaperCommand}
 }

@@ -244,30 +244,28 @@ func switchAfter(s config.Settings, set int) int {
 	return set
 }
 
-// replies are what is asked of each target's replies: the effort of its tier,
-// and of the highest one where it stands in several.
-func replies(settings config.Settings) func(models.Target) request.Reply {
+// byTier gives each target what is set for its tier, and for the highest one
+// where it stands in several.
+func byTier[T any](settings config.Settings, heavy, medium, light T) func(models.Target) T {
 	lists := TierTargets(settings)
-	efforts := map[models.Tier]string{
-		models.Heavy:  settings.Request.Effort.Heavy,
-		models.Medium: settings.Request.Effort.Medium,
-		models.Light:  settings.Request.Effort.Light,
-	}
+	values := map[models.Tier]T{models.Heavy: heavy, models.Medium: medium, models.Light: light}
+	return func(t models.Target) T { return values[highestTier(lists, t)] }
+}
+
+// replies are what is asked of each target's replies.
+func replies(settings config.Settings) func(models.Target) request.Reply {
+	efforts := settings.Request.Effort
+	effort := byTier(settings, efforts.Heavy, efforts.Medium, efforts.Light)
 	return func(t models.Target) request.Reply {
-		return request.Reply{MaxOutput: settings.Request.MaxOutput, Effort: efforts[highestTier(lists, t)]}
+		return request.Reply{MaxOutput: settings.Request.MaxOutput, Effort: effort(t)}
 	}
 }
 
-// requestLimits are how much a request to each target may take: the budget of
-// its tier, and of the highest one where it stands in several.
+// requestLimits are how much a request to each target may take.
 func requestLimits(settings config.Settings) func(models.Target) window.Limits {
-	lists := TierTargets(settings)
-	budgets := map[models.Tier]int64{
-		models.Heavy:  settings.Context.Budget.Heavy,
-		models.Medium: settings.Context.Budget.Medium,
-		models.Light:  settings.Context.Budget.Light,
-	}
+	limits := settings.Context
+	budget := byTier(settings, limits.Budget.Heavy, limits.Budget.Medium, limits.Budget.Light)
 	return func(t models.Target) window.Limits {
-		return window.Limits{Reserve: settings.Context.Reserve, Budget: budgets[highestTier(lists, t)]}
+		return window.Limits{Reserve: limits.Reserve, Budget: budget(t)}
 	}
 }

@@ -12,31 +12,6 @@ import (
 // noon is when the statistics of these tests are asked for.
 var noon = time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC)
 
-// attempts is a record of nine days: sol is full from 14 to 16 h and above 100k.
-func attempts() []ledger.Attempt {
-	var list []ledger.Attempt
-	for hour := range 9 * 24 {
-		for n := range 4 {
-			attempt := ledger.Attempt{
-				Provider: "openai", Model: "sol", CreatedAt: noon.Add(time.Duration(hour-9*24)*time.Hour + time.Duration(n)*time.Minute), InputTokens: 10_000, OutputTokens: 500,
-				LatencyMS: 9000, FirstTokenMS: 1900, Cost: 0.05, Session: "abcdefgh", Turn: hour, ProjectID: "/shop", Tier: models.Heavy, StatusCode: 200,
-			}
-			if attempt.CreatedAt.Hour() == 14 || attempt.CreatedAt.Hour() == 15 {
-				attempt.InputTokens = 150_000
-				if n < 2 {
-					attempt.Kind, attempt.ErrorCode, attempt.StatusCode, attempt.RetryCount, attempt.FirstTokenMS = models.KindCapacity, "server_is_overloaded", 503, n, 0
-				}
-				if n == 1 {
-					attempt.FallbackModel = "openai/terra"
-				}
-			}
-			list = append(list, attempt)
-		}
-	}
-	list[3].ProjectID = "/other"
-	return list
-}
-
 func TestParseSince(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"36h": noon.Add(-36 * time.Hour), "7d": noon.AddDate(0, 0, -7), "2w": noon.AddDate(0, 0, -14), "90m": noon.Add(-90 * time.Minute),
@@ -54,9 +29,17 @@ func TestParseSince(t *testing.T) {
 }
 
 func BenchmarkStatistics100000(b *testing.B) {
-	var list []ledger.Attempt
-	for len(list) < 100_000 {
-		list = append(list, attempts()...)
+	list := make([]ledger.Attempt, 100_000)
+	for i := range list {
+		list[i] = ledger.Attempt{
+			Provider: "openai", Model: "sol", Tier: models.Heavy, StatusCode: 200, ProjectID: "/shop",
+			CreatedAt: noon.Add(time.Duration(i-len(list)) * time.Minute), InputTokens: int64(i % 150_000),
+			OutputTokens: 500, LatencyMS: 9000, FirstTokenMS: 1900, Cost: 0.05,
+		}
+		if i%7 == 0 {
+			list[i].Kind = models.KindCapacity
+			list[i].StatusCode = 503
+		}
 	}
 	for b.Loop() {
 		s := newStatistics(list, list, ledger.ByModel, noon.AddDate(0, 0, -30), noon)
