@@ -96,7 +96,9 @@ func (b *backend) start(project string) tea.Cmd {
 
 // open makes a session ours and reads the end of its log.
 func (b *backend) open(id session.ID, takeover bool) tea.Cmd {
-	engine, store, ctx := b.engine, b.store, b.ctx
+	engine := b.engine
+	store := b.store
+	ctx := b.ctx
 	return func() tea.Msg {
 		s, err := engine.Open(ctx, id, takeover)
 		if err != nil {
@@ -123,7 +125,9 @@ func (b *backend) read(id session.ID, unasked bool) tea.Cmd {
 
 // fork opens a new session with the beginning of another.
 func (b *backend) fork(id session.ID, at int64) tea.Cmd {
-	store, engine, ctx := b.store, b.engine, b.ctx
+	store := b.store
+	engine := b.engine
+	ctx := b.ctx
 	return func() tea.Msg {
 		made, err := store.Fork(ctx, id, at)
 		if err != nil {

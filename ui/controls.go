@@ -161,7 +161,9 @@ func (c *controls) copyCurl() action {
 	if c.views.shown() == nil || c.curl == nil {
 		return message{"there is no request to copy yet"}
 	}
-	curl, ctx, id := c.curl, c.backend.ctx, c.views.current
+	curl := c.curl
+	ctx := c.backend.ctx
+	id := c.views.current
 	return work{func() tea.Msg {
 		line, err := curl(ctx, id)
 		if err != nil {

@@ -140,7 +140,9 @@ func asPlan(p session.Prompt) session.Command { return session.PlanTask{Prompt: 
 // deliver reads the pictures of a prompt and gives it to the engine.
 func (d *draft) deliver(prompt session.Prompt, as func(session.Prompt) session.Command) action {
 	pictures := composer.Pictures(prompt.Text)
-	id, engine, read := d.views.current, d.backend.engine, d.readImage
+	id := d.views.current
+	engine := d.backend.engine
+	read := d.readImage
 	if read == nil || len(pictures) == 0 || id == "" || engine == nil {
 		return send{command: as(prompt), inOrder: id != ""}
 	}

@@ -96,7 +96,9 @@ func New(options Options) *Model {
 
 // addParts makes the parts of the screen and joins them.
 func (m *Model) addParts() {
-	o, th, now := m.options, m.look.theme, m.options.Now
+	o := m.options
+	th := m.look.theme
+	now := m.options.Now
 	editor := externalEditor{backend: m.backend, command: o.Editor, write: o.EditText, read: o.ReadText}
 	m.composer = composer.New(th)
 	m.approvals = approval.New(th, now, transcript.Diff)

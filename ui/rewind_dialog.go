@@ -47,7 +47,9 @@ type (
 func (d *rewindDialog) setTheme(th *theme.Theme) { d.pane.SetTheme(th) }
 
 func (d *rewindDialog) opened() tea.Cmd {
-	ctx, load, id := d.backend.ctx, d.checkpoints, d.of
+	ctx := d.backend.ctx
+	load := d.checkpoints
+	id := d.of
 	return func() tea.Msg {
 		list, err := load(ctx, id)
 		return checkpointsMsg{id, list, err}
@@ -98,7 +100,9 @@ func (d *rewindDialog) preview() action {
 		return nil
 	}
 	d.pane.Open()
-	ctx, load, id := d.backend.ctx, d.loadPreview, d.of
+	ctx := d.backend.ctx
+	load := d.loadPreview
+	id := d.of
 	return work{func() tea.Msg {
 		v, err := load(ctx, id, c.Seq)
 		return previewMsg{id, v, err}
@@ -160,7 +164,9 @@ func (d *rewindDialog) rewind(c session.Rewind) action {
 	}
 	d.busy = true
 	c.To, c.ExpectTree = v.Checkpoint.Seq, v.Now
-	engine, ctx, id := d.backend.engine, d.backend.ctx, d.of
+	engine := d.backend.engine
+	ctx := d.backend.ctx
+	id := d.of
 	return work{func() tea.Msg { return rewoundMsg{id, engine.Do(ctx, id, c)} }}
 }
 

@@ -65,7 +65,10 @@ func (v *sessionView) apply(records []session.Record) {
 
 // load replaces everything by the end of a log.
 func (v *sessionView) load(s session.Session, records []session.Record) {
-	v.state, v.torn, v.loading, v.paging = s, false, false, false
+	v.state = s
+	v.torn = false
+	v.loading = false
+	v.paging = false
 	if s.Plan != nil {
 		v.pane.SetSteps(len(s.Plan.Steps))
 	}

@@ -22,7 +22,9 @@ func (vs *sessionViews) bottomLine(area frame, mode session.Mode) status.Bottom 
 		return bottom
 	}
 	s := &view.state
-	bottom.Session, bottom.Mode, bottom.Counted = s, s.Mode, view.usage.Counted
+	bottom.Session = s
+	bottom.Mode = s.Mode
+	bottom.Counted = view.usage.Counted
 	bottom.Doing, bottom.Since = view.activity.text, s.TurnStartedAt
 	if view.activity.kind == summarising {
 		bottom.Since = time.Time{}

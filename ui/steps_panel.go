@@ -39,7 +39,9 @@ func proposed() action {
 
 // opened gives the panel the keys, for somebody who wants to see it.
 func (p *stepsPanel) opened() tea.Cmd {
-	p.blurred, p.left, p.since = false, false, time.Time{}
+	p.blurred = false
+	p.left = false
+	p.since = time.Time{}
 	p.refresh(true)
 	return nil
 }

@@ -147,31 +147,34 @@ func TestTheStepsPanel(t *testing.T) {
 	})
 }
 
+// startOnStepsPanel is a screen whose steps panel has the keys, on the fourth step.
+// Commands arrive on the channel.
+func startOnStepsPanel(t *testing.T) (*screen, chan session.Command) {
+	t.Helper()
+	world := newFakeEngine()
+	world.add("s1", "", planTurn("refactor"), session.PlanSet{Plan: planUnderWay()},
+		stepMoved(planUnderWay(), 3, session.StepDone, "st3"),
+		session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "step 3 is done; next: tests"})
+	got := make(chan session.Command, 8)
+	world.reply = func(w *fakeEngine, id session.ID, c session.Command) {
+		if e, ok := c.(session.EditPlan); ok {
+			plan := planUnderWay()
+			plan.Steps = e.Steps
+			w.emit(id, session.PlanSet{Plan: plan})
+		}
+		got <- c
+	}
+	o := world.options()
+	o.Open = "s1"
+	s := startScreen(t, 120, 36, o)
+	s.wait("next: tests", "next step")
+	s.press("F7")
+	s.wait("❯ ○ 4 tests")
+	return s, got
+}
+
 func TestKeysOfTheStepsPanel(t *testing.T) {
 	type list = []session.Step
-	stand := func(t *testing.T) (*fakeEngine, *screen, chan session.Command) {
-		t.Helper()
-		world := newFakeEngine()
-		world.add("s1", "", planTurn("refactor"), session.PlanSet{Plan: planUnderWay()},
-			stepMoved(planUnderWay(), 3, session.StepDone, "st3"),
-			session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "step 3 is done; next: tests"})
-		got := make(chan session.Command, 8)
-		world.reply = func(w *fakeEngine, id session.ID, c session.Command) {
-			if e, ok := c.(session.EditPlan); ok {
-				plan := planUnderWay()
-				plan.Steps = e.Steps
-				w.emit(id, session.PlanSet{Plan: plan})
-			}
-			got <- c
-		}
-		o := world.options()
-		o.Open = "s1"
-		s := startScreen(t, 120, 36, o)
-		s.wait("next: tests", "next step")
-		s.press("F7")
-		s.wait("❯ ○ 4 tests")
-		return world, s, got
-	}
 	for _, tt := range []struct {
 		key   string
 		check func(list) bool
@@ -188,7 +191,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		}},
 	} {
 		t.Run("changes with "+tt.key, func(t *testing.T) {
-			_, s, got := stand(t)
+			s, got := startOnStepsPanel(t)
 			s.press(tt.key)
 			if c, ok := (<-got).(session.EditPlan); !ok || !tt.check(c.Steps) {
 				t.Errorf("%q did %#v", tt.key, c)
@@ -196,7 +199,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		})
 	}
 	t.Run("quick presses build on each other", func(t *testing.T) {
-		_, s, got := stand(t)
+		s, got := startOnStepsPanel(t)
 		s.press("J", "t", "t")
 		<-got
 		<-got
@@ -208,7 +211,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 	for key, want := range map[string]session.Command{"g": session.RunPlan{Through: true}, "n": session.RunPlan{},
 		"r": session.RunPlan{Through: true, From: 4}, "F8": session.Resume{}} {
 		t.Run("goes on with "+key, func(t *testing.T) {
-			_, s, got := stand(t)
+			s, got := startOnStepsPanel(t)
 			s.press(key)
 			if c := <-got; c != want {
 				t.Errorf("%s did %#v, want %#v", key, c, want)
@@ -217,7 +220,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 	}
 	for _, key := range []string{" ", "x", "t", "P", "d", "s", "K", "J", "e"} {
 		t.Run("a step that has begun is refused to "+key, func(t *testing.T) {
-			_, s, got := stand(t)
+			s, got := startOnStepsPanel(t)
 			s.press("k", key)
 			s.wait("step 3 has begun and stays as it is")
 			if len(got) > 0 {
@@ -225,8 +228,11 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAStepIsWritten(t *testing.T) {
 	t.Run("e edits a step", func(t *testing.T) {
-		_, s, got := stand(t)
+		s, got := startOnStepsPanel(t)
 		s.press("e")
 		s.wait("title: tests", "check: go test", "tier: medium", "step 4: enter takes it")
 		s.press(" or so", "enter")
@@ -246,7 +252,7 @@ func TestKeysOfTheStepsPanel(t *testing.T) {
 		s.wait("❯ ○ 4 tests")
 	})
 	t.Run("a adds a step behind it", func(t *testing.T) {
-		_, s, got := stand(t)
+		s, got := startOnStepsPanel(t)
 		s.press("a")
 		s.wait("a new step: enter")
 		s.press("enter")

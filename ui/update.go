@@ -39,7 +39,9 @@ func (m *Model) terminal(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		first := !m.sized
-		m.width, m.height, m.sized = msg.Width, msg.Height, true
+		m.width = msg.Width
+		m.height = msg.Height
+		m.sized = true
 		if first && m.dialog == m.steps && m.steps.blurred {
 			m.blurPanel()
 		}

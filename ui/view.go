@@ -114,7 +114,9 @@ func (m *Model) overlay(area frame, lines []string, write *tea.Cursor) ([]string
 
 func barCursor(x, y int, f frame) *tea.Cursor {
 	c := tea.NewCursor(x, y)
-	c.Shape, c.Blink, c.Color = tea.CursorBar, true, f.theme.AccentColor
+	c.Shape = tea.CursorBar
+	c.Blink = true
+	c.Color = f.theme.AccentColor
 	return c
 }
 
@@ -182,7 +184,9 @@ func (m *Model) belowTranscript(area frame, room int) []string {
 	if view := m.views.shown(); view != nil {
 		if view.wait != nil {
 			wait := *view.wait
-			wait.Now, wait.Tiers, wait.Below = area.now, view.tiers, view.tierBelow()
+			wait.Now = area.now
+			wait.Tiers = view.tiers
+			wait.Below = view.tierBelow()
 			wait.Focused = m.focus.mode == (retryBox{})
 			box := wait.View(area.theme, area.width)
 			if airy {

@@ -64,7 +64,10 @@ func (p *Pane) Ask(open []session.Approval) {
 		return
 	}
 	p.asked, p.guardedSince = open[0], p.now()
-	p.confirming, p.refusing, p.reason, p.offset = false, false, "", 0
+	p.confirming = false
+	p.refusing = false
+	p.reason = ""
+	p.offset = 0
 }
 
 // RestartGuard restarts the guard: the question has come into view again.
@@ -157,7 +160,9 @@ func (p *Pane) refusalKey(name, text string) Verdict {
 func (p *Pane) answer(a session.Answer) Verdict {
 	a.CallID = p.asked.CallID
 	p.reply = a
-	p.refusing, p.reason, p.confirming = false, "", false
+	p.refusing = false
+	p.reason = ""
+	p.confirming = false
 	p.guardedSince = p.now()
 	return Answer
 }

@@ -104,7 +104,9 @@ func (p *Pane) row(th *theme.Theme, i int, row Row, width int, now time.Time) st
 	}
 	symbol, words, st := th.Condition(row.Condition, now)
 	if !row.Tried && row.State == models.Ready {
-		symbol, words, st = "◌", "untried", th.Dim
+		symbol = "◌"
+		words = "untried"
+		st = th.Dim
 	}
 	if p.pin == row.Target && row.Target != (models.Target{}) {
 		words = "pinned, " + words

@@ -57,7 +57,9 @@ func New(th *theme.Theme) *Pane {
 	p.area.ShowLineNumbers = false
 	p.area.CharLimit, p.area.MaxWidth = 0, 0
 	p.area.DynamicHeight = true
-	p.area.MinHeight, p.area.MaxHeight, p.area.MaxContentHeight = 1, p.rows, 10_000
+	p.area.MinHeight = 1
+	p.area.MaxHeight = p.rows
+	p.area.MaxContentHeight = 10_000
 	p.area.SetVirtualCursor(false)
 	p.area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys(keys.Of(keys.NewLine).Keys...))
 	p.area.KeyMap.Paste.SetEnabled(false)
@@ -89,7 +91,9 @@ func (p *Pane) SetTheme(th *theme.Theme) {
 	if th.AccentColor != nil {
 		styles.Blurred.Prompt = none.Foreground(th.DimColor)
 	}
-	styles.Cursor.Color, styles.Cursor.Shape, styles.Cursor.Blink = nil, tea.CursorBar, false
+	styles.Cursor.Color = nil
+	styles.Cursor.Shape = tea.CursorBar
+	styles.Cursor.Blink = false
 	p.area.SetStyles(styles)
 }
 

@@ -32,7 +32,10 @@ func Call(line string) (called Action, rest string, ok bool) {
 		name := Name(b.Action)
 		if n := len(name) + 1; n > longest && name != "" && len(line) >= n && strings.EqualFold(line[1:n], name) {
 			if tail := line[n:]; tail == "" || strings.ContainsAny(tail[:1], " \t\n") {
-				called, rest, ok, longest = b.Action, strings.TrimSpace(tail), true, n
+				called = b.Action
+				rest = strings.TrimSpace(tail)
+				ok = true
+				longest = n
 			}
 		}
 	}

@@ -20,7 +20,9 @@ type Pane struct {
 
 // Set shows a new state.
 func (p *Pane) Set(v session.ContextUsage, s session.Session) {
-	p.usage, p.state, p.loaded = v, s, true
+	p.usage = v
+	p.state = s
+	p.loaded = true
 }
 
 // Clear forgets the state: it belongs to another session.
@@ -60,7 +62,9 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 		title += th.Dim.Paint(" · the next request to " + m)
 	}
 	hints := p.hints(th, inner)
-	lines, left, more := p.sizeLine(th, inner), p.omitted(th, inner), p.extras(th, inner)
+	lines := p.sizeLine(th, inner)
+	left := p.omitted(th, inner)
+	more := p.extras(th, inner)
 	spare := room - len(lines) - len(left) - len(hints)
 	rest := 3 // blank lines
 	for _, block := range more {

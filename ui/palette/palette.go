@@ -139,7 +139,10 @@ func (p *Pane) Key(name, text string) Verdict {
 func (p *Pane) move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
 
 func (p *Pane) filter(query string) {
-	p.query, p.selected, p.top, p.arguments = query, 0, 0, ""
+	p.query = query
+	p.selected = 0
+	p.top = 0
+	p.arguments = ""
 	if strings.TrimSpace(query) == "" {
 		p.shown = p.all
 		return

@@ -149,46 +149,52 @@ func attention(s session.Session) int {
 	return 3
 }
 
+// filterAndSort lists the sessions that fit the filter, those that need a person
+// first. The chosen one stays chosen.
 func (p *Pane) filterAndSort() {
-	var keep session.ID
+	var chosen session.ID
 	if s, ok := p.Chosen(); ok {
-		keep = s.ID
+		chosen = s.ID
 	}
-	p.shown = p.shown[:0]
-	list := slices.Clone(p.all)
-	slices.SortStableFunc(list, func(a, b session.Session) int {
+	sorted := slices.Clone(p.all)
+	slices.SortStableFunc(sorted, func(a, b session.Session) int {
 		if d := attention(a) - attention(b); d != 0 {
 			return d
 		}
 		return b.Updated.Compare(a.Updated)
 	})
-	if q := strings.TrimSpace(p.query); q != "" {
-		texts := make([]string, len(list))
-		for i, s := range list {
-			texts[i] = s.Title + " " + s.Project + " " + s.LastLine + " " + string(s.ID)
-		}
-		seen := map[session.ID]bool{}
-		for _, m := range fuzzy.Find(q, texts) {
-			if m.Score >= 0 {
-				p.shown = append(p.shown, row{s: list[m.Index]})
-				seen[list[m.Index].ID] = true
-			}
-		}
-		for _, h := range p.hits {
-			if !seen[h.Session.ID] {
-				p.shown = append(p.shown, row{h.Session, h.Snippet})
-				seen[h.Session.ID] = true
-			}
-		}
+	p.shown = p.shown[:0]
+	if query := strings.TrimSpace(p.query); query != "" {
+		p.filter(sorted, query)
 	} else {
-		for _, s := range list {
+		for _, s := range sorted {
 			p.shown = append(p.shown, row{s: s})
 		}
 	}
 	p.selected = max(0, min(p.selected, len(p.shown)-1))
-	for i, r := range p.shown {
-		if r.s.ID == keep {
-			p.selected = i
+	if i := slices.IndexFunc(p.shown, func(r row) bool { return r.s.ID == chosen }); i >= 0 {
+		p.selected = i
+	}
+}
+
+// filter shows the sessions whose titles fit a query, and then those in whose texts
+// it was found.
+func (p *Pane) filter(sorted []session.Session, query string) {
+	texts := make([]string, len(sorted))
+	for i, s := range sorted {
+		texts[i] = s.Title + " " + s.Project + " " + s.LastLine + " " + string(s.ID)
+	}
+	seen := map[session.ID]bool{}
+	for _, m := range fuzzy.Find(query, texts) {
+		if m.Score >= 0 {
+			p.shown = append(p.shown, row{s: sorted[m.Index]})
+			seen[sorted[m.Index].ID] = true
+		}
+	}
+	for _, h := range p.hits {
+		if !seen[h.Session.ID] {
+			p.shown = append(p.shown, row{h.Session, h.Snippet})
+			seen[h.Session.ID] = true
 		}
 	}
 }
@@ -218,7 +224,9 @@ func (p *Pane) Key(name, text string) Verdict {
 		return Close
 	case keys.OtherList:
 		p.list = (p.list + 1) % 3
-		p.all, p.hits, p.loading = nil, nil, true
+		p.all = nil
+		p.hits = nil
+		p.loading = true
 		p.filterAndSort()
 		return Reload
 	case keys.UndoDelete:
@@ -227,15 +235,15 @@ func (p *Pane) Key(name, text string) Verdict {
 		return NewSession
 	case keys.DeleteBack:
 		if r := []rune(p.query); len(r) > 0 {
-			return p.filter(string(r[:len(r)-1]))
+			return p.setQuery(string(r[:len(r)-1]))
 		}
 	case keys.ClearLine:
-		return p.filter("")
+		return p.setQuery("")
 	case keys.Accept, keys.Rename, keys.Fork, keys.Archive, keys.Delete:
 		return p.chosenKey(a)
 	default:
 		if text != "" {
-			return p.filter(p.query + strings.ReplaceAll(theme.Sanitize(text), "\n", " "))
+			return p.setQuery(p.query + strings.ReplaceAll(theme.Sanitize(text), "\n", " "))
 		}
 	}
 	return Nothing
@@ -266,8 +274,11 @@ func (p *Pane) chosenKey(a keys.Action) Verdict {
 	return Delete
 }
 
-func (p *Pane) filter(q string) Verdict {
-	p.query, p.hits, p.selected, p.top = q, nil, 0, 0
+func (p *Pane) setQuery(q string) Verdict {
+	p.query = q
+	p.hits = nil
+	p.selected = 0
+	p.top = 0
 	p.shown = nil
 	p.filterAndSort()
 	return SearchTexts

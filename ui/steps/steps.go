@@ -44,7 +44,9 @@ type Pane struct {
 func (p *Pane) Set(state View) {
 	p.state = state
 	if state.Steps == nil {
-		p.selected, p.top, p.task = 0, 0, ""
+		p.selected = 0
+		p.top = 0
+		p.task = ""
 		return
 	}
 	if p.task != state.Steps.Task || !state.Keys {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -59,84 +60,95 @@ func logged(events []session.Event) (all, stored []session.Record) {
 	return all, stored
 }
 
+// onceEach reports what is not on the screen exactly once after a failed attempt that
+// had finished two calls, and whether half text is still there.
+func onceEach(t *testing.T, when, screen string) {
+	t.Helper()
+	for _, once := range []string{
+		"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines", "13 lines",
+	} {
+		if n := strings.Count(screen, once); n != 1 {
+			t.Fatalf("%s: %q is shown %d times:\n%s", when, once, n, screen)
+		}
+	}
+	if strings.Contains(screen, "cut off") {
+		t.Fatalf("%s: the half text is still there:\n%s", when, screen)
+	}
+}
+
 func TestFinishedCallsOfAFailedAttemptAreSaidToBeKeptOnce(t *testing.T) {
-	all, stored := logged(broken())
+	all, _ := logged(broken())
 	live := pane(80, 30)
-	for i, r := range all {
+	for _, r := range all {
 		live.Apply(r)
 		got := shown(live)
-		if n := strings.Count(got, "2 finished calls are kept"); n > 1 {
-			t.Fatalf("after %T: said %d times\n%s", r.Event, n, got)
+		for _, atMostOnce := range []string{"2 finished calls are kept", "Then the ru"} {
+			if n := strings.Count(got, atMostOnce); n > 1 {
+				t.Fatalf("after %T: %q is shown %d times\n%s", r.Event, atMostOnce, n, got)
+			}
 		}
-		if n := strings.Count(got, "Then the ru"); n > 1 {
-			t.Fatalf("after %T: the half text is shown %d times\n%s", r.Event, n, got)
+		if _, failed := r.Event.(session.AttemptFailed); !failed {
+			continue
 		}
-		if _, failed := r.Event.(session.AttemptFailed); failed {
-			if !strings.Contains(got, "✓ 2 finished calls are kept") ||
-				!strings.Contains(got, "● sol  Then the ru  (cut off; will be written again)") {
-				t.Fatalf("after the failure (event %d):\n%s", i, got)
+		for _, want := range []string{
+			"✓ 2 finished calls are kept", "● sol  Then the ru  (cut off; will be written again)",
+		} {
+			if !strings.Contains(got, want) {
+				t.Fatalf("after the failure %q is missing:\n%s", want, got)
 			}
 		}
 	}
-	want := shown(live)
-	for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines",
-		"13 lines"} {
-		if n := strings.Count(want, once); n != 1 {
-			t.Errorf("%q is shown %d times:\n%s", once, n, want)
+	onceEach(t, "at the end", shown(live))
+}
+
+func TestAFailedAttemptReadsTheSameAfterAReload(t *testing.T) {
+	all, stored := logged(broken())
+	for n := range stored {
+		if _, item := stored[n].Event.(session.ItemAdded); item {
+			continue // what is still being written is only on the live screen
+		}
+		loaded, live := pane(80, 30), pane(80, 30)
+		loaded.Load(stored[:n+1], false)
+		for _, r := range all {
+			if live.Apply(r); r.Seq == stored[n].Seq {
+				break
+			}
+		}
+		if got, want := shown(loaded), shown(live); got != want {
+			t.Errorf("after %T, loaded:\n%s\nlive:\n%s", stored[n].Event, got, want)
 		}
 	}
-	if strings.Contains(want, "cut off") {
-		t.Errorf("the half text has not given way:\n%s", want)
+}
+
+func TestAFailedAttemptReadsTheSameInPages(t *testing.T) {
+	_, stored := logged(broken())
+	for cut := 1; cut < len(stored); cut++ {
+		for more := 1; more <= cut; more++ {
+			p := pane(80, 30)
+			p.Load(stored[cut:], true)
+			p.Prepend(stored[more:cut], true)
+			p.Prepend(stored[:more], false)
+			onceEach(t, fmt.Sprintf("pages from %d and %d", more, cut), shown(p))
+		}
 	}
-	t.Run("after a reload it reads the same", func(t *testing.T) {
-		for n := range stored {
-			if _, item := stored[n].Event.(session.ItemAdded); item {
-				continue // what is still being written is only on the live screen
+}
+
+func TestTheEndOfALogThatIsStillWrittenJoins(t *testing.T) {
+	_, stored := logged(broken())
+	for upTo := 2; upTo < len(stored); upTo++ {
+		for cut := 1; cut < upTo; cut++ {
+			p := pane(80, 30)
+			p.Load(stored[cut:upTo], true)
+			p.Prepend(stored[:cut], false)
+			for _, r := range stored[upTo:] {
+				p.Apply(r)
 			}
-			p, q := pane(80, 30), pane(80, 30)
-			p.Load(stored[:n+1], false)
-			for _, r := range all {
-				if q.Apply(r); r.Seq == stored[n].Seq {
-					break
-				}
-			}
-			if got, want := shown(p), shown(q); got != want {
-				t.Errorf("after %T, loaded:\n%s\nlive:\n%s", stored[n].Event, got, want)
-			}
-		}
-	})
-	t.Run("in pages it reads the same", func(t *testing.T) {
-		for cut := 1; cut < len(stored); cut++ {
-			for more := 1; more <= cut; more++ {
-				p := pane(80, 30)
-				p.Load(stored[cut:], true)
-				p.Prepend(stored[more:cut], true)
-				p.Prepend(stored[:more], false)
-				got := shown(p)
-				for _, once := range []string{"I look first.", "2 finished calls are kept", "Then the rules move.", "12 lines",
-					"13 lines"} {
-					if strings.Count(got, once) != 1 || strings.Contains(got, "cut off") {
-						t.Fatalf("pages from %d and %d:\n%s\nwant\n%s", more, cut, got, want)
-					}
-				}
+			got := shown(p)
+			if strings.Count(got, "2 finished calls are kept") != 1 || strings.Count(got, "Then the ru") != 1 {
+				t.Fatalf("loaded %d to %d:\n%s", cut, upTo, got)
 			}
 		}
-	})
-	t.Run("the end of a log that is still written joins as well", func(t *testing.T) {
-		for upTo := 2; upTo < len(stored); upTo++ {
-			for cut := 1; cut < upTo; cut++ {
-				p := pane(80, 30)
-				p.Load(stored[cut:upTo], true)
-				p.Prepend(stored[:cut], false)
-				for _, r := range stored[upTo:] {
-					p.Apply(r)
-				}
-				if got := shown(p); strings.Count(got, "2 finished calls are kept") != 1 || strings.Count(got, "Then the ru") != 1 {
-					t.Fatalf("loaded %d to %d:\n%s", cut, upTo, got)
-				}
-			}
-		}
-	})
+	}
 }
 
 func TestAFailureWithoutFinishedCallsKeepsNothing(t *testing.T) {

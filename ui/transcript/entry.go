@@ -118,7 +118,9 @@ func newEntry(k kind, r session.Record) *entry { return &entry{kind: k, seq: r.S
 // newLive makes an entry of words that arrive.
 func newLive(k kind, r session.Record) *entry {
 	e := newEntry(k, r)
-	e.at, e.live, e.unconfirmed = r.Time, true, true
+	e.at = r.Time
+	e.live = true
+	e.unconfirmed = true
 	return e
 }
 

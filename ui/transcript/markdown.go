@@ -40,7 +40,9 @@ func (m *markdown) render(th *theme.Theme, width int, source string) []string {
 		if err != nil {
 			return wrapped(source, width)
 		}
-		m.term, m.width, m.version = term, width, th.Version()
+		m.term = term
+		m.width = width
+		m.version = th.Version()
 	}
 	return finish(m.term, source, width)
 }

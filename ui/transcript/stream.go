@@ -21,7 +21,9 @@ func (f *fold) appendText(r session.Record, text string) {
 	f.endReasoning(r.Time)
 	if f.reply == nil {
 		e := newLive(prose, r)
-		e.head, e.label, e.blocks = true, f.shortName(f.target), &blocks{}
+		e.head = true
+		e.label = f.shortName(f.target)
+		e.blocks = &blocks{}
 		f.reply, f.replyStart = f.push(e), e
 	}
 	f.growText(theme.Sanitize(text))
@@ -37,7 +39,9 @@ func (f *fold) growText(text string) {
 		if strings.TrimSpace(piece) == "" {
 			continue
 		}
-		e.text, e.live, e.blocks = piece, false, nil
+		e.text = piece
+		e.live = false
+		e.blocks = nil
 		e.invalidate()
 		next := &entry{kind: prose, seq: e.seq, turn: e.turn, at: e.at, live: true, unconfirmed: true, blocks: b}
 		e = f.insertAfter(e, next)
@@ -116,7 +120,9 @@ func (f *fold) dropCutOff() {
 // cutOff takes back what was arriving and shows it as cut off.
 func (f *fold) cutOff(r session.Record, e session.CutOff) {
 	c := newEntry(cutOff, r)
-	c.label, c.text, c.tool = f.shortName(f.target), e.Text, theme.Line(e.Tool)
+	c.label = f.shortName(f.target)
+	c.text = e.Text
+	c.tool = theme.Line(e.Tool)
 	f.dropCutOff()
 	f.dropUnconfirmed()
 	if e.Stopped {
@@ -165,7 +171,9 @@ func (f *fold) confirm(k kind, seq int64) (list []*entry, source string) {
 		if e.head {
 			source = e.source
 		}
-		e.unconfirmed, e.source, e.seq = false, "", seq
+		e.unconfirmed = false
+		e.source = ""
+		e.seq = seq
 		list = append(list, e)
 	}
 	return list, source

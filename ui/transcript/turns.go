@@ -122,7 +122,9 @@ func (f *fold) replyEnded(r session.Record, e session.ReplyEnded) {
 // addLine shows one line about what happened.
 func (f *fold) addLine(r session.Record, symbol, text string, l level) *entry {
 	e := newEntry(statusLine, r)
-	e.symbol, e.text, e.level = symbol, text, l
+	e.symbol = symbol
+	e.text = text
+	e.level = l
 	return f.push(e)
 }
 
@@ -172,7 +174,9 @@ func (f *fold) turnEnded(r session.Record, e session.TurnEnded) {
 		text = "waits for you"
 	}
 	end := newEntry(ending, r)
-	end.symbol, end.text, end.totals = symbol, text, totals
+	end.symbol = symbol
+	end.text = text
+	end.totals = totals
 	f.push(end)
 }
 
