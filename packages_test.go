@@ -45,8 +45,8 @@ func importsOf(f *ast.File) []string {
 	return list
 }
 
-// house reads every Go file of the module.
-func house(t *testing.T) []pkg {
+// packages reads every Go file of the module.
+func packages(t *testing.T) []pkg {
 	t.Helper()
 	byDir := map[string]pkg{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -80,14 +80,14 @@ func house(t *testing.T) []pkg {
 	return list
 }
 
-// floors is the order within session: each may use what stands on the left of
+// sessionLayers is the order within session: each may use what stands on the left of
 // it.
-var floors = [][]string{
+var sessionLayers = [][]string{
 	{"recovery"}, {"store", "permit", "snapshot"}, {"tools", "rewind"}, {"request"}, {"agent"}, {"steps"}, {"engine"},
 }
 
-func floor(name string) int {
-	return slices.IndexFunc(floors, func(names []string) bool { return slices.Contains(names, name) })
+func sessionLayer(name string) int {
+	return slices.IndexFunc(sessionLayers, func(names []string) bool { return slices.Contains(names, name) })
 }
 
 // inCLI reports whether a folder belongs to the command line.
@@ -100,8 +100,8 @@ func cliLayer(dir string) int {
 	return slices.IndexFunc(layers, func(names []string) bool { return slices.Contains(names, dir) })
 }
 
-// allowed says whether one folder may import another of this module.
-func allowed(from, to string) bool {
+// mayImport says whether one folder may import another of this module.
+func mayImport(from, to string) bool {
 	top, name, deep := strings.Cut(from, "/")
 	toTop, toName, toDeep := strings.Cut(to, "/")
 	switch {
@@ -117,7 +117,7 @@ func allowed(from, to string) bool {
 		return to == "models"
 	case top == "session":
 		if toTop == "session" && toDeep {
-			return floor(name) >= 0 && floor(toName) >= 0 && floor(toName) < floor(name)
+			return sessionLayer(name) >= 0 && sessionLayer(toName) >= 0 && sessionLayer(toName) < sessionLayer(name)
 		}
 		return to == "session" || to == "models" || toTop == "models" || toTop == "context"
 	case from == "ui":
@@ -139,74 +139,74 @@ func terminal(name string) bool {
 	return strings.Contains(name, "bubbletea") || strings.HasPrefix(name, "charm.land/bubbles")
 }
 
-func TestHouse(t *testing.T) {
-	packages := house(t)
-	t.Run("every import follows the arrows", func(t *testing.T) {
-		for _, p := range packages {
-			for _, name := range p.imports() {
-				to, ours := strings.CutPrefix(name, "belay/")
-				if ours && !allowed(p.dir, to) {
-					t.Errorf("%s imports %s", p.dir, name)
-				}
+func TestEveryImportFollowsTheLayers(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, name := range p.imports() {
+			to, ours := strings.CutPrefix(name, "belay/")
+			if ours && !mayImport(p.dir, to) {
+				t.Errorf("%s imports %s", p.dir, name)
 			}
 		}
-	})
-	t.Run("the screen's library stays on the screen", func(t *testing.T) {
-		for _, p := range packages {
-			for file, f := range p.files {
-				for _, name := range importsOf(f) {
-					if outside := !strings.HasPrefix(p.dir, "ui") || inCLI(p.dir) || p.dir == "ui/plain"; outside && terminal(name) {
-						t.Errorf("%s/%s imports %s", p.dir, file, name)
-					}
-					if name == "github.com/openai/openai-go/v3" {
-						t.Errorf("%s/%s imports openai-go's root package, which drags every API in", p.dir, file)
-					}
-				}
-			}
-		}
-	})
-	t.Run("every package says what it decides, under its folder's name", func(t *testing.T) {
-		vague := []string{"util", "utils", "common", "helper", "helpers", "types", "base", "core", "misc"}
-		for _, p := range packages {
-			want, documented := path.Base(p.dir), 0
-			if p.dir == "." {
-				want = "main"
-			}
-			for file, f := range p.files {
-				if got := strings.TrimSuffix(f.Name.Name, "_test"); got != want {
-					t.Errorf("%s/%s is of package %s, want %s", p.dir, file, f.Name.Name, want)
-				}
-				if f.Doc != nil && !p.test(file) {
-					documented++
-				}
-			}
-			if documented != 1 {
-				t.Errorf("%s has %d package docs, want 1", p.dir, documented)
-			}
-			if slices.Contains(vague, want) {
-				t.Errorf("%s has a name that says nothing", p.dir)
-			}
-			if p.dir == "context" {
-				t.Error("a Go file stands directly in context/, where it clashes with the standard package")
-			}
-		}
-	})
-	t.Run("nothing new stands at the top", func(t *testing.T) {
-		known := []string{"go.mod", "go.sum", "main.go", "ui", "session", "context", "models", "config", "testdata", "README.md", "LICENSE", "AGENTS.md", "CHANGELOG.md"}
-		entries, err := os.ReadDir(".")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			built := e.Name() == "belay" || e.Name() == "belay.exe" || e.Name() == "dist" || strings.HasSuffix(e.Name(), ".test") || strings.HasSuffix(e.Name(), ".prof")
-			if !built && !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), "_test.go") && !slices.Contains(known, e.Name()) {
-				t.Errorf("%s stands at the top: put it into one of the folders", e.Name())
-			}
-		}
-	})
+	}
 }
 
-func TestAllowedHoldsTheArrows(t *testing.T) {
+func TestTheScreensLibraryStaysOnTheScreen(t *testing.T) {
+	for _, p := range packages(t) {
+		for file, f := range p.files {
+			for _, name := range importsOf(f) {
+				if outside := !strings.HasPrefix(p.dir, "ui") || inCLI(p.dir) || p.dir == "ui/plain"; outside && terminal(name) {
+					t.Errorf("%s/%s imports %s", p.dir, file, name)
+				}
+				if name == "github.com/openai/openai-go/v3" {
+					t.Errorf("%s/%s imports openai-go's root package, which drags every API in", p.dir, file)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItDecides(t *testing.T) {
+	vague := []string{"util", "utils", "common", "helper", "helpers", "types", "base", "core", "misc"}
+	for _, p := range packages(t) {
+		want, documented := path.Base(p.dir), 0
+		if p.dir == "." {
+			want = "main"
+		}
+		for file, f := range p.files {
+			if got := strings.TrimSuffix(f.Name.Name, "_test"); got != want {
+				t.Errorf("%s/%s is of package %s, want %s", p.dir, file, f.Name.Name, want)
+			}
+			if f.Doc != nil && !p.test(file) {
+				documented++
+			}
+		}
+		if documented != 1 {
+			t.Errorf("%s has %d package docs, want 1", p.dir, documented)
+		}
+		if slices.Contains(vague, want) {
+			t.Errorf("%s has a name that says nothing", p.dir)
+		}
+		if p.dir == "context" {
+			t.Error("a Go file stands directly in context/, where it clashes with the standard package")
+		}
+	}
+}
+
+func TestNothingNewStandsAtTheTop(t *testing.T) {
+	known := []string{"go.mod", "go.sum", "main.go", "ui", "session", "context", "models", "config", "testdata", "README.md", "LICENSE", "AGENTS.md", "CHANGELOG.md"}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		built := e.Name() == "belay" || e.Name() == "belay.exe" || e.Name() == "dist" || strings.HasSuffix(e.Name(), ".test") || strings.HasSuffix(e.Name(), ".prof")
+		if !built && !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), "_test.go") && !slices.Contains(known, e.Name()) {
+			t.Errorf("%s stands at the top: put it into one of the folders", e.Name())
+		}
+	}
+}
+
+func TestMayImport(t *testing.T) {
 	for _, tt := range []struct {
 		from, to string
 		want     bool
@@ -242,8 +242,8 @@ func TestAllowedHoldsTheArrows(t *testing.T) {
 		{"ui", "ui/cli/app", false},
 		{"ui/plain", "ui", false},
 	} {
-		if got := allowed(tt.from, tt.to); got != tt.want {
-			t.Errorf("allowed(%s, %s) = %v, want %v", tt.from, tt.to, got, tt.want)
+		if got := mayImport(tt.from, tt.to); got != tt.want {
+			t.Errorf("mayImport(%s, %s) = %v, want %v", tt.from, tt.to, got, tt.want)
 		}
 	}
 }
