@@ -264,8 +264,8 @@ func number(v reflect.Value) float64 {
 
 // across checks what several keys say together.
 func (l *loader) across() {
-	s := &l.settings
-	lists := s.Tiers.Targets()
+	settings := &l.settings
+	lists := settings.Tiers.Targets()
 	for _, tier := range []string{"heavy", "medium", "light"} {
 		key := "tiers." + tier
 		for _, target := range lists[tier] {
@@ -273,16 +273,16 @@ func (l *loader) across() {
 			l.provider(key, provider)
 		}
 	}
-	fields := slices.Sorted(maps.Keys(s.origins))
-	for _, target := range slices.Sorted(maps.Keys(s.Models)) {
+	fields := slices.Sorted(maps.Keys(settings.origins))
+	for _, target := range slices.Sorted(maps.Keys(settings.Models)) {
 		provider, _, _ := strings.Cut(target, "/")
 		i := slices.IndexFunc(fields, func(field string) bool { return strings.HasPrefix(field, name([]string{"models", target})+".") })
 		if i >= 0 {
 			l.provider(fields[i], provider)
 		}
 	}
-	if tier := s.Tiers.Default; len(lists[tier]) == 0 {
-		l.fault(s.Origin("tiers.default"), "tiers.default", fmt.Sprintf("the tier %q is empty", tier), "name a target in tiers."+tier+", or begin with another tier")
+	if tier := settings.Tiers.Default; len(lists[tier]) == 0 {
+		l.fault(settings.Origin("tiers.default"), "tiers.default", fmt.Sprintf("the tier %q is empty", tier), "name a target in tiers."+tier+", or begin with another tier")
 	}
 }
 

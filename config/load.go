@@ -40,34 +40,34 @@ var variables = []struct{ name, key string }{
 // Load merges all sources. Its error is a Faults with every fault there is; the
 // settings are then of no use.
 func Load(from Sources) (Settings, error) {
-	l := loader{settings: Defaults(), from: from}
+	loading := loader{settings: Defaults(), from: from}
 	if from.ReadFile == nil {
-		l.from.ReadFile = os.ReadFile
+		loading.from.ReadFile = os.ReadFile
 	}
 	if from.UserFile != "" {
-		l.file(Origin{Source: "user file", Name: from.UserFile}, from.Named)
+		loading.file(Origin{Source: "user file", Name: from.UserFile}, from.Named)
 	}
 	if from.ProjectFile != "" && from.Trusted {
-		l.file(Origin{Source: "project file", Name: from.ProjectFile}, false)
+		loading.file(Origin{Source: "project file", Name: from.ProjectFile}, false)
 	}
 	if from.Env != nil {
 		for _, v := range variables {
 			if text, ok := from.Env(v.name); ok && text != "" {
-				l.text(Origin{Source: "environment", Name: v.name}, v.key, text)
+				loading.text(Origin{Source: "environment", Name: v.name}, v.key, text)
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(from.Flags)) {
-		l.text(Origin{Source: "flag", Name: key}, key, from.Flags[key])
+		loading.text(Origin{Source: "flag", Name: key}, key, from.Flags[key])
 	}
-	l.across()
-	if len(l.faults) > 0 {
-		slices.SortStableFunc(l.faults, func(a, b Fault) int {
+	loading.across()
+	if len(loading.faults) > 0 {
+		slices.SortStableFunc(loading.faults, func(a, b Fault) int {
 			return cmp.Or(cmp.Compare(rank(a.Origin.Source), rank(b.Origin.Source)), cmp.Compare(a.Origin.Line, b.Origin.Line))
 		})
-		return Settings{}, l.faults
+		return Settings{}, loading.faults
 	}
-	return l.settings, nil
+	return loading.settings, nil
 }
 
 func rank(source string) int {
@@ -99,22 +99,22 @@ func (l *loader) fault(o Origin, key, problem, hint string) {
 	l.faults = append(l.faults, Fault{Origin: o, Key: key, Problem: problem, Hint: hint})
 }
 
-func (l *loader) file(o Origin, mustExist bool) {
-	data, err := l.from.ReadFile(o.Name)
+func (l *loader) file(origin Origin, mustExist bool) {
+	data, err := l.from.ReadFile(origin.Name)
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
 		return
 	}
 	if err != nil {
-		l.fault(o, "", "cannot be read: "+cause(err), "check the name and who may read the file")
+		l.fault(origin, "", "cannot be read: "+cause(err), "check the name and who may read the file")
 		return
 	}
 	tree, lines, fault := parse(data)
 	if fault != nil {
-		o.Line = fault.Origin.Line
-		l.fault(o, "", fault.Problem, fault.Hint)
+		origin.Line = fault.Origin.Line
+		l.fault(origin, "", fault.Problem, fault.Hint)
 		return
 	}
-	l.apply(source{Origin: o, lines: lines}, nil, tree, reflect.ValueOf(&l.settings).Elem())
+	l.apply(source{Origin: origin, lines: lines}, nil, tree, reflect.ValueOf(&l.settings).Elem())
 }
 
 // cause leaves out the file's name, which the fault tells already.
@@ -127,17 +127,17 @@ func cause(err error) string {
 }
 
 // text sets one key from the environment or the command line.
-func (l *loader) text(o Origin, key, value string) {
+func (l *loader) text(origin Origin, key, value string) {
 	path, err := split(key)
 	if err != nil {
-		l.fault(o, key, err.Error(), "write it like tiers.default")
+		l.fault(origin, key, err.Error(), "write it like tiers.default")
 		return
 	}
 	var tree any = value
 	for _, part := range slices.Backward(path) {
 		tree = map[string]any{part: tree}
 	}
-	l.apply(source{Origin: o, typed: true}, nil, tree, reflect.ValueOf(&l.settings).Elem())
+	l.apply(source{Origin: origin, typed: true}, nil, tree, reflect.ValueOf(&l.settings).Elem())
 }
 
 // apply sets dst from a parsed value and goes down into tables.
@@ -255,8 +255,8 @@ func keysOf(t reflect.Type) []string {
 }
 
 // suggest names the known key that is nearest, in this table or in another.
-func suggest(path []string, key string, t reflect.Type) string {
-	if near := nearest(key, keysOf(t)); near != "" {
+func suggest(path []string, key string, typ reflect.Type) string {
+	if near := nearest(key, keysOf(typ)); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	root := reflect.TypeFor[Settings]()
@@ -267,7 +267,7 @@ func suggest(path []string, key string, t reflect.Type) string {
 		if in.Kind() == reflect.Map {
 			in, table = in.Elem(), table+".NAME"
 		}
-		if in.Kind() == reflect.Struct && in != t && slices.Contains(keysOf(in), key) {
+		if in.Kind() == reflect.Struct && in != typ && slices.Contains(keysOf(in), key) {
 			return fmt.Sprintf("it belongs into [%s]", table)
 		}
 	}
@@ -275,5 +275,5 @@ func suggest(path []string, key string, t reflect.Type) string {
 	if len(path) > 0 {
 		where = "in [" + name(path) + "]"
 	}
-	return "known " + where + ": " + strings.Join(keysOf(t), ", ")
+	return "known " + where + ": " + strings.Join(keysOf(typ), ", ")
 }

@@ -32,15 +32,15 @@ func Create(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the settings folder: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already; add this to it:\n%s", path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
+	_, err = out.WriteString(text)
+	if err = errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	return nil

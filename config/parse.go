@@ -75,30 +75,30 @@ func parse(data []byte) (map[string]any, map[string]int, *Fault) {
 		return nil, nil, f
 	}
 	lines := map[string]int{}
-	p := &unstable.Parser{}
-	p.Reset(data)
+	parser := &unstable.Parser{}
+	parser.Reset(data)
 	var table []string
-	for p.NextExpression() {
-		switch e := p.Expression(); e.Kind {
+	for parser.NextExpression() {
+		switch e := parser.Expression(); e.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			table = keyPath(p, nil, e, lines)
+			table = keyPath(parser, nil, e, lines)
 		case unstable.KeyValue:
-			mark(p, table, e, lines)
+			mark(parser, table, e, lines)
 		}
 	}
 	return tree, lines, nil
 }
 
 // mark notes the line of a key and of those in an inline table under it.
-func mark(p *unstable.Parser, table []string, kv *unstable.Node, lines map[string]int) {
-	path := keyPath(p, table, kv, lines)
+func mark(parser *unstable.Parser, table []string, kv *unstable.Node, lines map[string]int) {
+	path := keyPath(parser, table, kv, lines)
 	value := kv.Value()
 	if value == nil || value.Kind != unstable.InlineTable {
 		return
 	}
 	for it := value.Children(); it.Next(); {
 		if child := it.Node(); child.Kind == unstable.KeyValue {
-			mark(p, path, child, lines)
+			mark(parser, path, child, lines)
 		}
 	}
 }

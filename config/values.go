@@ -120,23 +120,23 @@ func scalar(v any, dst reflect.Value) error {
 
 // read makes of typed text what a file would hold; what does not fit stays
 // text, and is refused as such.
-func read(text string, t reflect.Type) any {
+func read(text string, typ reflect.Type) any {
 	switch {
-	case t == durationType:
+	case typ == durationType:
 		return text
-	case t.Kind() == reflect.Bool:
+	case typ.Kind() == reflect.Bool:
 		if b, err := strconv.ParseBool(text); err == nil {
 			return b
 		}
-	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+	case typ.Kind() == reflect.Int || typ.Kind() == reflect.Int64:
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return n
 		}
-	case t.Kind() == reflect.Float64:
+	case typ.Kind() == reflect.Float64:
 		if n, err := strconv.ParseFloat(text, 64); err == nil {
 			return n
 		}
-	case t.Kind() == reflect.Slice:
+	case typ.Kind() == reflect.Slice:
 		list := []any{}
 		for part := range strings.SplitSeq(text, ",") {
 			if part = strings.TrimSpace(part); part != "" {
@@ -168,26 +168,26 @@ func describe(v any) string {
 }
 
 // wanted says what a type is written like.
-func wanted(t reflect.Type) string {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+func wanted(typ reflect.Type) string {
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
 	}
 	switch {
-	case t == reflect.TypeFor[Budget]():
+	case typ == reflect.TypeFor[Budget]():
 		return `write "auto", a number of tokens, or one of both for each tier: { heavy = 200000, light = "auto" }`
-	case t == reflect.TypeFor[Effort]():
+	case typ == reflect.TypeFor[Effort]():
 		return `write a word, or one for each tier: { heavy = "high", light = "low" }`
-	case t == durationType:
+	case typ == durationType:
 		return `write a number with a unit, such as "30s" or "5m"`
-	case t.Kind() == reflect.Slice && t.Elem() == durationType:
+	case typ.Kind() == reflect.Slice && typ.Elem() == durationType:
 		return `write a list such as ["30s", "2m"]`
-	case t.Kind() == reflect.Slice:
+	case typ.Kind() == reflect.Slice:
 		return `write a list such as ["a", "b"]`
-	case t.Kind() == reflect.Bool:
+	case typ.Kind() == reflect.Bool:
 		return "write true or false"
-	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+	case typ.Kind() == reflect.Int || typ.Kind() == reflect.Int64:
 		return "write a whole number"
-	case t.Kind() == reflect.Float64:
+	case typ.Kind() == reflect.Float64:
 		return "write a number"
 	}
 	return "write a text in quotation marks"

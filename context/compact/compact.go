@@ -33,22 +33,22 @@ const maxOutput = 1500
 // Request asks for a summary of items, together with the one that stood for
 // those before them. Most bounds its text in bytes; the oldest goes first when
 // it is too long.
-func Request(previous string, items []models.Item, f Facts, most int) models.Request {
+func Request(previous string, items []models.Item, facts Facts, most int) models.Request {
 	var b strings.Builder
 	if previous != "" {
 		fmt.Fprintf(&b, "# Summary so far\n\n%s\n\n", previous)
 	}
 	b.WriteString("# What happened since\n\n")
 	b.WriteString(transcript(items, most))
-	fmt.Fprintf(&b, "\n# What is certain\n\nThe user's task, word for word:\n%s\n", f.Task)
-	if len(f.Files) > 0 {
-		fmt.Fprintf(&b, "\nFiles that were changed: %s\n", strings.Join(f.Files, ", "))
+	fmt.Fprintf(&b, "\n# What is certain\n\nThe user's task, word for word:\n%s\n", facts.Task)
+	if len(facts.Files) > 0 {
+		fmt.Fprintf(&b, "\nFiles that were changed: %s\n", strings.Join(facts.Files, ", "))
 	}
-	if len(f.Plan) > 0 {
-		fmt.Fprintf(&b, "\nNot done yet: %s\n", strings.Join(f.Plan, "; "))
+	if len(facts.Plan) > 0 {
+		fmt.Fprintf(&b, "\nNot done yet: %s\n", strings.Join(facts.Plan, "; "))
 	}
-	if f.Keep != "" {
-		fmt.Fprintf(&b, "\nThe user asks you to keep: %s\n", f.Keep)
+	if facts.Keep != "" {
+		fmt.Fprintf(&b, "\nThe user asks you to keep: %s\n", facts.Keep)
 	}
 	return models.Request{Instructions: strings.TrimSpace(prose), Items: []models.Item{models.NewMessage(models.User, b.String())}}
 }
@@ -98,7 +98,7 @@ func ends(s string, most int) string {
 // the items: with all headings, the user's words, every changed file and every
 // open task. What is missing of the certain facts is added; a text that is no
 // summary at all is an error.
-func Check(text string, f Facts) (string, error) {
+func Check(text string, facts Facts) (string, error) {
 	sections := split(text)
 	found := 0
 	for _, h := range Headings {
@@ -109,15 +109,15 @@ func Check(text string, f Facts) (string, error) {
 	if found < len(Headings)/2 {
 		return "", fmt.Errorf("check the summary: it has %d of its %d parts", found, len(Headings))
 	}
-	sections["Goal"] = add(add(sections["Goal"], f.First), f.Task)
-	for _, file := range f.Files {
+	sections["Goal"] = add(add(sections["Goal"], facts.First), facts.Task)
+	for _, file := range facts.Files {
 		sections["Files touched"] = add(sections["Files touched"], file)
 	}
-	for _, task := range f.Plan {
+	for _, task := range facts.Plan {
 		sections["Not done"] = add(sections["Not done"], task)
 	}
-	if f.Keep != "" && !strings.Contains(text, f.Keep) {
-		sections["Constraints"] = add(sections["Constraints"], "asked to keep in mind: "+f.Keep)
+	if facts.Keep != "" && !strings.Contains(text, facts.Keep) {
+		sections["Constraints"] = add(sections["Constraints"], "asked to keep in mind: "+facts.Keep)
 	}
 	var b strings.Builder
 	for _, h := range Headings {

@@ -54,29 +54,29 @@ type Prompt struct {
 
 // Build reads what a briefing is made of. A file that cannot be read is
 // reported in the text rather than failing the session.
-func Build(ctx context.Context, o Options) Prompt {
+func Build(ctx context.Context, options Options) Prompt {
 	var b strings.Builder
 	var br Prompt
 	b.WriteString(text)
 	begin := b.Len()
-	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", o.Root, runtime.GOOS, runtime.GOARCH, o.Now.Format("Monday, 2 January 2006"))
-	repo, branch := repository(ctx, o.Root)
+	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", options.Root, runtime.GOOS, runtime.GOARCH, options.Now.Format("Monday, 2 January 2006"))
+	repo, branch := repository(ctx, options.Root)
 	if repo != "" {
 		fmt.Fprintf(&b, "- git: on %s\n", branch)
 	}
 	rules := b.Len()
 	var dirs []string
-	if o.User != "" {
-		dirs = append(dirs, o.User)
+	if options.User != "" {
+		dirs = append(dirs, options.User)
 	}
-	if o.Trusted {
-		dirs = append(dirs, ruleFiles(repo, o.Root)...)
+	if options.Trusted {
+		dirs = append(dirs, ruleFiles(repo, options.Root)...)
 	}
 	for _, dir := range dirs {
 		br.add(&b, filepath.Join(dir, "AGENTS.md"))
 	}
-	if o.Trusted && repo != "" {
-		nested(ctx, &b, o.Root)
+	if options.Trusted && repo != "" {
+		nested(ctx, &b, options.Root)
 	}
 	br.Instructions = b.String()
 	br.Environment, br.ProjectRules = br.Instructions[begin:rules], br.Instructions[rules:]
@@ -89,7 +89,7 @@ func (br *Prompt) add(b *strings.Builder, path string) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return // opening a pipe would wait for its other end
 	}
-	f, err := os.Open(path)
+	out, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -97,20 +97,20 @@ func (br *Prompt) add(b *strings.Builder, path string) {
 		fmt.Fprintf(b, "\n(%s could not be read: %v)\n", path, err)
 		return
 	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	defer out.Close()
+	content, err := io.ReadAll(io.LimitReader(out, maxFile+1))
 	if err != nil {
 		fmt.Fprintf(b, "\n(%s could not be read: %v)\n", path, err)
 		return
 	}
-	s := Source{Path: path, Bytes: len(content)}
+	source := Source{Path: path, Bytes: len(content)}
 	note := ""
 	if len(content) > maxFile {
-		content, s.Bytes, s.Cut = content[:maxFile], maxFile, true
+		content, source.Bytes, source.Cut = content[:maxFile], maxFile, true
 		note = fmt.Sprintf("\n(cut after %d KB; read the file for the rest)", maxFile>>10)
 	}
 	fmt.Fprintf(b, "\n<agents-file path=%q>\n%s%s\n</agents-file>\n", path, strings.TrimSpace(strings.ToValidUTF8(string(content), "�")), note)
-	br.Sources = append(br.Sources, s)
+	br.Sources = append(br.Sources, source)
 }
 
 // ruleFiles is the folders from the repository's root down to the workspace.

@@ -34,18 +34,18 @@ func (v *vocabulary) count(text string) int {
 }
 
 // count allocates nothing once s has grown to what the text needs.
-func (s *scratch) count(v *vocabulary, text string) int {
+func (s *scratch) count(vocab *vocabulary, text string) int {
 	total := 0
 	for i := 0; i < len(text); {
-		end := v.split(text, i)
+		end := vocab.split(text, i)
 		piece := text[i:end]
 		switch i = end; {
-		case len(piece) == 1 || v.word(piece):
+		case len(piece) == 1 || vocab.word(piece):
 			total++
 		case len(piece) <= window:
-			total += len(merge(&s.window, v, piece))
+			total += len(merge(&s.window, vocab, piece))
 		default:
-			total += s.long(v, piece, window, overlap)
+			total += s.long(vocab, piece, window, overlap)
 		}
 	}
 	return total
@@ -68,19 +68,19 @@ func repair(text string) string {
 // whole text if and only if each two neighbours, taken alone, are merged into
 // themselves again. Within a window they are; where windows meet it is looked
 // at, and if it is not so, the window begins a token earlier.
-func (s *scratch) long(v *vocabulary, piece string, window, overlap int) int {
+func (s *scratch) long(vocab *vocabulary, piece string, window, overlap int) int {
 	total, start, furthest, failed := 0, 0, 0, 0
 	s.tail = s.tail[:0]
 	for {
 		end := min(start+window, len(piece))
-		ids := merge(&s.window, v, piece[start:end])
-		if start > 0 && !s.meets(v, piece, start, ids[0]) {
+		ids := merge(&s.window, vocab, piece[start:end])
+		if start > 0 && !s.meets(vocab, piece, start, ids[0]) {
 			last := len(s.tail) - 1
 			total--
-			start -= v.width(s.tail[last])
+			start -= vocab.width(s.tail[last])
 			s.tail = s.tail[:last]
 			if failed++; failed > seams || last == 0 && start > 0 {
-				return s.whole(v, piece)
+				return s.whole(vocab, piece)
 			}
 			continue
 		}
@@ -89,7 +89,7 @@ func (s *scratch) long(v *vocabulary, piece string, window, overlap int) int {
 		}
 		kept := 0
 		for next := start; kept < len(ids); kept++ {
-			if next += v.width(ids[kept]); next > end-overlap {
+			if next += vocab.width(ids[kept]); next > end-overlap {
 				break
 			}
 			start = next

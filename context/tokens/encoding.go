@@ -46,15 +46,15 @@ var encodings = []*encoding{o200k, cl100k}
 //go:embed vocabularies
 var files embed.FS
 
-func encodingOf(e encoding) *encoding {
-	e.read = sync.OnceValues(func() (*vocabulary, error) {
-		file, err := e.open()
+func encodingOf(enc encoding) *encoding {
+	enc.read = sync.OnceValues(func() (*vocabulary, error) {
+		file, err := enc.open()
 		if err != nil {
 			return nil, err
 		}
-		return readVocabulary(file, &e)
+		return readVocabulary(file, &enc)
 	})
-	return &e
+	return &enc
 }
 
 func (e *encoding) open() (io.Reader, error) {

@@ -21,22 +21,22 @@ type node struct {
 }
 
 // merge returns the tokens of a piece, valid until the next call.
-func merge[T string | []byte](m *merger, v *vocabulary, piece T) []uint32 {
+func merge[T string | []byte](m *merger, vocab *vocabulary, piece T) []uint32 {
 	m.ids, m.ranks = m.ids[:0], m.ranks[:0]
 	last := len(piece) - 1
 	for i := 0; i < last; i++ {
-		m.ids = append(m.ids, v.single[piece[i]])
-		m.ranks = append(m.ranks, v.double[int(piece[i])<<8|int(piece[i+1])])
+		m.ids = append(m.ids, vocab.single[piece[i]])
+		m.ranks = append(m.ranks, vocab.double[int(piece[i])<<8|int(piece[i+1])])
 	}
-	m.ids, m.ranks = append(m.ids, v.single[piece[last]]), append(m.ranks, none)
+	m.ids, m.ranks = append(m.ids, vocab.single[piece[last]]), append(m.ranks, none)
 	if len(piece) <= shortPiece {
-		return m.short(v)
+		return m.short(vocab)
 	}
-	return m.long(v)
+	return m.long(vocab)
 }
 
 // short takes time quadratic in the piece, and little of it.
-func (m *merger) short(v *vocabulary) []uint32 {
+func (m *merger) short(vocab *vocabulary) []uint32 {
 	ids, ranks := m.ids, m.ranks
 	for {
 		at, lowest := 0, none
@@ -53,16 +53,16 @@ func (m *merger) short(v *vocabulary) []uint32 {
 		ranks = append(ranks[:at], ranks[at+1:]...)
 		ranks[at] = none
 		if at+1 < len(ids) {
-			ranks[at] = v.pair(lowest, ids[at+1])
+			ranks[at] = vocab.pair(lowest, ids[at+1])
 		}
 		if at > 0 {
-			ranks[at-1] = v.pair(ids[at-1], lowest)
+			ranks[at-1] = vocab.pair(ids[at-1], lowest)
 		}
 	}
 }
 
 // long takes n log n: each merge takes one part away and makes two pairs.
-func (m *merger) long(v *vocabulary) []uint32 {
+func (m *merger) long(vocab *vocabulary) []uint32 {
 	m.nodes, m.heap = m.nodes[:0], m.heap[:0]
 	for i, id := range m.ids {
 		m.nodes = append(m.nodes, node{left: int32(i - 1), right: int32(i + 1), id: id, rank: m.ranks[i]})
@@ -88,10 +88,10 @@ func (m *merger) long(v *vocabulary) []uint32 {
 		part.id, part.rank, part.right = rank, none, m.nodes[part.right].right
 		if part.right < end {
 			m.nodes[part.right].left = at
-			m.meet(v, at, part, &m.nodes[part.right])
+			m.meet(vocab, at, part, &m.nodes[part.right])
 		}
 		if part.left >= 0 {
-			m.meet(v, part.left, &m.nodes[part.left], part)
+			m.meet(vocab, part.left, &m.nodes[part.left], part)
 		}
 	}
 	m.ids = m.ids[:0]

@@ -42,21 +42,21 @@ type vocabulary struct {
 
 // readVocabulary reads the tokens in order of their ranks, each behind a byte
 // that says how long it is.
-func readVocabulary(r io.Reader, e *encoding) (*vocabulary, error) {
-	v := &vocabulary{
-		pattern: e.pattern,
-		text:    make([]byte, 0, e.text+maxToken),
-		start:   make([]uint32, 1, e.size+1),
-		mask:    1<<e.tableBits - 1,
-		words:   make([]uint32, 1<<e.tableBits),
-		pairs:   make([]uint64, 1<<e.tableBits),
+func readVocabulary(r io.Reader, enc *encoding) (*vocabulary, error) {
+	vocab := &vocabulary{
+		pattern: enc.pattern,
+		text:    make([]byte, 0, enc.text+maxToken),
+		start:   make([]uint32, 1, enc.size+1),
+		mask:    1<<enc.tableBits - 1,
+		words:   make([]uint32, 1<<enc.tableBits),
+		pairs:   make([]uint64, 1<<enc.tableBits),
 	}
-	classify(&v.classes, e.pattern)
-	for i := range v.single {
-		v.single[i] = none
+	classify(&vocab.classes, enc.pattern)
+	for i := range vocab.single {
+		vocab.single[i] = none
 	}
-	for i := range v.double {
-		v.double[i] = none
+	for i := range vocab.double {
+		vocab.double[i] = none
 	}
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
@@ -65,22 +65,22 @@ func readVocabulary(r io.Reader, e *encoding) (*vocabulary, error) {
 			break
 		}
 		if err == nil {
-			err = v.read(in, int(length), e.size)
+			err = vocab.read(in, int(length), enc.size)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("token %d: %w", v.size(), err)
+			return nil, fmt.Errorf("token %d: %w", vocab.size(), err)
 		}
 	}
-	if v.size() != e.size {
-		return nil, fmt.Errorf("%d tokens, want %d", v.size(), e.size)
+	if vocab.size() != enc.size {
+		return nil, fmt.Errorf("%d tokens, want %d", vocab.size(), enc.size)
 	}
-	for b, id := range v.single {
+	for b, id := range vocab.single {
 		if id == none {
 			return nil, fmt.Errorf("no token for byte %#x", b)
 		}
 	}
-	v.join()
-	return v, nil
+	vocab.join()
+	return vocab, nil
 }
 
 // read appends the next token, to no more than size of them.

@@ -46,25 +46,25 @@ const (
 // It never touches words, calls, or the end of the conversation. What matters of
 // the tools that were called is read from their specs. The same conversation
 // gives the same reductions.
-func Prune(c Counter, tools []models.ToolSpec, pieces []Piece, budget, want int64) []PruneResult {
+func Prune(counter Counter, tools []models.ToolSpec, pieces []Piece, budget, want int64) []PruneResult {
 	if len(pieces) == 0 || want <= 0 {
 		return nil
 	}
-	r := pruner{c: c, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
+	pass := pruner{c: counter, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
 		stride: min(minStride, budget/8), calls: map[string]models.Item{}, edited: map[string]bool{}}
-	r.traits = map[string]models.ToolTraits{}
+	pass.traits = map[string]models.ToolTraits{}
 	for _, tool := range tools {
-		r.traits[tool.Name] = tool.Traits
+		pass.traits[tool.Name] = tool.Traits
 	}
-	r.tail = tailFrom(c, pieces, min(protectTail, budget/4))
-	r.findCalls()
-	for _, step := range []func(){r.duplicates, r.reasoning, r.excerpts, func() { r.outputs(r.turn - 2) }, func() { r.outputs(r.turn) }} {
+	pass.tail = tailFrom(counter, pieces, min(protectTail, budget/4))
+	pass.findCalls()
+	for _, step := range []func(){pass.duplicates, pass.reasoning, pass.excerpts, func() { pass.outputs(pass.turn - 2) }, func() { pass.outputs(pass.turn) }} {
 		step()
-		if r.freed >= want {
+		if pass.freed >= want {
 			break
 		}
 	}
-	return r.out
+	return pass.out
 }
 
 type pruner struct {
@@ -126,77 +126,77 @@ func (r *pruner) findCalls() {
 // and text.
 func (r *pruner) duplicates() {
 	seen := map[string]bool{}
-	x := PruneResult{By: ByDuplicates}
-	for _, p := range slices.Backward(r.pieces) {
-		n, ok := r.open(p)
+	result := PruneResult{By: ByDuplicates}
+	for _, piece := range slices.Backward(r.pieces) {
+		n, ok := r.open(piece)
 		if !ok {
 			continue
 		}
-		call := r.calls[p.Item.CallID]
-		key := call.Name + "\x00" + call.Arguments + "\x00" + p.Item.Text
+		call := r.calls[piece.Item.CallID]
+		key := call.Name + "\x00" + call.Arguments + "\x00" + piece.Item.Text
 		if seen[key] {
-			x.Calls = append(x.Calls, p.Item.CallID)
-			x.Freed += n
+			result.Calls = append(result.Calls, piece.Item.CallID)
+			result.Freed += n
 		}
 		seen[key] = true
 	}
-	if len(x.Calls) > 0 {
-		slices.Reverse(x.Calls)
-		r.take(x)
+	if len(result.Calls) > 0 {
+		slices.Reverse(result.Calls)
+		r.take(result)
 	}
 }
 
 // reasoning drops the reasoning of the turns before this one.
 func (r *pruner) reasoning() {
-	x := PruneResult{By: ByReasoning, Reasoning: r.turn - 1}
+	result := PruneResult{By: ByReasoning, Reasoning: r.turn - 1}
 	for _, p := range r.pieces {
 		if p.Item.Kind == models.Reasoning && p.Turn < r.turn {
-			x.Freed += int64(r.c.Item(p.Item))
+			result.Freed += int64(r.c.Item(p.Item))
 		}
 	}
-	if x.Freed >= r.stride/4 && x.Freed > 0 {
-		r.take(x)
+	if result.Freed >= r.stride/4 && result.Freed > 0 {
+		r.take(result)
 	}
 }
 
 // excerpts shortens what was attached to the words of earlier turns.
 func (r *pruner) excerpts() {
-	x := PruneResult{By: ByExcerpts, Excerpts: map[int][]string{}}
-	for _, p := range r.pieces {
-		if len(p.Item.Attachments) == 0 || p.Turn >= r.turn {
+	result := PruneResult{By: ByExcerpts, Excerpts: map[int][]string{}}
+	for _, piece := range r.pieces {
+		if len(piece.Item.Attachments) == 0 || piece.Turn >= r.turn {
 			continue
 		}
-		texts, shorter := excerpts(p.Item)
+		texts, shorter := excerpts(piece.Item)
 		if shorter == 0 {
 			continue
 		}
-		x.Excerpts[p.Turn] = texts
-		for i, at := range p.Item.Attachments {
-			x.Freed += int64(r.c.Text(at.Text)) - int64(r.c.Text(texts[i]))
+		result.Excerpts[piece.Turn] = texts
+		for i, at := range piece.Item.Attachments {
+			result.Freed += int64(r.c.Text(at.Text)) - int64(r.c.Text(texts[i]))
 		}
 	}
-	if x.Freed >= r.stride/4 && x.Freed > 0 {
-		r.take(x)
+	if result.Freed >= r.stride/4 && result.Freed > 0 {
+		r.take(result)
 	}
 }
 
 // outputs takes out the outputs of turns up to one, before the protected tail,
 // if that is worth losing the cache.
 func (r *pruner) outputs(through int) {
-	x := PruneResult{By: ByOutputs}
-	for _, p := range r.pieces[:r.tail] {
-		n, ok := r.open(p)
-		call := r.calls[p.Item.CallID]
+	result := PruneResult{By: ByOutputs}
+	for _, piece := range r.pieces[:r.tail] {
+		n, ok := r.open(piece)
+		call := r.calls[piece.Item.CallID]
 		traits := r.traits[call.Name]
 		needed := traits.KeepsOutput || traits.ReadsFile && r.edited[pathOf(call.Arguments)]
-		if !ok || p.Turn > through || needed {
+		if !ok || piece.Turn > through || needed {
 			continue
 		}
-		x.Calls = append(x.Calls, p.Item.CallID)
-		x.Freed += n
+		result.Calls = append(result.Calls, piece.Item.CallID)
+		result.Freed += n
 	}
-	if x.Freed >= r.stride && x.Freed > 0 {
-		r.take(x)
+	if result.Freed >= r.stride && result.Freed > 0 {
+		r.take(result)
 	}
 }
 

@@ -14,7 +14,7 @@ const unknown = "interrupted: whether this call was carried out is not known. Ve
 // without a call and a call with an id that was used before are dropped;
 // reasoning goes only to its maker and only with the item it led to; no id of
 // the provider's stands twice. The result is a new slice.
-func Repair(items []models.Item, t models.Target) []models.Item {
+func Repair(items []models.Item, target models.Target) []models.Item {
 	outputs := map[string]models.Item{}
 	for _, it := range items {
 		if it.Kind == models.Output {
@@ -47,7 +47,7 @@ func Repair(items []models.Item, t models.Target) []models.Item {
 			}
 			pending = append(pending, result)
 		case models.Reasoning:
-			if it.Origin.Provider != t.Provider || it.Origin.Model != t.Model || again {
+			if it.Origin.Provider != target.Provider || it.Origin.Model != target.Model || again {
 				continue
 			}
 		case models.Message:

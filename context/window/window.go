@@ -77,94 +77,94 @@ type Conversation struct {
 // are the oldest turns, whole; within the last turn it shortens the oldest
 // outputs, and what is attached to words. A conversation that still does not fit
 // is a fault of kind size.
-func Fit(m models.Model, l Limits, c Counter, instructions string, tools []models.ToolSpec, t Conversation) (models.Request, Account, error) {
-	items := Repair(t.Items, m.Target)
-	if !m.Images {
+func Fit(model models.Model, limits Limits, counter Counter, instructions string, tools []models.ToolSpec, conversation Conversation) (models.Request, Account, error) {
+	items := Repair(conversation.Items, model.Target)
+	if !model.Images {
 		items = withoutImages(items)
 	}
-	a := Account{Briefing: int64(c.Text(instructions)), Budget: l.For(m)}
-	for _, it := range t.Head {
-		a.Conversation += int64(c.Item(it))
+	account := Account{Briefing: int64(counter.Text(instructions)), Budget: limits.For(model)}
+	for _, it := range conversation.Head {
+		account.Conversation += int64(counter.Item(it))
 	}
-	for _, t := range tools {
-		a.Tools += int64(c.Tool(t))
+	for _, conversation := range tools {
+		account.Tools += int64(counter.Tool(conversation))
 	}
 	sizes := make([]int64, len(items))
 	for i, it := range items {
-		sizes[i] = int64(c.Item(it))
-		a.Conversation += sizes[i]
+		sizes[i] = int64(counter.Item(it))
+		account.Conversation += sizes[i]
 	}
-	if over := a.Total() - a.Budget; over > 0 {
-		trimToFit(c, tools, items, sizes, &a, over)
-	} else if l.UnderPressure {
-		trimToFit(c, tools, items, sizes, &a, a.Total()/2)
+	if over := account.Total() - account.Budget; over > 0 {
+		trimToFit(counter, tools, items, sizes, &account, over)
+	} else if limits.UnderPressure {
+		trimToFit(counter, tools, items, sizes, &account, account.Total()/2)
 	}
 	// Oldest turns first. A turn begins at a user's message. The note about what
 	// was left out needs room as well.
 	start, note := 0, int64(0)
-	for a.Total()+note > a.Budget {
+	for account.Total()+note > account.Budget {
 		next := nextTurn(items, start)
 		if next == len(items) {
 			break
 		}
 		for _, n := range sizes[start:next] {
-			a.Conversation -= n
-			a.LeftTokens += n
+			account.Conversation -= n
+			account.LeftTokens += n
 		}
-		a.LeftOut += next - start
-		start, note = next, int64(c.Item(omissionNote(a.LeftOut, t.Essentials)))
+		account.LeftOut += next - start
+		start, note = next, int64(counter.Item(omissionNote(account.LeftOut, conversation.Essentials)))
 	}
-	a.Conversation += note
+	account.Conversation += note
 	items, sizes = items[start:], sizes[start:]
-	masked := int64(c.Text(pruneOutput)) + int64(c.Item(models.Item{}))
+	masked := int64(counter.Text(pruneOutput)) + int64(counter.Item(models.Item{}))
 	for i := range items {
-		if a.Total() <= a.Budget {
+		if account.Total() <= account.Budget {
 			break
 		}
 		if items[i].Kind == models.Output && sizes[i] > masked && i < len(items)-1 {
 			items[i].Text, items[i].Images = pruneOutput, nil
-			a.Conversation -= sizes[i] - masked
-			a.LeftTokens += sizes[i] - masked
-			a.Truncated++
+			account.Conversation -= sizes[i] - masked
+			account.LeftTokens += sizes[i] - masked
+			account.Truncated++
 		}
 	}
-	trim(c, items, sizes, &a, a.Budget)
-	if a.Total() > a.Budget {
-		return models.Request{}, a, &models.Fault{Kind: models.KindSize, Scope: models.ScopeRequest, Target: m.Target,
-			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", a.Total(), a.Total()-a.Budget, a.Budget),
+	trim(counter, items, sizes, &account, account.Budget)
+	if account.Total() > account.Budget {
+		return models.Request{}, account, &models.Fault{Kind: models.KindSize, Scope: models.ScopeRequest, Target: model.Target,
+			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", account.Total(), account.Total()-account.Budget, account.Budget),
 			Hint:    "begin a new session, shorten the message, /drop pinned notes, or choose a model with a larger window"}
 	}
 	items = slices.DeleteFunc(items, func(it models.Item) bool { return it.Kind == "" })
-	if a.LeftOut > 0 {
-		items = slices.Insert(items, 0, omissionNote(a.LeftOut, t.Essentials))
+	if account.LeftOut > 0 {
+		items = slices.Insert(items, 0, omissionNote(account.LeftOut, conversation.Essentials))
 	}
-	return models.Request{Instructions: instructions, Items: append(slices.Clip(t.Head), items...), Tools: tools, Tokens: a.Total()}, a, nil
+	return models.Request{Instructions: instructions, Items: append(slices.Clip(conversation.Head), items...), Tools: tools, Tokens: account.Total()}, account, nil
 }
 
 // trim shortens what is attached to a person's words, the oldest first, until
 // the request takes no more than most. What came from files of the workspace is
 // never attached, so no source that will be edited is cut.
-func trim(c Counter, items []models.Item, sizes []int64, a *Account, most int64) {
+func trim(counter Counter, items []models.Item, sizes []int64, account *Account, most int64) {
 	for i := range items {
-		if a.Total() <= most {
+		if account.Total() <= most {
 			return
 		}
 		if len(items[i].Attachments) == 0 {
 			continue
 		}
 		texts, shorter := excerpts(items[i])
-		a.Pruned += shorter
+		account.Pruned += shorter
 		truncateText(&items[i], texts)
-		n := int64(c.Item(items[i]))
-		a.Conversation -= sizes[i] - n
-		a.LeftTokens += sizes[i] - n
+		n := int64(counter.Item(items[i]))
+		account.Conversation -= sizes[i] - n
+		account.LeftTokens += sizes[i] - n
 		sizes[i] = n
 	}
 }
 
 // trimToFit takes out what the reducers find, in this request alone: it has to
 // fit a window that is smaller than the conversation was kept for.
-func trimToFit(c Counter, tools []models.ToolSpec, items []models.Item, sizes []int64, a *Account, want int64) {
+func trimToFit(counter Counter, tools []models.ToolSpec, items []models.Item, sizes []int64, account *Account, want int64) {
 	pieces := make([]Piece, len(items))
 	turn := 0
 	for i, it := range items {
@@ -175,7 +175,7 @@ func trimToFit(c Counter, tools []models.ToolSpec, items []models.Item, sizes []
 	}
 	gone, thought := map[string]bool{}, 0
 	texts := map[int][]string{}
-	for _, r := range Prune(c, tools, pieces, a.Budget, want) {
+	for _, r := range Prune(counter, tools, pieces, account.Budget, want) {
 		for _, id := range r.Calls {
 			gone[id] = true
 		}
@@ -186,21 +186,21 @@ func trimToFit(c Counter, tools []models.ToolSpec, items []models.Item, sizes []
 		switch it := &items[i]; {
 		case it.Kind == models.Output && gone[it.CallID]:
 			it.Text, it.Images = pruneOutput, nil
-			a.Truncated++
+			account.Truncated++
 		case it.Kind == models.Reasoning && pieces[i].Turn <= thought:
 			*it = models.Item{} // goes with the empty ones
 		case len(it.Attachments) > 0 && len(texts[pieces[i].Turn]) > 0:
 			truncateText(it, texts[pieces[i].Turn])
-			a.Pruned++
+			account.Pruned++
 		default:
 			continue
 		}
 		n := int64(0)
 		if items[i].Kind != "" {
-			n = int64(c.Item(items[i]))
+			n = int64(counter.Item(items[i]))
 		}
-		a.Conversation -= sizes[i] - n
-		a.LeftTokens += sizes[i] - n
+		account.Conversation -= sizes[i] - n
+		account.LeftTokens += sizes[i] - n
 		sizes[i] = n
 	}
 }

@@ -13,39 +13,39 @@ func (b *Breakers) Condition(t models.Target) models.Condition {
 	return b.condition(t, b.entry(id{t}), b.clock.read())
 }
 
-func (b *Breakers) condition(t models.Target, e *entry, now instant) models.Condition {
-	c := models.Condition{Target: t, State: models.Ready, Fault: e.Target.Fault}
-	if e.Target.Disabled {
-		c.State = models.Disabled
-		return c
+func (b *Breakers) condition(t models.Target, known *entry, now instant) models.Condition {
+	condition := models.Condition{Target: t, State: models.Ready, Fault: known.Target.Fault}
+	if known.Target.Disabled {
+		condition.State = models.Disabled
+		return condition
 	}
-	if o, until := b.outOfUse(t, e, now); o != nil {
-		c.State, c.Until, c.Fault = models.Unusable, until, o
-		return c
+	if o, until := b.outOfUse(t, known, now); o != nil {
+		condition.State, condition.Until, condition.Fault = models.Unusable, until, o
+		return condition
 	}
 	switch {
-	case e.cooldown.remaining(now) > 0:
-		c.State, c.Until = models.Resting, e.cooldown.at(now)
-	case e.Target.Open:
-		c.State = models.HalfOpen
-		if l := e.Target.Lease; l.isLive(now.wall) {
-			c.Until = l.Until
+	case known.cooldown.remaining(now) > 0:
+		condition.State, condition.Until = models.Resting, known.cooldown.at(now)
+	case known.Target.Open:
+		condition.State = models.HalfOpen
+		if l := known.Target.Lease; l.isLive(now.wall) {
+			condition.Until = l.Until
 		}
 	}
-	return c
+	return condition
 }
 
 // outOfUse tells what speaks against a target for longer than a rest.
-func (b *Breakers) outOfUse(t models.Target, e *entry, now instant) (*models.Fault, time.Time) {
+func (b *Breakers) outOfUse(target models.Target, e *entry, now instant) (*models.Fault, time.Time) {
 	if until := e.outOfUse.at(now); !until.IsZero() {
 		return e.Target.OutOfUse.Fault, until
 	}
-	p := b.entry(providerID(t.Provider))
+	p := b.entry(providerID(target.Provider))
 	if until := p.outOfUse.at(now); !until.IsZero() {
 		return p.Provider.OutOfUse.Fault, until
 	}
 	refused := *b.refusals.Load()
-	for _, i := range []id{{t}, providerID(t.Provider)} {
+	for _, i := range []id{{target}, providerID(target.Provider)} {
 		if l, ok := refused[i]; ok && l.until.remaining(now) > 0 {
 			return l.fault, l.until.at(now)
 		}
@@ -58,28 +58,28 @@ func (b *Breakers) outOfUse(t models.Target, e *entry, now instant) (*models.Fau
 // allowed reports how it went by Succeeded, Failed or Left. Insist says that a
 // person wants it now: then only what the user set aside is refused. When the
 // answer is no, the condition says why, and until when if that is known.
-func (b *Breakers) Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool) {
+func (b *Breakers) Allow(ctx context.Context, target models.Target, insist bool) (models.Condition, bool) {
 	b.ensureLoaded(ctx)
 	now := b.clock.observe()
-	c := b.condition(t, b.entry(id{t}), now)
+	condition := b.condition(target, b.entry(id{target}), now)
 	switch {
-	case c.State == models.Disabled:
-		return c, false
-	case c.State == models.Ready, insist:
-		return c, true
-	case c.State != models.HalfOpen || !c.Until.IsZero():
-		return c, false
+	case condition.State == models.Disabled:
+		return condition, false
+	case condition.State == models.Ready, insist:
+		return condition, true
+	case condition.State != models.HalfOpen || !condition.Until.IsZero():
+		return condition, false
 	}
 	owner := b.o.Owner
-	e, granted := b.update(ctx, now, id{t}, func(k *saved) bool {
+	known, granted := b.update(ctx, now, id{target}, func(k *saved) bool {
 		if !k.Target.Open || k.Target.Lease.isLive(now.wall) || now.wall.Before(k.Target.CooldownUntil) && !k.Target.CooldownSet.After(now.wall) && k.Target.CooldownUntil.Sub(now.wall) > clockSlack {
 			return false
 		}
 		k.Target.Lease = lease{Owner: owner, From: now.wall, Until: now.wall.Add(leaseTime)}
 		return true
 	})
-	c = b.condition(t, e, now)
-	return c, granted || c.State == models.Ready
+	condition = b.condition(target, known, now)
+	return condition, granted || condition.State == models.Ready
 }
 
 // clockSlack is how far the clocks of two looks may differ when a rest ends.
@@ -87,11 +87,11 @@ const clockSlack = 10 * time.Millisecond
 
 // Succeeded records a reply that came to its end, firstToken after it was
 // asked for; 0 when that is unknown. It closes the circuit.
-func (b *Breakers) Succeeded(ctx context.Context, t models.Target, firstToken time.Duration) {
+func (b *Breakers) Succeeded(ctx context.Context, target models.Target, firstToken time.Duration) {
 	now := b.clock.observe()
-	b.dropRefusals(func(i id) bool { return i.Target == t || i == providerID(t.Provider) })
-	pace := b.medianFirstToken(b.tierOf(t))
-	b.update(ctx, now, id{t}, func(k *saved) bool {
+	b.dropRefusals(func(i id) bool { return i.Target == target || i == providerID(target.Provider) })
+	pace := b.medianFirstToken(b.tierOf(target))
+	b.update(ctx, now, id{target}, func(k *saved) bool {
 		c := &k.Target
 		c.closeCircuit()
 		c.observe(now.wall, true)
@@ -99,8 +99,8 @@ func (b *Breakers) Succeeded(ctx context.Context, t models.Target, firstToken ti
 		c.Unhealthy = isUnhealthy(c.Unhealthy, c.health(now.wall, median(c.FirstTokens), pace))
 		return true
 	})
-	if !b.entry(providerID(t.Provider)).Provider.OutOfUse.Until.IsZero() {
-		b.update(ctx, now, providerID(t.Provider), func(k *saved) bool {
+	if !b.entry(providerID(target.Provider)).Provider.OutOfUse.Until.IsZero() {
+		b.update(ctx, now, providerID(target.Provider), func(k *saved) bool {
 			k.Provider.OutOfUse = outage{}
 			return true
 		})
@@ -132,92 +132,92 @@ func (b *Breakers) releaseLease(ctx context.Context, now instant, t models.Targe
 // Failed records how an attempt failed. Failures that say nothing about the
 // target (the network, a refused request, an attempt during which the computer
 // was suspended) only free it for the next one.
-func (b *Breakers) Failed(ctx context.Context, t models.Target, f *models.Fault) {
+func (b *Breakers) Failed(ctx context.Context, target models.Target, fault *models.Fault) {
 	now := b.clock.observe()
-	if f == nil || b.clock.slept(now, f.Elapsed) {
-		b.releaseLease(ctx, now, t)
+	if fault == nil || b.clock.slept(now, fault.Elapsed) {
+		b.releaseLease(ctx, now, target)
 		return
 	}
-	f = boundedCopy(f)
-	switch f.Kind.Policy().Breaker {
+	fault = boundedCopy(fault)
+	switch fault.Kind.Policy().Breaker {
 	case models.BreakerPause, models.BreakerHealth, models.BreakerTrip, models.BreakerAbsent:
-		b.recordFailure(ctx, now, t, f)
+		b.recordFailure(ctx, now, target, fault)
 	case models.BreakerUsedUp:
-		b.recordUsedUp(ctx, now, t, f)
+		b.recordUsedUp(ctx, now, target, fault)
 	case models.BreakerRefused:
-		b.recordRefusal(now, t, f)
-		b.releaseLease(ctx, now, t)
+		b.recordRefusal(now, target, fault)
+		b.releaseLease(ctx, now, target)
 	default:
-		b.releaseLease(ctx, now, t)
+		b.releaseLease(ctx, now, target)
 	}
 }
 
 // recordFailure records a failure that passes by itself.
-func (b *Breakers) recordFailure(ctx context.Context, now instant, t models.Target, f *models.Fault) {
+func (b *Breakers) recordFailure(ctx context.Context, now instant, t models.Target, fault *models.Fault) {
 	pace := b.medianFirstToken(b.tierOf(t))
 	owner := b.o.Owner
-	rule := f.Kind.Policy().Breaker
+	rule := fault.Kind.Policy().Breaker
 	b.update(ctx, now, id{t}, func(k *saved) bool {
-		c := &k.Target
-		probe := c.Lease.Owner == owner && c.Lease.isLive(now.wall) && !now.wall.Add(-f.Elapsed).Before(c.Lease.From.Add(-clockSlack))
-		c.Fault = f
+		state := &k.Target
+		probe := state.Lease.Owner == owner && state.Lease.isLive(now.wall) && !now.wall.Add(-fault.Elapsed).Before(state.Lease.From.Add(-clockSlack))
+		state.Fault = fault
 		switch rule {
 		case models.BreakerTrip:
-			c.recordCapacity(now.wall, f, probe)
+			state.recordCapacity(now.wall, fault, probe)
 		case models.BreakerAbsent:
-			c.cooldown(now.wall, absentCooldown)
+			state.cooldown(now.wall, absentCooldown)
 		default:
-			c.cooldown(now.wall, statedDelay(now.wall, f))
+			state.cooldown(now.wall, statedDelay(now.wall, fault))
 		}
 		if rule == models.BreakerTrip || rule == models.BreakerHealth {
-			c.observe(now.wall, false)
-			c.Unhealthy = isUnhealthy(c.Unhealthy, c.health(now.wall, median(c.FirstTokens), pace))
+			state.observe(now.wall, false)
+			state.Unhealthy = isUnhealthy(state.Unhealthy, state.health(now.wall, median(state.FirstTokens), pace))
 		}
 		if probe {
-			c.Lease = lease{}
+			state.Lease = lease{}
 		}
 		return true
 	})
 }
 
 // recordUsedUp records that an allowance is gone until it is renewed.
-func (b *Breakers) recordUsedUp(ctx context.Context, now instant, t models.Target, f *models.Fault) {
-	end := f.ResetAt
-	if end.IsZero() && f.Delayed {
-		end = now.wall.Add(f.RetryAfter)
+func (b *Breakers) recordUsedUp(ctx context.Context, now instant, target models.Target, fault *models.Fault) {
+	end := fault.ResetAt
+	if end.IsZero() && fault.Delayed {
+		end = now.wall.Add(fault.RetryAfter)
 	}
 	if !end.After(now.wall) {
 		// Nobody said when: it is tried again like a refused key.
-		b.recordRefusal(now, t, f)
-		b.releaseLease(ctx, now, t)
+		b.recordRefusal(now, target, fault)
+		b.releaseLease(ctx, now, target)
 		return
 	}
-	o := outage{Set: now.wall, Until: end.Round(0).UTC(), Fault: f}
-	i := id{t}
-	if concernsProvider(f) {
-		i = providerID(t.Provider)
+	mark := outage{Set: now.wall, Until: end.Round(0).UTC(), Fault: fault}
+	i := id{target}
+	if concernsProvider(fault) {
+		i = providerID(target.Provider)
 	}
 	b.update(ctx, now, i, func(k *saved) bool {
 		if i.Model == "" {
-			k.Provider.OutOfUse = o
+			k.Provider.OutOfUse = mark
 		} else {
-			k.Target.OutOfUse = o
+			k.Target.OutOfUse = mark
 		}
 		return true
 	})
-	b.releaseLease(ctx, now, t)
+	b.releaseLease(ctx, now, target)
 }
 
 // recordRefusal remembers what depends on this program's key and settings.
-func (b *Breakers) recordRefusal(now instant, t models.Target, f *models.Fault) {
-	i := id{t}
-	if concernsProvider(f) {
-		i = providerID(t.Provider)
+func (b *Breakers) recordRefusal(now instant, t models.Target, fault *models.Fault) {
+	entryID := id{t}
+	if concernsProvider(fault) {
+		entryID = providerID(t.Provider)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next := maps.Clone(*b.refusals.Load())
-	next[i] = refusal{f, deadline{now.wall.Add(refusalTime), now.mono + refusalTime}}
+	next[entryID] = refusal{fault, deadline{now.wall.Add(refusalTime), now.mono + refusalTime}}
 	b.refusals.Store(&next)
 }
 

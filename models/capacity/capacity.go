@@ -91,18 +91,18 @@ type Breakers struct {
 }
 
 // New returns a board that knows nothing. It does nothing until it is used.
-func New(o Options) *Breakers {
-	if o.Now == nil {
-		o.Now = time.Now
+func New(options Options) *Breakers {
+	if options.Now == nil {
+		options.Now = time.Now
 	}
-	if o.Random == nil {
-		o.Random = func() float64 { return 0.5 }
+	if options.Random == nil {
+		options.Random = func() float64 { return 0.5 }
 	}
-	if o.FailbackDelay <= 0 {
-		o.FailbackDelay = 5 * time.Minute
+	if options.FailbackDelay <= 0 {
+		options.FailbackDelay = 5 * time.Minute
 	}
-	b := &Breakers{o: o, pendingChanges: map[id][]change{}, notifyChanged: make(chan struct{})}
-	b.clock.now, b.clock.elapsed = o.Now, o.Elapsed
+	b := &Breakers{o: options, pendingChanges: map[id][]change{}, notifyChanged: make(chan struct{})}
+	b.clock.now, b.clock.elapsed = options.Now, options.Elapsed
 	b.view.Store(&view{})
 	b.refusals.Store(&map[id]refusal{})
 	return b
@@ -142,16 +142,16 @@ type saved struct {
 
 // decode reads what was saved. It trusts no number: they come from a file.
 func decode(data []byte) (saved, bool) {
-	var k saved
-	if len(data) == 0 || json.Unmarshal(data, &k) != nil {
+	var state saved
+	if len(data) == 0 || json.Unmarshal(data, &state) != nil {
 		return saved{}, false
 	}
-	c, a := &k.Target, &k.Provider
-	k.Rev = max(k.Rev, 0)
+	c, a := &state.Target, &state.Provider
+	state.Rev = max(state.Rev, 0)
 	c.Trips, c.Streak, c.FailbackStep = max(c.Trips, 0), max(c.Streak, 0), max(c.FailbackStep, 0)
 	c.Successes, c.Attempts = max(c.Successes, 0), max(c.Attempts, c.Successes, 0)
 	a.Spent, a.Limit, a.Clean = min(max(a.Spent, 0), retryBudget), min(max(a.Limit, 0), maxLimit), max(a.Clean, 0)
-	return k, true
+	return state, true
 }
 
 // change changes what is kept and reports whether it did. It may run several
@@ -248,33 +248,33 @@ func (b *Breakers) storeFailed(now instant, err error) {
 
 // update makes a change in the store and in memory, in memory alone when the
 // store fails. It returns the state that follows and what change said.
-func (b *Breakers) update(ctx context.Context, now instant, i id, c change) (*entry, bool) {
+func (b *Breakers) update(ctx context.Context, now instant, entryID id, apply change) (*entry, bool) {
 	b.ensureLoaded(ctx)
 	if b.o.Shared == nil {
-		return b.updateMemory(now, i, c)
+		return b.updateMemory(now, entryID, apply)
 	}
 	if b.storeBackingOff(now) {
-		b.postpone(i, nil, c)
-		return b.updateMemory(now, i, c)
+		b.postpone(entryID, nil, apply)
+		return b.updateMemory(now, entryID, apply)
 	}
 	b.mu.Lock()
-	late := b.pendingChanges[i]
-	delete(b.pendingChanges, i)
+	late := b.pendingChanges[entryID]
+	delete(b.pendingChanges, entryID)
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	var after saved
 	var did bool
-	err := b.o.Shared.UpdateShared(ctx, i.key(), func(old []byte) ([]byte, error) {
+	err := b.o.Shared.UpdateShared(ctx, entryID.key(), func(old []byte) ([]byte, error) {
 		var ok bool
 		if after, ok = decode(old); !ok {
-			after = b.entry(i).saved // the store lost it, or never had it
+			after = b.entry(entryID).saved // the store lost it, or never had it
 		}
 		write := false
 		for _, l := range late {
 			write = l(&after) || write
 		}
-		did = c(&after)
+		did = apply(&after)
 		if !did && !write {
 			return nil, nil
 		}
@@ -283,15 +283,15 @@ func (b *Breakers) update(ctx context.Context, now instant, i id, c change) (*en
 	})
 	if err != nil {
 		b.storeFailed(now, err)
-		b.postpone(i, late, c)
-		return b.updateMemory(now, i, c)
+		b.postpone(entryID, late, apply)
+		return b.updateMemory(now, entryID, apply)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if after.Rev != b.entry(i).Rev {
-		b.publishLocked(now, map[id]saved{i: after})
+	if after.Rev != b.entry(entryID).Rev {
+		b.publishLocked(now, map[id]saved{entryID: after})
 	}
-	return b.entry(i), did
+	return b.entry(entryID), did
 }
 
 // postpone keeps changes for the time when the store works again; early ones
@@ -304,15 +304,15 @@ func (b *Breakers) postpone(i id, early []change, c change) {
 }
 
 // updateMemory makes a change in memory alone.
-func (b *Breakers) updateMemory(now instant, i id, c change) (*entry, bool) {
+func (b *Breakers) updateMemory(now instant, entryID id, c change) (*entry, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k := b.entry(i).saved
+	k := b.entry(entryID).saved
 	did := c(&k)
 	if did {
-		b.publishLocked(now, map[id]saved{i: k})
+		b.publishLocked(now, map[id]saved{entryID: k})
 	}
-	return b.entry(i), did
+	return b.entry(entryID), did
 }
 
 // publishLocked replaces the view; the caller holds mu.
@@ -322,16 +322,16 @@ func (b *Breakers) publishLocked(now instant, fresh map[id]saved) {
 	if next.entries == nil {
 		next.entries = map[id]*entry{}
 	}
-	for i, k := range fresh {
-		was := b.entry(i)
-		if k.Rev < was.Rev {
+	for entryID, state := range fresh {
+		was := b.entry(entryID)
+		if state.Rev < was.Rev {
 			continue
 		}
-		e := &entry{saved: k, firstToken: median(k.Target.FirstTokens)}
-		e.cooldown = was.cooldown.movedTo(now, k.Target.CooldownSet, k.Target.CooldownUntil)
-		e.failback = was.failback.movedTo(now, k.Target.FailbackSet, k.Target.FailbackUntil)
-		e.outOfUse = was.outOfUse.movedTo(now, k.unusable().Set, k.unusable().Until)
-		next.entries[i] = e
+		e := &entry{saved: state, firstToken: median(state.Target.FirstTokens)}
+		e.cooldown = was.cooldown.movedTo(now, state.Target.CooldownSet, state.Target.CooldownUntil)
+		e.failback = was.failback.movedTo(now, state.Target.FailbackSet, state.Target.FailbackUntil)
+		e.outOfUse = was.outOfUse.movedTo(now, state.unusable().Set, state.unusable().Until)
+		next.entries[entryID] = e
 	}
 	b.view.Store(next)
 	close(b.notifyChanged)

@@ -65,7 +65,7 @@ func (k *saved) unusable() outage {
 
 // recordCapacity records a capacity failure. Probe says that it is the answer to the one
 // request that a rested target was tried with.
-func (c *circuit) recordCapacity(now time.Time, f *models.Fault, probe bool) {
+func (c *circuit) recordCapacity(now time.Time, fault *models.Fault, probe bool) {
 	if last := latest(c.Last, c.CooldownUntil); !last.IsZero() && now.Sub(last) > halfLife {
 		c.Streak, c.Trips, c.Open = 0, 0, false
 	}
@@ -73,8 +73,8 @@ func (c *circuit) recordCapacity(now time.Time, f *models.Fault, probe bool) {
 		c.Since = now
 	}
 	c.Streak++
-	c.Last, c.Fault = now, f
-	stated := statedDelay(now, f)
+	c.Last, c.Fault = now, fault
+	stated := statedDelay(now, fault)
 	switch {
 	case c.Open && now.Before(c.CooldownUntil) && !probe:
 		// It was sent before the circuit opened, so it is no news; a longer

@@ -97,29 +97,29 @@ func (b *Breakers) Order(tier []models.Target) []models.Target {
 	places := buffer[:0]
 	pace := b.medianFirstToken(tier)
 	for _, t := range tier {
-		e := b.entry(id{t})
-		c := b.condition(t, e, now)
-		p := place{Target: t}
-		switch c.State {
+		known := b.entry(id{t})
+		condition := b.condition(t, known, now)
+		position := place{Target: t}
+		switch condition.State {
 		case models.Disabled:
-			p.class = classDisabled
+			position.class = classDisabled
 		case models.Unusable:
-			p.class, p.until = classUnusable, c.Until
+			position.class, position.until = classUnusable, condition.Until
 		case models.Resting:
-			p.class, p.until = classResting, c.Until
+			position.class, position.until = classResting, condition.Until
 		default:
-			if isUnhealthy(e.Target.Unhealthy, e.Target.health(now.wall, e.firstToken, pace)) {
-				p.class = classUnhealthy
+			if isUnhealthy(known.Target.Unhealthy, known.Target.health(now.wall, known.firstToken, pace)) {
+				position.class = classUnhealthy
 			}
 		}
-		places = append(places, p)
+		places = append(places, position)
 	}
 	slices.SortStableFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), a.until.Compare(b.until))
 	})
 	list := make([]models.Target, len(places))
-	for i, p := range places {
-		list[i] = p.Target
+	for i, position := range places {
+		list[i] = position.Target
 	}
 	return list
 }
@@ -142,15 +142,15 @@ type Status struct {
 func (b *Breakers) Status(t models.Target) Status {
 	now := b.clock.read()
 	e := b.entry(id{t})
-	c := &e.Target
-	s := Status{
-		Condition: b.condition(t, e, now), Tried: !c.ObservedAt.IsZero(), Streak: c.Streak, Since: c.Since, Outage: c.Outage,
-		FailbackAt: e.failback.at(now), Share: c.successShare(now.wall), Health: c.health(now.wall, e.firstToken, b.medianFirstToken(b.tierOf(t))), FirstToken: e.firstToken,
+	state := &e.Target
+	status := Status{
+		Condition: b.condition(t, e, now), Tried: !state.ObservedAt.IsZero(), Streak: state.Streak, Since: state.Since, Outage: state.Outage,
+		FailbackAt: e.failback.at(now), Share: state.successShare(now.wall), Health: state.health(now.wall, e.firstToken, b.medianFirstToken(b.tierOf(t))), FirstToken: e.firstToken,
 	}
-	s.Unhealthy = isUnhealthy(c.Unhealthy, s.Health)
+	status.Unhealthy = isUnhealthy(state.Unhealthy, status.Health)
 	// Nobody looked while the computer slept.
-	if woke := b.clock.wokeAt.Load(); woke != 0 && !c.Outage.IsZero() && c.Outage.UnixNano() < woke {
-		s.Outage = time.Time{}
+	if woke := b.clock.wokeAt.Load(); woke != 0 && !state.Outage.IsZero() && state.Outage.UnixNano() < woke {
+		status.Outage = time.Time{}
 	}
-	return s
+	return status
 }

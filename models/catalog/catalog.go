@@ -129,47 +129,47 @@ func (c *Catalog) Provider(name string) (models.Provider, bool) {
 
 func (c *Catalog) provider(name string) (models.Provider, bool) {
 	override := c.options.Providers[name]
-	p := models.Provider{
+	provider := models.Provider{
 		Name: name, BaseURL: override.BaseURL, API: override.API, KeyEnv: override.KeyEnv,
 		Headers: map[string]string{}, Concurrency: override.Concurrency,
 		ServiceTier: override.ServiceTier, Resume: override.Resume,
 	}
 	// The catalogue is left unread for who describes an endpoint whole.
-	if p.BaseURL == "" || p.API == "" || p.KeyEnv == "" {
+	if provider.BaseURL == "" || provider.API == "" || provider.KeyEnv == "" {
 		if entry, ok := c.known()[name]; ok {
-			complete(&p, entry)
+			complete(&provider, entry)
 		}
 	}
-	maps.Copy(p.Headers, override.Headers)
-	p.BaseURL = strings.TrimRight(p.BaseURL, "/")
-	p.Local = loopback(p.BaseURL)
-	if p.API == "" {
-		p.API = models.Chat
+	maps.Copy(provider.Headers, override.Headers)
+	provider.BaseURL = strings.TrimRight(provider.BaseURL, "/")
+	provider.Local = loopback(provider.BaseURL)
+	if provider.API == "" {
+		provider.API = models.Chat
 	}
-	if p.Concurrency == 0 {
-		p.Concurrency = 3
-		if p.Local {
-			p.Concurrency = 1
+	if provider.Concurrency == 0 {
+		provider.Concurrency = 3
+		if provider.Local {
+			provider.Concurrency = 1
 		}
 	}
-	return p, p.BaseURL != ""
+	return provider, provider.BaseURL != ""
 }
 
 // complete fills in what the settings leave open.
-func complete(p *models.Provider, entry catwalk.Provider) {
-	if p.BaseURL == "" {
+func complete(provider *models.Provider, entry catwalk.Provider) {
+	if provider.BaseURL == "" {
 		if !apiOf(entry.Type) || strings.HasPrefix(entry.APIEndpoint, "$") {
 			return // an address of another protocol is of no use
 		}
-		p.BaseURL = entry.APIEndpoint
+		provider.BaseURL = entry.APIEndpoint
 		// Headers belong to that address and go nowhere else.
-		maps.Copy(p.Headers, entry.DefaultHeaders)
+		maps.Copy(provider.Headers, entry.DefaultHeaders)
 	}
-	if p.KeyEnv == "" {
-		p.KeyEnv = strings.TrimPrefix(entry.APIKey, "$")
+	if provider.KeyEnv == "" {
+		provider.KeyEnv = strings.TrimPrefix(entry.APIKey, "$")
 	}
-	if p.API == "" && entry.ID == catwalk.InferenceProviderOpenAI {
-		p.API = models.Responses
+	if provider.API == "" && entry.ID == catwalk.InferenceProviderOpenAI {
+		provider.API = models.Responses
 	}
 }
 
@@ -198,20 +198,20 @@ func loopback(base string) bool {
 // Model is what is known of a target. Known tells whether catalogue or settings
 // describe it; an unknown one can be used all the same.
 func (c *Catalog) Model(target models.Target) models.Model {
-	m := models.Model{Target: target, Short: Short(target.Model), Tools: true, Encoding: encoding(target.Model)}
+	model := models.Model{Target: target, Short: Short(target.Model), Tools: true, Encoding: encoding(target.Model)}
 	if entry, priced, ok := c.entry(target); ok {
-		m.Known = true
-		m.Window, m.MaxOutput = entry.ContextWindow, entry.DefaultMaxTokens
-		m.Images, m.Reasoning, m.Efforts = entry.SupportsImages, entry.CanReason, slices.Clone(entry.ReasoningLevels)
+		model.Known = true
+		model.Window, model.MaxOutput = entry.ContextWindow, entry.DefaultMaxTokens
+		model.Images, model.Reasoning, model.Efforts = entry.SupportsImages, entry.CanReason, slices.Clone(entry.ReasoningLevels)
 		if priced {
-			m.Price = models.Price{Input: entry.CostPer1MIn, Cached: readPrice(entry), Output: entry.CostPer1MOut}
+			model.Price = models.Price{Input: entry.CostPer1MIn, Cached: readPrice(entry), Output: entry.CostPer1MOut}
 		}
 	}
 	if o, ok := c.options.Models[target.String()]; ok {
-		m.Known = true
-		o.apply(&m)
+		model.Known = true
+		o.apply(&model)
 	}
-	return m
+	return model
 }
 
 // entry finds a model's description: at its provider, by its name without the
@@ -255,18 +255,18 @@ func readPrice(m catwalk.Model) float64 {
 	return price
 }
 
-func (o ModelOverride) apply(m *models.Model) {
-	put(&m.Short, o.Short)
-	put(&m.Window, o.Window)
-	put(&m.MaxOutput, o.MaxOutput)
-	put(&m.Price.Input, o.Input)
-	put(&m.Price.Cached, o.Cached)
-	put(&m.Price.Output, o.Output)
-	put(&m.Tools, o.Tools)
-	put(&m.Images, o.Images)
-	put(&m.Reasoning, o.Reasoning)
-	put(&m.Efforts, o.Efforts)
-	put(&m.Encoding, o.Encoding)
+func (o ModelOverride) apply(model *models.Model) {
+	put(&model.Short, o.Short)
+	put(&model.Window, o.Window)
+	put(&model.MaxOutput, o.MaxOutput)
+	put(&model.Price.Input, o.Input)
+	put(&model.Price.Cached, o.Cached)
+	put(&model.Price.Output, o.Output)
+	put(&model.Tools, o.Tools)
+	put(&model.Images, o.Images)
+	put(&model.Reasoning, o.Reasoning)
+	put(&model.Efforts, o.Efforts)
+	put(&model.Encoding, o.Encoding)
 }
 
 func put[T any](dst *T, v *T) {

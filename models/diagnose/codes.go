@@ -105,13 +105,13 @@ func kindInText(text string, allowed ...models.Kind) (models.Kind, bool) {
 var longPeriods = []string{"per day", "perday", "(rpd)", "(tpd)", "daily", "per week", "weekly", "per month", "monthly"}
 
 // reportedKind names a failure that the endpoint itself reports.
-func reportedKind(ev Evidence, w errorObject, source []byte) models.Kind {
-	text := strings.ToLower(strings.Join(w.texts, "\n"))
-	html := w.empty() && isHTML(source)
-	if w.empty() && !html && ev.Status >= 300 {
+func reportedKind(ev Evidence, object errorObject, source []byte) models.Kind {
+	text := strings.ToLower(strings.Join(object.texts, "\n"))
+	html := object.empty() && isHTML(source)
+	if object.empty() && !html && ev.Status >= 300 {
 		text = strings.ToLower(string(source[:min(len(source), maxRead)]))
 	}
-	for _, c := range w.codes {
+	for _, c := range object.codes {
 		if k, ok := codes[strings.ToLower(c)]; ok {
 			return refine(k, strings.ToLower(c), text)
 		}
@@ -120,26 +120,26 @@ func reportedKind(ev Evidence, w errorObject, source []byte) models.Kind {
 		}
 	}
 	status := ev.Status
-	for _, c := range w.codes { // a number in the code's place, as in a 200 of OpenRouter
+	for _, c := range object.codes { // a number in the code's place, as in a 200 of OpenRouter
 		if n, err := strconv.Atoi(c); err == nil && n >= 400 && n <= 599 && status < 400 {
 			status = n
 		}
 	}
-	for _, c := range w.codes {
+	for _, c := range object.codes {
 		if n := vagueTypes[strings.ToLower(c)]; n > 0 && status < 400 {
 			status = n
 		}
 	}
-	return kindByStatus(status, text, html, w)
+	return kindByStatus(status, text, html, object)
 }
 
 // refine corrects a code whose message is more exact than itself.
-func refine(k models.Kind, code, text string) models.Kind {
-	if k == models.KindModel && code == "not_found_error" && strings.Contains(text, "invalid url") {
+func refine(class models.Kind, code, text string) models.Kind {
+	if class == models.KindModel && code == "not_found_error" && strings.Contains(text, "invalid url") {
 		return models.KindRequest
 	}
-	if k != models.KindRate {
-		return k
+	if class != models.KindRate {
+		return class
 	}
 	if strings.Contains(text, "request too large") {
 		return models.KindSize // larger than a whole minute's allowance: waiting cannot help
@@ -152,10 +152,10 @@ func refine(k models.Kind, code, text string) models.Kind {
 	if containsAny(text, longPeriods) {
 		return models.KindUsage
 	}
-	return k
+	return class
 }
 
-func kindByStatus(status int, text string, html bool, w errorObject) models.Kind {
+func kindByStatus(status int, text string, html bool, object errorObject) models.Kind {
 	if isRelay(text) && status != http.StatusUnauthorized && status != http.StatusForbidden {
 		return models.KindGateway
 	}
@@ -173,7 +173,7 @@ func kindByStatus(status int, text string, html bool, w errorObject) models.Kind
 	case status == http.StatusPaymentRequired:
 		return models.KindBilling
 	case status == http.StatusNotFound:
-		if w.empty() && text != "" || containsAny(text, []string{"invalid url", "page not found"}) || text == "not found" {
+		if object.empty() && text != "" || containsAny(text, []string{"invalid url", "page not found"}) || text == "not found" {
 			return models.KindRequest // the path is wrong, not the name
 		}
 		return models.KindModel

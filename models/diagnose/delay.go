@@ -15,7 +15,7 @@ const maxDelay = 366 * 24 * time.Hour
 // delay finds the delay that the server stated: retry-after-ms, Retry-After
 // (RFC 9110, section 10.2.3), a field of the error object, or its words. A time
 // that has passed gives true and 0; what cannot be read is passed over.
-func delay(ev Evidence, w errorObject) (bool, time.Duration) {
+func delay(ev Evidence, object errorObject) (bool, time.Duration) {
 	now := ev.Now
 	if date, err := http.ParseTime(ev.Header.Get("Date")); err == nil {
 		now = date // both ends of the interval by the same clock
@@ -32,12 +32,12 @@ func delay(ev Evidence, w errorObject) (bool, time.Duration) {
 			return true, d
 		}
 	}
-	for _, s := range w.delays {
+	for _, s := range object.delays {
 		if d, ok := s.read(now); ok {
 			return true, d
 		}
 	}
-	for _, t := range w.texts {
+	for _, t := range object.texts {
 		if d, ok := inText(t); ok {
 			return true, d
 		}

@@ -59,54 +59,54 @@ type Evidence struct {
 
 // Fault names the failure. It never returns nil and does no I/O.
 func Fault(ev Evidence) *models.Fault {
-	f := &models.Fault{
+	fault := &models.Fault{
 		Phase: ev.Phase, Target: ev.Target, ServedModel: ev.Served, Status: ev.Status,
 		Bytes: ev.Bytes, Events: ev.Events, Elapsed: ev.Elapsed, RequestID: requestID(ev.Header),
 	}
 	if ev.Err != nil {
-		f.Err = &redactedError{ev.Err, redact(ev.Err.Error(), ev.Key)}
+		fault.Err = &redactedError{ev.Err, redact(ev.Err.Error(), ev.Key)}
 	}
 	source := ev.Event
 	if len(source) == 0 {
 		source = ev.Body
 	}
-	w := read(source)
-	fill(f, w, source, ev)
-	f.Kind = kind(ev, w, source)
-	f.Scope = scope(f.Kind, ev)
-	switch f.Kind {
+	object := read(source)
+	fill(fault, object, source, ev)
+	fault.Kind = kind(ev, object, source)
+	fault.Scope = scope(fault.Kind, ev)
+	switch fault.Kind {
 	case models.KindCancelled:
-		f.Err = ev.Cancel
+		fault.Err = ev.Cancel
 	case models.KindIncomplete:
-		f.Code = ev.Incomplete
+		fault.Code = ev.Incomplete
 	}
-	f.Delayed, f.RetryAfter = delay(ev, w)
-	if f.Delayed && (f.Kind == models.KindUsage || f.Kind == models.KindRate) && !ev.Now.IsZero() {
-		f.ResetAt = ev.Now.Add(f.RetryAfter)
+	fault.Delayed, fault.RetryAfter = delay(ev, object)
+	if fault.Delayed && (fault.Kind == models.KindUsage || fault.Kind == models.KindRate) && !ev.Now.IsZero() {
+		fault.ResetAt = ev.Now.Add(fault.RetryAfter)
 	}
 	switch strings.ToLower(strings.TrimSpace(ev.Header.Get("X-Should-Retry"))) {
 	case "true":
-		f.ShouldRetry = new(true)
+		fault.ShouldRetry = new(true)
 	case "false":
-		f.ShouldRetry = new(false)
+		fault.ShouldRetry = new(false)
 	}
-	f.Hint = hint(f, ev, w)
-	return f
+	fault.Hint = hint(fault, ev, object)
+	return fault
 }
 
-func fill(f *models.Fault, w errorObject, source []byte, ev Evidence) {
+func fill(fault *models.Fault, object errorObject, source []byte, ev Evidence) {
 	clean := func(s string) string { return truncate(redact(s, ev.Key), maxMessage) }
-	f.Code, f.Type, f.Param, f.Message = clean(w.code), clean(w.kind), clean(w.param), clean(w.message)
-	f.RequestID = cmp.Or(f.RequestID, clean(w.requestID))
+	fault.Code, fault.Type, fault.Param, fault.Message = clean(object.code), clean(object.kind), clean(object.param), clean(object.message)
+	fault.RequestID = cmp.Or(fault.RequestID, clean(object.requestID))
 	if len(source) > maxRead {
 		source = source[:maxRead]
 	}
-	f.Raw = truncate(redact(string(source), ev.Key), maxRaw)
-	if w.empty() && len(source) > 0 {
+	fault.Raw = truncate(redact(string(source), ev.Key), maxRaw)
+	if object.empty() && len(source) > 0 {
 		if isHTML(source) {
-			f.Message = clean(title(source))
+			fault.Message = clean(title(source))
 		} else if ev.Status >= 300 {
-			f.Message = clean(strings.TrimSpace(string(source)))
+			fault.Message = clean(strings.TrimSpace(string(source)))
 		}
 	}
 }
@@ -121,16 +121,16 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-func kind(ev Evidence, w errorObject, source []byte) models.Kind {
+func kind(ev Evidence, object errorObject, source []byte) models.Kind {
 	if ev.Cancel != nil {
 		return models.KindCancelled
 	}
 	if ev.Incomplete != "" {
 		return models.KindIncomplete
 	}
-	failed := ev.Status >= 300 || len(ev.Event) > 0 || !w.empty()
+	failed := ev.Status >= 300 || len(ev.Event) > 0 || !object.empty()
 	if failed {
-		return reportedKind(ev, w, source)
+		return reportedKind(ev, object, source)
 	}
 	if ev.Status == 0 {
 		return unansweredKind(ev)
@@ -171,14 +171,14 @@ func isNetwork(err error) bool {
 }
 
 // scope narrows what a kind speaks about by what the evidence adds.
-func scope(k models.Kind, ev Evidence) models.Scope {
+func scope(class models.Kind, ev Evidence) models.Scope {
 	switch {
-	case k == models.KindGateway && (ev.Local || containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays)):
+	case class == models.KindGateway && (ev.Local || containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays)):
 		return models.ScopeLocal
-	case k == models.KindStream && isNetwork(ev.Err):
+	case class == models.KindStream && isNetwork(ev.Err):
 		return models.ScopeNetwork
 	}
-	return k.Policy().Scope
+	return class.Policy().Scope
 }
 
 func isHTML(b []byte) bool {

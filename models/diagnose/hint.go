@@ -12,22 +12,22 @@ import (
 )
 
 // hint says in a sentence or two what a person can do.
-func hint(f *models.Fault, ev Evidence, w errorObject) string {
+func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 	host := cmp.Or(ev.Host, "the endpoint")
 	key := "the key of " + cmp.Or(ev.Target.Provider, host)
 	if ev.KeyEnv != "" {
 		key = "the key in " + ev.KeyEnv
 	}
-	switch f.Kind {
+	switch fault.Kind {
 	case models.KindCapacity:
-		if strings.Contains(strings.ToLower(w.message), "loading model") {
+		if strings.Contains(strings.ToLower(object.message), "loading model") {
 			return "The model is still being loaded; it answers when that is done."
 		}
 		return "The model has no room at the moment. Your key and your network are not the cause; waiting or another model helps."
 	case models.KindRate:
-		return "You have reached your own limit for a short time" + clearsIn(f) + ". Fewer requests at once help."
+		return "You have reached your own limit for a short time" + clearsIn(fault) + ". Fewer requests at once help."
 	case models.KindUsage:
-		return "Your allowance is used up" + clearsIn(f) + ". Another provider or a local model can go on."
+		return "Your allowance is used up" + clearsIn(fault) + ". Another provider or a local model can go on."
 	case models.KindBilling:
 		return "The account has no credit or the plan does not include this. See plan and billing at " + host + "."
 	case models.KindAuth:
@@ -35,10 +35,10 @@ func hint(f *models.Fault, ev Evidence, w errorObject) string {
 	case models.KindModel:
 		return fmt.Sprintf("%s does not know %q for this account. Names are compared letter by letter, with case and spaces; `belay models` lists them.", host, ev.Target.Model)
 	case models.KindRequest:
-		if f.Status == 0 && ev.Err != nil {
+		if fault.Status == 0 && ev.Err != nil {
 			return "The request could not be made. Check base_url in the settings."
 		}
-		if f.Status == 404 {
+		if fault.Status == 404 {
 			return "Nothing answers at that path. Check base_url: it usually ends in /v1."
 		}
 		return "The request was refused as it stands; sending it again does not help."
@@ -47,7 +47,7 @@ func hint(f *models.Fault, ev Evidence, w errorObject) string {
 	case models.KindServer:
 		return "Something broke at the provider. Trying again usually helps; the request id helps their support."
 	case models.KindGateway:
-		return gatewayHint(f, ev, host)
+		return gatewayHint(fault, ev, host)
 	case models.KindNetwork:
 		return networkHint(ev, host)
 	case models.KindAbsent:
@@ -63,14 +63,14 @@ func hint(f *models.Fault, ev Evidence, w errorObject) string {
 	return ""
 }
 
-func clearsIn(f *models.Fault) string {
+func clearsIn(fault *models.Fault) string {
 	switch {
-	case !f.Delayed:
+	case !fault.Delayed:
 		return ""
-	case f.RetryAfter == 0:
+	case fault.RetryAfter == 0:
 		return "; it should be clear again now"
 	}
-	return "; it clears in " + f.RetryAfter.Round(1e9).String()
+	return "; it clears in " + fault.RetryAfter.Round(1e9).String()
 }
 
 func authHint(ev Evidence, key, host string) string {

@@ -39,16 +39,16 @@ func (w errorObject) empty() bool {
 // read finds the error object in a reply or an event. Without one the result
 // is empty.
 func read(b []byte) errorObject {
-	var w errorObject
+	var object errorObject
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 || len(b) > 16<<20 {
-		return w
+		return object
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
 	var v any
 	if dec.Decode(&v) != nil {
-		return w
+		return object
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 { // Gemini wraps its errors in a list
 		v = list[0]
@@ -56,12 +56,12 @@ func read(b []byte) errorObject {
 	top, ok := v.(map[string]any)
 	if !ok {
 		if s, ok := v.(string); ok {
-			w.addText(s)
+			object.addText(s)
 		}
-		return w
+		return object
 	}
-	w.readTop(top)
-	return w
+	object.readTop(top)
+	return object
 }
 
 // readTop looks for the error object where the known servers put it.

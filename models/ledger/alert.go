@@ -81,68 +81,68 @@ const (
 
 // Alerts looks through the record for what a person should hear of. It should
 // hold the last eight days or more.
-func Alerts(list []Attempt, now time.Time, loc *time.Location, l Limits) []Alert {
-	if l.Share <= 0 {
-		l.Share = 0.2
+func Alerts(list []Attempt, now time.Time, loc *time.Location, limits Limits) []Alert {
+	if limits.Share <= 0 {
+		limits.Share = 0.2
 	}
-	if l.RetryCost <= 0 {
-		l.RetryCost = 0.25
+	if limits.RetryCost <= 0 {
+		limits.RetryCost = 0.25
 	}
-	if l.MinAttempts <= 0 {
-		l.MinAttempts = 20
+	if limits.MinAttempts <= 0 {
+		limits.MinAttempts = 20
 	}
 	hour, day, week := now.Add(-time.Hour), now.AddDate(0, 0, -1), now.AddDate(0, 0, -8)
 	type counts struct{ hour, day, week Hour }
 	targets := map[models.Target]*counts{}
 	var order []models.Target
 	for i := range list {
-		a := &list[i]
-		if !a.Counts() || a.CreatedAt.Before(week) {
+		attempt := &list[i]
+		if !attempt.Counts() || attempt.CreatedAt.Before(week) {
 			continue
 		}
-		c := targets[a.Target()]
-		if c == nil {
-			c = &counts{}
-			targets[a.Target()] = c
-			order = append(order, a.Target())
+		count := targets[attempt.Target()]
+		if count == nil {
+			count = &counts{}
+			targets[attempt.Target()] = count
+			order = append(order, attempt.Target())
 		}
 		full := 0
-		if a.Kind == models.KindCapacity {
+		if attempt.Kind == models.KindCapacity {
 			full = 1
 		}
 		add := func(h *Hour) { h.Attempts, h.Capacity = h.Attempts+1, h.Capacity+full }
-		if a.CreatedAt.Before(day) {
-			add(&c.week)
+		if attempt.CreatedAt.Before(day) {
+			add(&count.week)
 			continue
 		}
-		add(&c.day)
-		if !a.CreatedAt.Before(hour) {
-			add(&c.hour)
+		add(&count.day)
+		if !attempt.CreatedAt.Before(hour) {
+			add(&count.hour)
 		}
 	}
 	var found []Alert
-	for _, t := range order {
-		c := targets[t]
-		if c.hour.Attempts >= l.MinAttempts && c.hour.Share() >= l.Share {
-			found = append(found, Alert{Kind: AlertShare, Target: t, Now: c.hour.Share()})
+	for _, target := range order {
+		count := targets[target]
+		if count.hour.Attempts >= limits.MinAttempts && count.hour.Share() >= limits.Share {
+			found = append(found, Alert{Kind: AlertShare, Target: target, Now: count.hour.Share()})
 		}
-		now, before := c.day.Share(), c.week.Share()
-		if c.day.Attempts >= l.MinAttempts && c.week.Attempts >= l.MinAttempts && now >= jumpFactor*before && now-before >= minJump {
-			found = append(found, Alert{Kind: AlertJump, Target: t, Now: now, Before: before})
+		now, before := count.day.Share(), count.week.Share()
+		if count.day.Attempts >= limits.MinAttempts && count.week.Attempts >= limits.MinAttempts && now >= jumpFactor*before && now-before >= minJump {
+			found = append(found, Alert{Kind: AlertJump, Target: target, Now: now, Before: before})
 		}
 	}
-	found = append(found, busyHours(list, now, loc, l.MinAttempts)...)
-	return append(found, retryCostShare(list, week, day, l)...)
+	found = append(found, busyHours(list, now, loc, limits.MinAttempts)...)
+	return append(found, retryCostShare(list, week, day, limits)...)
 }
 
 // busyHours finds targets that fail in certain hours of the day.
 func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []Alert {
 	var found []Alert
-	for _, w := range Weeks(list, loc, now)[1:] {
-		if !w.Enough {
+	for _, week := range Weeks(list, loc, now)[1:] {
+		if !week.Enough {
 			continue
 		}
-		clock := w.Clock()
+		clock := week.Clock()
 		var all, busy Hour
 		var hours []int
 		for _, h := range clock {
@@ -157,7 +157,7 @@ func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []A
 		}
 		if len(hours) > 0 {
 			rest := Hour{all.Attempts - busy.Attempts, all.Capacity - busy.Capacity}
-			found = append(found, Alert{Kind: AlertHours, Target: w.Target, Now: busy.Share(), Before: rest.Share(), Hours: hours})
+			found = append(found, Alert{Kind: AlertHours, Target: week.Target, Now: busy.Share(), Before: rest.Share(), Hours: hours})
 		}
 	}
 	return found
@@ -165,17 +165,17 @@ func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []A
 
 // retryCostShare compares what retries and fallbacks cost in the last day with the week
 // before.
-func retryCostShare(list []Attempt, week, day time.Time, l Limits) []Alert {
+func retryCostShare(list []Attempt, week, day time.Time, limits Limits) []Alert {
 	at := func(t time.Time) int {
 		i, _ := slices.BinarySearchFunc(list, t, func(a Attempt, t time.Time) int { return a.CreatedAt.Compare(t) })
 		return i
 	}
 	from, middle := at(week), at(day)
-	if len(list)-middle < l.MinAttempts {
+	if len(list)-middle < limits.MinAttempts {
 		return nil
 	}
 	now, before := CostOfSuccess(list[middle:]).Extra(), CostOfSuccess(list[from:middle]).Extra()
-	if now < l.RetryCost || now < retryCostRise*before {
+	if now < limits.RetryCost || now < retryCostRise*before {
 		return nil
 	}
 	return []Alert{{Kind: AlertRetryCost, Now: now, Before: before}}

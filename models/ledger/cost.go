@@ -74,38 +74,38 @@ func CostOfSuccess(list []Attempt, waits ...Wait) Costs {
 		turn          int
 	}
 	taken := map[turn]string{} // who took over
-	var c Costs
+	var costs Costs
 	for i := range list {
-		a := &list[i]
-		key := turn{a.Session, a.Step, a.Turn}
+		attempt := &list[i]
+		key := turn{attempt.Session, attempt.Step, attempt.Turn}
 		by, over := taken[key]
 		switch {
-		case over && by == a.Target().String():
-			c.Fallbacks.add(a)
-		case a.RetryCount > 0:
-			c.Retries.add(a)
+		case over && by == attempt.Target().String():
+			costs.Fallbacks.add(attempt)
+		case attempt.RetryCount > 0:
+			costs.Retries.add(attempt)
 		default:
-			c.Calls.add(a)
+			costs.Calls.add(attempt)
 			if over {
 				delete(taken, key) // back at the preferred target
 			}
 		}
-		if a.FallbackModel != "" {
-			taken[key] = a.FallbackModel
+		if attempt.FallbackModel != "" {
+			taken[key] = attempt.FallbackModel
 		}
-		c.WaitedMS += a.DelayMS
+		costs.WaitedMS += attempt.DelayMS
 		switch {
-		case a.OK():
-			c.Successes++
-		case a.Kind != models.KindCancelled:
-			c.WaitedMS += a.LatencyMS
+		case attempt.OK():
+			costs.Successes++
+		case attempt.Kind != models.KindCancelled:
+			costs.WaitedMS += attempt.LatencyMS
 		}
 	}
 	for _, w := range waits {
-		c.ToolsMS += w.Tools.Milliseconds()
-		c.WaitedMS += w.Person.Milliseconds()
+		costs.ToolsMS += w.Tools.Milliseconds()
+		costs.WaitedMS += w.Person.Milliseconds()
 	}
-	return c
+	return costs
 }
 
 // Level is how near a limit of the user's is.

@@ -41,53 +41,53 @@ func Episodes(list []Attempt, now time.Time) []Episode {
 	}
 	var done []Episode
 	running := map[models.Target]*open{}
-	end := func(o *open) {
-		o.Over = true
-		if o.End = o.last; !o.well.IsZero() {
-			o.End = o.well
+	end := func(episode *open) {
+		episode.Over = true
+		if episode.End = episode.last; !episode.well.IsZero() {
+			episode.End = episode.well
 		}
-		done = append(done, o.Episode)
-		delete(running, o.Target)
+		done = append(done, episode.Episode)
+		delete(running, episode.Target)
 	}
-	over := func(o *open, at time.Time) bool {
-		return !o.well.IsZero() && at.Sub(o.well) > episodeCalm || at.Sub(o.last) > episodeSilence
+	over := func(episode *open, at time.Time) bool {
+		return !episode.well.IsZero() && at.Sub(episode.well) > episodeCalm || at.Sub(episode.last) > episodeSilence
 	}
 	for i := range list {
-		a := &list[i]
-		if !a.OK() && a.Kind != models.KindCapacity {
+		attempt := &list[i]
+		if !attempt.OK() && attempt.Kind != models.KindCapacity {
 			continue
 		}
-		t := a.Target()
-		o := running[t]
-		if o != nil && over(o, a.CreatedAt) {
-			end(o)
-			o = nil
+		target := attempt.Target()
+		episode := running[target]
+		if episode != nil && over(episode, attempt.CreatedAt) {
+			end(episode)
+			episode = nil
 		}
 		switch {
-		case a.OK() && o == nil:
-		case a.OK():
-			o.streak = 0
-			if o.well.IsZero() {
-				o.well = a.Ended()
+		case attempt.OK() && episode == nil:
+		case attempt.OK():
+			episode.streak = 0
+			if episode.well.IsZero() {
+				episode.well = attempt.Ended()
 			}
-		case o == nil:
-			running[t] = &open{Episode: Episode{Target: t, Begin: a.CreatedAt, Peak: 1, Failures: 1}, streak: 1, last: a.Ended()}
+		case episode == nil:
+			running[target] = &open{Episode: Episode{Target: target, Begin: attempt.CreatedAt, Peak: 1, Failures: 1}, streak: 1, last: attempt.Ended()}
 		default:
-			o.streak++
-			o.Failures++
-			o.Peak, o.last, o.well = max(o.Peak, o.streak), a.Ended(), time.Time{}
+			episode.streak++
+			episode.Failures++
+			episode.Peak, episode.last, episode.well = max(episode.Peak, episode.streak), attempt.Ended(), time.Time{}
 		}
 	}
-	for _, o := range running {
-		if over(o, now) {
-			end(o)
+	for _, episode := range running {
+		if over(episode, now) {
+			end(episode)
 			continue
 		}
-		o.End = latest(o.last, o.well)
-		done = append(done, o.Episode)
+		episode.End = latest(episode.last, episode.well)
+		done = append(done, episode.Episode)
 	}
-	slices.SortFunc(done, func(a, b Episode) int {
-		return cmp.Or(a.Begin.Compare(b.Begin), cmp.Compare(a.Target.String(), b.Target.String()))
+	slices.SortFunc(done, func(attempt, b Episode) int {
+		return cmp.Or(attempt.Begin.Compare(b.Begin), cmp.Compare(attempt.Target.String(), b.Target.String()))
 	})
 	return done
 }

@@ -31,44 +31,44 @@ func (r Risk) Enough() bool { return r.Requests >= minRequests }
 func (r Risk) Advise() bool { return r.Enough() && r.Score > riskThreshold }
 
 // RiskOf computes the risk of a target from its record.
-func RiskOf(list []Attempt, t models.Target, now time.Time) Risk {
-	r := Risk{Target: t}
+func RiskOf(list []Attempt, target models.Target, now time.Time) Risk {
+	risk := Risk{Target: target}
 	hour, before := now.Add(-time.Hour), now.Add(-2*time.Hour)
 	var last, failed, good int
 	var sum int64
 	var usual []int64
 	for i := range list {
-		a := &list[i]
-		if a.Provider != t.Provider || a.Model != t.Model || !a.Counts() || a.CreatedAt.After(now) {
+		attempt := &list[i]
+		if attempt.Provider != target.Provider || attempt.Model != target.Model || !attempt.Counts() || attempt.CreatedAt.After(now) {
 			continue
 		}
-		recent := a.CreatedAt.After(hour)
+		recent := attempt.CreatedAt.After(hour)
 		switch {
 		case recent:
-			r.Requests++
-		case a.CreatedAt.After(before):
+			risk.Requests++
+		case attempt.CreatedAt.After(before):
 			last++
 		}
 		switch {
-		case !a.OK():
+		case !attempt.OK():
 			if recent {
 				failed++
 			}
 		case recent:
 			good++
-			sum += a.LatencyMS
+			sum += attempt.LatencyMS
 		default:
-			usual = append(usual, a.LatencyMS)
+			usual = append(usual, attempt.LatencyMS)
 		}
 	}
-	r.Growth = clamp(float64(r.Requests-last) / float64(max(1, last)))
+	risk.Growth = clamp(float64(risk.Requests-last) / float64(max(1, last)))
 	slices.Sort(usual)
 	if own := quantile(usual, 0.5); own > 0 && good > 0 {
-		r.Latency = clamp((float64(sum)/float64(good) - float64(own)) / float64(own))
+		risk.Latency = clamp((float64(sum)/float64(good) - float64(own)) / float64(own))
 	}
-	r.Errors = clamp(share(failed, r.Requests))
-	r.Score = 0.4*r.Growth + 0.3*r.Latency + 0.3*r.Errors
-	return r
+	risk.Errors = clamp(share(failed, risk.Requests))
+	risk.Score = 0.4*risk.Growth + 0.3*risk.Latency + 0.3*risk.Errors
+	return risk
 }
 
 func clamp(x float64) float64 { return min(max(x, 0), 1) }

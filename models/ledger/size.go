@@ -75,27 +75,27 @@ func SizesOf(list []Attempt) Sizes {
 			b.Failed++
 		}
 	}
-	var s Sizes
+	var sizes Sizes
 	var all Bucket
 	for i := range counts {
 		if counts[i].Attempts > 0 {
 			if counts[i].From = bucketEdges[i]; i+2 < len(bucketEdges) {
 				counts[i].To = bucketEdges[i+1]
 			}
-			s.Buckets = append(s.Buckets, counts[i])
+			sizes.Buckets = append(sizes.Buckets, counts[i])
 			all.Attempts, all.Failed = all.Attempts+counts[i].Attempts, all.Failed+counts[i].Failed
 		}
 	}
 	var below Bucket
 	best := 0.0
-	for _, b := range s.Buckets {
+	for _, b := range sizes.Buckets {
 		above := Bucket{Attempts: all.Attempts - below.Attempts, Failed: all.Failed - below.Failed}
 		if z := deviations(below, above, all); z > best && above.Share() >= 2*below.Share() && above.Share()-below.Share() >= minRise {
-			best, s.Threshold, s.Above, s.Below = z, b.From, above.Share(), below.Share()
+			best, sizes.Threshold, sizes.Above, sizes.Below = z, b.From, above.Share(), below.Share()
 		}
 		below.Attempts, below.Failed = below.Attempts+b.Attempts, below.Failed+b.Failed
 	}
-	return s
+	return sizes
 }
 
 // deviations is how far two shares differ, in standard deviations of that

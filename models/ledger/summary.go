@@ -62,30 +62,30 @@ type grouping struct {
 	first, latency []int64
 }
 
-func (g *grouping) add(a *Attempt) {
+func (g *grouping) add(attempt *Attempt) {
 	g.Attempts++
-	if a.Counts() {
+	if attempt.Counts() {
 		g.Outcomes++
 	}
-	if a.OK() {
+	if attempt.OK() {
 		g.Succeeded++
-		g.latency = append(g.latency, a.LatencyMS)
+		g.latency = append(g.latency, attempt.LatencyMS)
 	}
-	if a.Kind == models.KindCapacity {
+	if attempt.Kind == models.KindCapacity {
 		g.Capacity++
 	}
-	if a.RetryCount > 0 {
+	if attempt.RetryCount > 0 {
 		g.Retries++
 	}
-	if a.FallbackModel != "" {
+	if attempt.FallbackModel != "" {
 		g.Fallbacks++
 	}
-	if a.FirstTokenMS > 0 {
-		g.first = append(g.first, a.FirstTokenMS)
+	if attempt.FirstTokenMS > 0 {
+		g.first = append(g.first, attempt.FirstTokenMS)
 	}
-	g.Input, g.Output, g.Cached = g.Input+a.InputTokens, g.Output+a.OutputTokens, g.Cached+a.CachedTokens
-	g.Cost += a.Cost
-	g.WaitedMS += a.DelayMS
+	g.Input, g.Output, g.Cached = g.Input+attempt.InputTokens, g.Output+attempt.OutputTokens, g.Cached+attempt.CachedTokens
+	g.Cost += attempt.Cost
+	g.WaitedMS += attempt.DelayMS
 }
 
 func (g *grouping) row() Row {
@@ -124,42 +124,42 @@ func Total(list []Attempt) Row {
 func divide(list []Attempt, by By, loc *time.Location) []*grouping {
 	var groups []*grouping
 	begin := func(key string, order int) *grouping {
-		g := &grouping{Row: Row{Key: key}, order: order}
-		groups = append(groups, g)
-		return g
+		group := &grouping{Row: Row{Key: key}, order: order}
+		groups = append(groups, group)
+		return group
 	}
 	targets, projects, numbers := map[models.Target]*grouping{}, map[string]*grouping{}, map[int]*grouping{}
 	for i := range list {
-		a := &list[i]
-		var g *grouping
+		attempt := &list[i]
+		var group *grouping
 		switch by {
 		case ByProject:
-			if g = projects[a.ProjectID]; g == nil {
-				g = begin(a.ProjectID, 0)
-				projects[a.ProjectID] = g
+			if group = projects[attempt.ProjectID]; group == nil {
+				group = begin(attempt.ProjectID, 0)
+				projects[attempt.ProjectID] = group
 			}
 		case ByHour:
-			n := a.CreatedAt.In(loc).Hour()
-			if g = numbers[n]; g == nil {
-				g = begin(fmt.Sprintf("%02d–%02d h", n, n+1), n)
-				numbers[n] = g
+			n := attempt.CreatedAt.In(loc).Hour()
+			if group = numbers[n]; group == nil {
+				group = begin(fmt.Sprintf("%02d–%02d h", n, n+1), n)
+				numbers[n] = group
 			}
 		case BySize:
 			n := -1
-			if a.InputTokens > 0 {
-				n = bucket(a.InputTokens)
+			if attempt.InputTokens > 0 {
+				n = bucket(attempt.InputTokens)
 			}
-			if g = numbers[n]; g == nil {
-				g = begin(sizeName(n), n)
-				numbers[n] = g
+			if group = numbers[n]; group == nil {
+				group = begin(sizeName(n), n)
+				numbers[n] = group
 			}
 		default:
-			if g = targets[a.Target()]; g == nil {
-				g = begin(a.Target().String(), 0)
-				targets[a.Target()] = g
+			if group = targets[attempt.Target()]; group == nil {
+				group = begin(attempt.Target().String(), 0)
+				targets[attempt.Target()] = group
 			}
 		}
-		g.add(a)
+		group.add(attempt)
 	}
 	return groups
 }

@@ -47,40 +47,40 @@ func Weeks(list []Attempt, loc *time.Location, now time.Time) []Week {
 	each := map[models.Target]*Week{}
 	counts := map[models.Target]int{}
 	for i := range list {
-		a := &list[i]
-		if !a.Counts() {
+		attempt := &list[i]
+		if !attempt.Counts() {
 			continue
 		}
-		t := a.Target()
-		w := each[t]
-		if w == nil {
-			w = &Week{Target: t, Since: a.CreatedAt}
-			each[t] = w
+		target := attempt.Target()
+		week := each[target]
+		if week == nil {
+			week = &Week{Target: target, Since: attempt.CreatedAt}
+			each[target] = week
 		}
 		if all.Since.IsZero() {
-			all.Since = a.CreatedAt
+			all.Since = attempt.CreatedAt
 		}
-		counts[t]++
-		at := a.CreatedAt.In(loc)
+		counts[target]++
+		at := attempt.CreatedAt.In(loc)
 		day, hour := (int(at.Weekday())+6)%7, at.Hour()
-		for _, w := range []*Week{all, w} {
-			w.Hours[day][hour].Attempts++
-			if a.Kind == models.KindCapacity {
-				w.Hours[day][hour].Capacity++
+		for _, week := range []*Week{all, week} {
+			week.Hours[day][hour].Attempts++
+			if attempt.Kind == models.KindCapacity {
+				week.Hours[day][hour].Capacity++
 			}
 		}
 	}
 	weeks := make([]Week, 0, len(each)+1)
-	for _, w := range each {
-		weeks = append(weeks, *w)
+	for _, week := range each {
+		weeks = append(weeks, *week)
 	}
-	slices.SortFunc(weeks, func(a, b Week) int {
-		return cmp.Or(cmp.Compare(counts[b.Target], counts[a.Target]), cmp.Compare(a.Target.String(), b.Target.String()))
+	slices.SortFunc(weeks, func(attempt, b Week) int {
+		return cmp.Or(cmp.Compare(counts[b.Target], counts[attempt.Target]), cmp.Compare(attempt.Target.String(), b.Target.String()))
 	})
 	weeks = slices.Insert(weeks, 0, *all)
 	for i := range weeks {
-		w := &weeks[i]
-		w.Enough = !w.Since.IsZero() && now.Sub(w.Since) >= 7*24*time.Hour
+		week := &weeks[i]
+		week.Enough = !week.Since.IsZero() && now.Sub(week.Since) >= 7*24*time.Hour
 	}
 	return weeks
 }

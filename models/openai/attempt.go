@@ -63,17 +63,17 @@ type attempt struct {
 }
 
 func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *models.Fault) {
-	p, fault := c.provider(target)
+	provider, fault := c.provider(target)
 	if fault != nil {
 		return nil, fault
 	}
-	api := p.API
+	api := provider.API
 	if api == "" {
 		api = models.Responses
 	}
 	a := &attempt{
-		c: c, parent: ctx, provider: p, target: target, phase: models.BeforeHeaders, begin: c.now(), traceID: c.id(), lastEvent: -1,
-		origin: models.Origin{Provider: p.Name, API: api, Model: target.Model},
+		c: c, parent: ctx, provider: provider, target: target, phase: models.BeforeHeaders, begin: c.now(), traceID: c.id(), lastEvent: -1,
+		origin: models.Origin{Provider: provider.Name, API: api, Model: target.Model},
 	}
 	a.connect()
 	return a, nil
@@ -140,19 +140,19 @@ func (a *attempt) run(req models.Request) error {
 // startClock starts the clock on the endpoint's silence, rest stops it: the time that
 // the caller takes for a chunk is not the endpoint's.
 func (a *attempt) startClock() {
-	l := a.c.timeouts
+	timeouts := a.c.timeouts
 	switch a.phase {
 	case models.BeforeHeaders, models.BeforeEvent:
-		a.limit = l.FirstEvent
+		a.limit = timeouts.FirstEvent
 		if a.provider.Local {
-			a.limit = max(l.FirstEvent, l.Local)
+			a.limit = max(timeouts.FirstEvent, timeouts.Local)
 		}
 	case models.InReasoning:
-		a.limit = l.Reasoning
+		a.limit = timeouts.Reasoning
 	case models.AfterLastItem:
-		a.limit = min(l.Text, usageTimeout)
+		a.limit = min(timeouts.Text, usageTimeout)
 	default:
-		a.limit = l.Text
+		a.limit = timeouts.Text
 	}
 	a.watch.Reset(a.limit)
 }

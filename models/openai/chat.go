@@ -123,30 +123,30 @@ type chatReply struct {
 }
 
 func (a *attempt) readChat(in io.Reader) error {
-	t := &chatReply{attempt: a}
-	s := a.stream(in)
+	chat := &chatReply{attempt: a}
+	events := a.stream(in)
 	for {
-		data, err := s.next()
+		data, err := events.next()
 		if err != nil || strings.HasPrefix(string(data), "[DONE]") {
-			if t.finished && a.parent.Err() == nil {
-				return t.complete() // what breaks after the end changes nothing
+			if chat.finished && a.parent.Err() == nil {
+				return chat.complete() // what breaks after the end changes nothing
 			}
 			if err == nil || errors.Is(err, io.EOF) {
 				return diagnose.ErrUnended
 			}
 			return err
 		}
-		var c chunk
-		if err := decode(data, &c); err != nil {
-			if t.finished {
-				return t.complete()
+		var piece chunk
+		if err := decode(data, &piece); err != nil {
+			if chat.finished {
+				return chat.complete()
 			}
-			return s.malformed(err)
+			return events.malformed(err)
 		}
-		if isGiven(c.Error) || c.Type == "error" || s.name == "error" || isGiven(c.Detail) && len(c.Choices) == 0 {
+		if isGiven(piece.Error) || piece.Type == "error" || events.name == "error" || isGiven(piece.Detail) && len(piece.Choices) == 0 {
 			return &apiError{event: data}
 		}
-		if err := t.handleChunk(&c); err != nil {
+		if err := chat.handleChunk(&piece); err != nil {
 			return err
 		}
 	}
@@ -180,32 +180,32 @@ func (t *chatReply) handleChunk(c *chunk) error {
 }
 
 // handleDelta takes the content of a chunk: at most one of its parts, as a rule.
-func (t *chatReply) handleDelta(s *chatDelta) error {
+func (t *chatReply) handleDelta(delta *chatDelta) error {
 	if t.finished {
 		return nil
 	}
-	if piece := cmp.Or(s.ReasoningContent, s.Reasoning, looseString(s.Content.reasoning)); piece != "" {
+	if piece := cmp.Or(delta.ReasoningContent, delta.Reasoning, looseString(delta.Content.reasoning)); piece != "" {
 		t.field = "reasoning"
-		if s.ReasoningContent != "" {
+		if delta.ReasoningContent != "" {
 			t.field = "reasoning_content"
 		}
 		if err := t.addReasoning(string(piece)); err != nil {
 			return err
 		}
 	}
-	if isGiven(s.Details) {
+	if isGiven(delta.Details) {
 		var list []json.RawMessage
-		if json.Unmarshal(s.Details, &list) == nil {
+		if json.Unmarshal(delta.Details, &list) == nil {
 			t.details = append(t.details, list...)
 		}
 	}
-	if piece := s.Content.text + string(s.Refusal); piece != "" {
+	if piece := delta.Content.text + string(delta.Refusal); piece != "" {
 		if err := t.addText(piece); err != nil {
 			return err
 		}
 	}
-	for i := range s.Calls {
-		if err := t.addCalls(&s.Calls[i]); err != nil {
+	for i := range delta.Calls {
+		if err := t.addCalls(&delta.Calls[i]); err != nil {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (t *chatReply) addText(piece string) error {
 }
 
 // addCalls takes a piece of a tool call.
-func (t *chatReply) addCalls(s *chatCallDelta) error {
+func (t *chatReply) addCalls(delta *chatCallDelta) error {
 	if err := t.emitOpened(); err != nil {
 		return err
 	}
@@ -248,56 +248,56 @@ func (t *chatReply) addCalls(s *chatCallDelta) error {
 		return err
 	}
 	before := len(t.calls)
-	c := t.builders(s)
-	if c == nil {
+	call := t.builders(delta)
+	if call == nil {
 		return nil
 	}
 	if before < len(t.calls) {
-		if err := t.endCalls(c); err != nil {
+		if err := t.endCalls(call); err != nil {
 			return err
 		}
 	}
 	t.phase = models.InArguments
-	c.arguments.WriteString(string(s.Function.Arguments))
-	if t.isWrapper(c.name) {
+	call.arguments.WriteString(string(delta.Function.Arguments))
+	if t.isWrapper(call.name) {
 		return nil
 	}
-	return t.emit(models.CallDelta{CallID: c.id, Name: c.name, Arguments: string(s.Function.Arguments)})
+	return t.emit(models.CallDelta{CallID: call.id, Name: call.name, Arguments: string(delta.Function.Arguments)})
 }
 
 // builders finds the call that a piece belongs to, or begins one. Some
 // endpoints leave out the index, and some give every call the index 0.
-func (t *chatReply) builders(s *chatCallDelta) *callBuilder {
-	var c *callBuilder
+func (t *chatReply) builders(delta *chatCallDelta) *callBuilder {
+	var call *callBuilder
 	for _, known := range t.calls {
-		if s.Index != nil && known.index == *s.Index || s.Index == nil && s.ID != "" && known.id == string(s.ID) {
-			c = known
+		if delta.Index != nil && known.index == *delta.Index || delta.Index == nil && delta.ID != "" && known.id == string(delta.ID) {
+			call = known
 		}
 	}
-	if s.Index == nil && s.ID == "" && len(t.calls) > 0 && s.Function.Name == "" {
-		c = t.calls[len(t.calls)-1]
+	if delta.Index == nil && delta.ID == "" && len(t.calls) > 0 && delta.Function.Name == "" {
+		call = t.calls[len(t.calls)-1]
 	}
-	if c != nil && s.ID != "" && c.id != string(s.ID) && c.name != "" && s.Function.Name != "" {
-		c = nil // another call under the same index
+	if call != nil && delta.ID != "" && call.id != string(delta.ID) && call.name != "" && delta.Function.Name != "" {
+		call = nil // another call under the same index
 	}
-	if c == nil {
-		if s.Function.Name == "" && s.ID == "" && s.Function.Arguments == "" {
+	if call == nil {
+		if delta.Function.Name == "" && delta.ID == "" && delta.Function.Arguments == "" {
 			return nil
 		}
-		c = &callBuilder{index: len(t.calls), id: string(s.ID)}
-		if s.Index != nil {
-			c.index = *s.Index
+		call = &callBuilder{index: len(t.calls), id: string(delta.ID)}
+		if delta.Index != nil {
+			call.index = *delta.Index
 		}
-		if c.id == "" {
-			c.id = "call_" + t.c.id()
+		if call.id == "" {
+			call.id = "call_" + t.c.id()
 		}
-		t.calls = append(t.calls, c)
+		t.calls = append(t.calls, call)
 	}
-	c.name = cmp.Or(c.name, string(s.Function.Name))
-	if c.finished {
+	call.name = cmp.Or(call.name, string(delta.Function.Name))
+	if call.finished {
 		return nil
 	}
-	return c
+	return call
 }
 
 // endReasoning makes the reasoning so far an item.
@@ -338,16 +338,16 @@ func (t *chatReply) endText() error {
 // being written, the others are finished if their arguments are a whole object:
 // no such text can be continued. With nil the reply is over, and so are they.
 func (t *chatReply) endCalls(open *callBuilder) error {
-	for _, c := range t.calls {
-		if c == open || c.finished || c.name == "" {
+	for _, call := range t.calls {
+		if call == open || call.finished || call.name == "" {
 			continue
 		}
-		args := c.arguments.String()
+		args := call.arguments.String()
 		if open != nil && (!strings.HasPrefix(strings.TrimSpace(args), "{") || !json.Valid([]byte(args))) {
 			continue
 		}
-		c.finished = true
-		if err := t.emitCall(models.Item{Kind: models.Call, CallID: c.id, Name: c.name, Arguments: args}); err != nil {
+		call.finished = true
+		if err := t.emitCall(models.Item{Kind: models.Call, CallID: call.id, Name: call.name, Arguments: args}); err != nil {
 			return err
 		}
 	}
@@ -381,15 +381,15 @@ func (t *chatReply) complete() error { return t.emitFinished(t.usage.usage()) }
 
 // takeChatReply takes a reply in one piece.
 func (a *attempt) takeChatReply(c *chunk) error {
-	t := &chatReply{attempt: a}
+	chat := &chatReply{attempt: a}
 	for i := range c.Choices {
 		c.Choices[i].Delta = c.Choices[i].Message
 	}
-	if err := t.handleChunk(c); err != nil {
+	if err := chat.handleChunk(c); err != nil {
 		return err
 	}
-	if !t.finished {
+	if !chat.finished {
 		return diagnose.ErrUnended
 	}
-	return t.complete()
+	return chat.complete()
 }

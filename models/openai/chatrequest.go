@@ -117,17 +117,17 @@ type messageBuilder struct {
 }
 
 func (a *attempt) messages(req models.Request) ([]*chatMessage, error) {
-	d := &messageBuilder{a: a}
+	builder := &messageBuilder{a: a}
 	if req.Instructions != "" {
-		d.out = append(d.out, &chatMessage{Role: "system", Content: req.Instructions})
+		builder.out = append(builder.out, &chatMessage{Role: "system", Content: req.Instructions})
 	}
 	for i := range req.Items {
-		if err := d.add(&req.Items[i]); err != nil {
+		if err := builder.add(&req.Items[i]); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i+1, err)
 		}
 	}
-	d.out = append(d.out, d.deferred...)
-	return d.out, nil
+	builder.out = append(builder.out, builder.deferred...)
+	return builder.out, nil
 }
 
 func (d *messageBuilder) add(it *models.Item) error {
@@ -149,27 +149,27 @@ func (d *messageBuilder) add(it *models.Item) error {
 }
 
 func (d *messageBuilder) message(it *models.Item) {
-	m := &chatMessage{Content: it.FullText()}
+	message := &chatMessage{Content: it.FullText()}
 	switch it.Role {
 	case models.Assistant:
-		m.Role = "assistant"
+		message.Role = "assistant"
 	case models.Developer:
-		m.Role = "system"
+		message.Role = "system"
 	default:
-		m.Role = "user"
+		message.Role = "user"
 		d.reasoning = nil
 	}
 	if len(it.Images) > 0 && it.Role != models.Assistant {
-		m.Content = chatParts(it.FullText(), it.Images)
+		message.Content = chatParts(it.FullText(), it.Images)
 	}
 	if d.openCalls > 0 {
-		d.deferred = append(d.deferred, m)
+		d.deferred = append(d.deferred, message)
 		return
 	}
-	d.out = append(d.out, m)
+	d.out = append(d.out, message)
 	d.current = nil
 	if it.Role == models.Assistant {
-		d.current = m
+		d.current = message
 	}
 }
 

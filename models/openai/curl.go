@@ -24,16 +24,16 @@ import (
 func (c *Client) Curl(target models.Target, req models.Request) (string, error) {
 	var sent capture
 	own := Client{providers: c.providers, names: c.names, http: &http.Client{Transport: &sent}, id: c.id, now: c.now, userAgent: c.userAgent, timeouts: c.timeouts}
-	a, fault := own.attempt(context.Background(), target)
+	try, fault := own.attempt(context.Background(), target)
 	if fault != nil {
 		return "", fault
 	}
-	defer a.close()
-	_, err := a.send(req)
+	defer try.close()
+	_, err := try.send(req)
 	if sent.request == nil {
 		return "", fmt.Errorf("write the request as curl: %w", err)
 	}
-	return a.curl(sent.request, plainJSON(sent.body)), nil
+	return try.curl(sent.request, plainJSON(sent.body)), nil
 }
 
 // maxArgument is the most that systems take in one argument of a command, in

@@ -41,48 +41,48 @@ type Debug struct {
 // NewDebug wraps a transport; nil is the network. Providers tell what is
 // secret. Report hears once that nothing more is written.
 func NewDebug(next http.RoundTripper, to io.Writer, providers []models.Provider, now func() time.Time, report func(error)) *Debug {
-	d := &Debug{next: next, to: to, now: now, report: report, hide: map[string]bool{}}
+	debug := &Debug{next: next, to: to, now: now, report: report, hide: map[string]bool{}}
 	if next == nil {
-		d.next = transport()
+		debug.next = transport()
 	}
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Api-Key", "X-Api-Key"} {
-		d.hide[name] = true
+		debug.hide[name] = true
 	}
 	for _, p := range providers {
 		if len(p.Key) >= 4 {
-			d.secrets = append(d.secrets, p.Key)
+			debug.secrets = append(debug.secrets, p.Key)
 		}
 		for name, value := range p.Headers {
-			d.hide[http.CanonicalHeaderKey(name)] = true
+			debug.hide[http.CanonicalHeaderKey(name)] = true
 			if len(value) >= 8 { // a shorter one would be found in every other text
-				d.secrets = append(d.secrets, value)
+				debug.secrets = append(debug.secrets, value)
 			}
 		}
 	}
-	return d
+	return debug
 }
 
 // RoundTrip passes a request on.
 func (d *Debug) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.mu.Lock()
 	d.serial++
-	e := &exchange{d: d, number: d.serial, began: d.now()}
+	trace := &exchange{d: d, number: d.serial, began: d.now()}
 	d.mu.Unlock()
-	head := fmt.Sprintf("%s %s at %s\n%s\n", r.Method, address(r.URL), e.began.UTC().Format(time.RFC3339Nano), d.headers(r.Header))
-	e.line(&e.sent, head)
+	head := fmt.Sprintf("%s %s at %s\n%s\n", r.Method, address(r.URL), trace.began.UTC().Format(time.RFC3339Nano), d.headers(r.Header))
+	trace.line(&trace.sent, head)
 	out := r.Clone(r.Context())
 	if r.Body != nil && r.Body != http.NoBody {
-		out.Body = &loggedBody{ReadCloser: r.Body, e: e, side: &e.sent}
+		out.Body = &loggedBody{ReadCloser: r.Body, e: trace, side: &trace.sent}
 	}
 	res, err := d.next.RoundTrip(out)
 	if err != nil {
-		e.close(&e.sent)
-		e.end("no answer: " + err.Error())
+		trace.close(&trace.sent)
+		trace.end("no answer: " + err.Error())
 		return nil, err
 	}
-	e.received.received = true
-	e.line(&e.received, fmt.Sprintf("%s %s\n%s\n", res.Proto, res.Status, d.headers(res.Header)))
-	res.Body = &loggedBody{ReadCloser: res.Body, e: e, side: &e.received}
+	trace.received.received = true
+	trace.line(&trace.received, fmt.Sprintf("%s %s\n%s\n", res.Proto, res.Status, d.headers(res.Header)))
+	res.Body = &loggedBody{ReadCloser: res.Body, e: trace, side: &trace.received}
 	return res, nil
 }
 
@@ -155,25 +155,25 @@ type direction struct {
 
 // line takes the next piece of one side and writes the lines that are whole.
 // Secrets are looked for in whole lines: in pieces they would be overlooked.
-func (e *exchange) line(s *direction, piece string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held = append(s.held, piece...)
+func (e *exchange) line(side *direction, piece string) {
+	side.mu.Lock()
+	defer side.mu.Unlock()
+	side.held = append(side.held, piece...)
 	var out strings.Builder
 	for {
-		n := bytes.IndexByte(s.held, '\n')
+		n := bytes.IndexByte(side.held, '\n')
 		switch {
 		case n >= 0:
-			e.mark(&out, s, s.held[:n])
-			s.held, s.continued = s.held[n+1:], false
+			e.mark(&out, side, side.held[:n])
+			side.held, side.continued = side.held[n+1:], false
 			continue
-		case len(s.held) > maxHeldLine:
-			n = 1 + bytes.LastIndexByte(s.held, ',') // between two fields, not within one
+		case len(side.held) > maxHeldLine:
+			n = 1 + bytes.LastIndexByte(side.held, ',') // between two fields, not within one
 			if n == 0 {
-				n = len(s.held)
+				n = len(side.held)
 			}
-			e.mark(&out, s, s.held[:n])
-			s.held, s.continued = s.held[n:], true
+			e.mark(&out, side, side.held[:n])
+			side.held, side.continued = side.held[n:], true
 		}
 		break
 	}

@@ -123,23 +123,23 @@ func (a *attempt) request(method, path string, body io.Reader) (*http.Request, e
 }
 
 // headers says honestly who asks.
-func (a *attempt) headers(h http.Header, req models.Request) {
-	for k := range h {
+func (a *attempt) headers(header http.Header, req models.Request) {
+	for k := range header {
 		if strings.HasPrefix(k, "X-Stainless-") {
-			delete(h, k)
+			delete(header, k)
 		}
 	}
-	h.Set("User-Agent", a.c.userAgent)
-	h.Set("Accept", "text/event-stream")
+	header.Set("User-Agent", a.c.userAgent)
+	header.Set("Accept", "text/event-stream")
 	if req.NoStream {
-		h.Set("Accept", "application/json")
+		header.Set("Accept", "application/json")
 	}
-	h.Set("X-Client-Request-Id", a.traceID)
+	header.Set("X-Client-Request-Id", a.traceID)
 	if req.Operation != "" {
-		h.Set("X-Belay-Operation", req.Operation)
+		header.Set("X-Belay-Operation", req.Operation)
 	}
 	for k, v := range a.provider.Headers {
-		h.Set(k, v)
+		header.Set(k, v)
 	}
 }
 

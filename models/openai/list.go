@@ -17,16 +17,16 @@ const listLimit = 30 * time.Second
 // Models asks a provider which models it offers, in its own order. The error
 // is a *models.Fault.
 func (c *Client) Models(ctx context.Context, provider string) ([]string, error) {
-	a, fault := c.attempt(ctx, models.Target{Provider: provider})
+	try, fault := c.attempt(ctx, models.Target{Provider: provider})
 	if fault != nil {
 		return nil, fault
 	}
-	defer a.close()
-	a.limit = listLimit
-	a.watch.Reset(a.limit)
-	names, err := a.list()
+	defer try.close()
+	try.limit = listLimit
+	try.watch.Reset(try.limit)
+	names, err := try.list()
 	if err != nil {
-		return nil, a.fault(err)
+		return nil, try.fault(err)
 	}
 	return names, nil
 }

@@ -76,43 +76,43 @@ type Client struct {
 var _ models.Client = (*Client)(nil)
 
 // New makes a client for the given providers. It opens no connection.
-func New(o Options) *Client {
-	c := &Client{
-		providers: map[string]models.Provider{}, id: o.ID, now: o.Now, userAgent: "belay/" + o.Version,
+func New(options Options) *Client {
+	client := &Client{
+		providers: map[string]models.Provider{}, id: options.ID, now: options.Now, userAgent: "belay/" + options.Version,
 		timeouts: Timeouts{FirstEvent: 300 * time.Second, Reasoning: 300 * time.Second, Text: 120 * time.Second, Local: 120 * time.Second},
 	}
-	for _, p := range o.Providers {
-		c.providers[p.Name] = p
-		c.names = append(c.names, p.Name)
+	for _, p := range options.Providers {
+		client.providers[p.Name] = p
+		client.names = append(client.names, p.Name)
 	}
-	if c.id == nil {
-		c.id = uuid
+	if client.id == nil {
+		client.id = uuid
 	}
-	if c.now == nil {
-		c.now = time.Now
+	if client.now == nil {
+		client.now = time.Now
 	}
-	if o.Version == "" {
-		c.userAgent = "belay"
+	if options.Version == "" {
+		client.userAgent = "belay"
 	}
 	for _, l := range []struct {
 		to   *time.Duration
 		from time.Duration
-	}{{&c.timeouts.FirstEvent, o.Timeouts.FirstEvent}, {&c.timeouts.Reasoning, o.Timeouts.Reasoning}, {&c.timeouts.Text, o.Timeouts.Text}, {&c.timeouts.Local, o.Timeouts.Local}} {
+	}{{&client.timeouts.FirstEvent, options.Timeouts.FirstEvent}, {&client.timeouts.Reasoning, options.Timeouts.Reasoning}, {&client.timeouts.Text, options.Timeouts.Text}, {&client.timeouts.Local, options.Timeouts.Local}} {
 		if l.from > 0 {
 			*l.to = l.from
 		}
 	}
-	c.http = &http.Client{Transport: transport()}
-	if o.HTTP != nil {
-		own := *o.HTTP
-		c.http = &own
+	client.http = &http.Client{Transport: transport()}
+	if options.HTTP != nil {
+		own := *options.HTTP
+		client.http = &own
 	}
-	if c.http.CheckRedirect == nil {
+	if client.http.CheckRedirect == nil {
 		// A redirected model endpoint is a mistake or a sign-in page; the key
 		// does not go there.
-		c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		client.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
-	return c
+	return client
 }
 
 // Close waits for what abandoned requests still have to say, a few seconds at
@@ -141,15 +141,15 @@ func uuid() string {
 // always a *models.Fault.
 func (c *Client) Stream(ctx context.Context, target models.Target, req models.Request) iter.Seq2[models.Chunk, error] {
 	return func(yield func(models.Chunk, error) bool) {
-		a, fault := c.attempt(ctx, target)
+		try, fault := c.attempt(ctx, target)
 		if fault != nil {
 			yield(nil, fault)
 			return
 		}
-		defer a.close()
-		a.yield = yield
-		if err := a.run(req); err != nil && !errors.Is(err, errLeft) {
-			yield(nil, a.fault(err))
+		defer try.close()
+		try.yield = yield
+		if err := try.run(req); err != nil && !errors.Is(err, errLeft) {
+			yield(nil, try.fault(err))
 		}
 	}
 }

@@ -60,19 +60,19 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 	return params, nil
 }
 
-func functionTool(t models.ToolSpec) (responses.ToolUnionParam, error) {
+func functionTool(spec models.ToolSpec) (responses.ToolUnionParam, error) {
 	// The values stay as they are written, for the order of the properties tells
 	// the model something.
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(schema(t), &fields); err != nil {
+	if err := json.Unmarshal(schema(spec), &fields); err != nil {
 		return responses.ToolUnionParam{}, fmt.Errorf("read schema: %w", err)
 	}
-	tool := &responses.FunctionToolParam{Name: t.Name, Strict: param.NewOpt(false), Parameters: make(map[string]any, len(fields))}
+	tool := &responses.FunctionToolParam{Name: spec.Name, Strict: param.NewOpt(false), Parameters: make(map[string]any, len(fields))}
 	for name, value := range fields {
 		tool.Parameters[name] = value
 	}
-	if t.Description != "" {
-		tool.Description = param.NewOpt(t.Description)
+	if spec.Description != "" {
+		tool.Description = param.NewOpt(spec.Description)
 	}
 	return responses.ToolUnionParam{OfFunction: tool}, nil
 }

@@ -87,31 +87,31 @@ type reply struct {
 }
 
 func (a *attempt) readResponses(in io.Reader) error {
-	r := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
-	s := a.stream(in)
+	reader := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
+	events := a.stream(in)
 	for {
-		data, err := s.next()
+		data, err := events.next()
 		if errors.Is(err, io.EOF) {
 			err = diagnose.ErrUnended
 		}
-		e := event{Number: -1}
+		ev := event{Number: -1}
 		if err == nil {
-			if err = decode(data, &e); err != nil {
+			if err = decode(data, &ev); err != nil {
 				if strings.HasPrefix(string(data), "[DONE]") {
 					continue
 				}
-				if err = s.malformed(err); !s.tail.atEnd {
+				if err = events.malformed(err); !events.tail.atEnd {
 					return err
 				}
 			}
 		}
 		if err != nil {
-			if s, err = r.resume(err); err != nil {
+			if events, err = reader.resume(err); err != nil {
 				return err
 			}
 			continue
 		}
-		over, err := r.handleNumbered(&e, data, s.name)
+		over, err := reader.handleNumbered(&ev, data, events.name)
 		if over || err != nil {
 			return err
 		}
@@ -119,60 +119,60 @@ func (a *attempt) readResponses(in io.Reader) error {
 }
 
 // handleNumbered takes the next event and says whether the reply is over.
-func (r *reply) handleNumbered(e *event, data []byte, name string) (over bool, err error) {
-	if e.Number >= 0 {
-		if r.resumes > 0 && e.Number <= r.lastEvent {
+func (r *reply) handleNumbered(ev *event, data []byte, name string) (over bool, err error) {
+	if ev.Number >= 0 {
+		if r.resumes > 0 && ev.Number <= r.lastEvent {
 			return false, nil // it came before the break
 		}
-		r.lastEvent = e.Number
+		r.lastEvent = ev.Number
 	}
-	e.Type = cmp.Or(e.Type, looseString(name))
-	if e.Type == "error" || isGiven(e.Error) {
+	ev.Type = cmp.Or(ev.Type, looseString(name))
+	if ev.Type == "error" || isGiven(ev.Error) {
 		r.ended = true
 		return true, &apiError{event: data}
 	}
-	switch e.Type {
+	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.failed":
 		r.ended = true
 	}
-	return r.handleEvent(e, data)
+	return r.handleEvent(ev, data)
 }
 
 // handleEvent takes one event and says whether the reply is over.
-func (r *reply) handleEvent(e *event, data []byte) (bool, error) {
-	if isGiven(e.Response) {
+func (r *reply) handleEvent(ev *event, data []byte) (bool, error) {
+	if isGiven(ev.Response) {
 		var head struct {
 			ID    looseString `json:"id"`
 			Model looseString `json:"model"`
 		}
-		if err := decode(e.Response, &head); err != nil {
+		if err := decode(ev.Response, &head); err != nil {
 			return false, fmt.Errorf("%w: response: %w", diagnose.ErrMalformed, err)
 		}
 		r.served = cmp.Or(string(head.Model), r.served)
 		r.responseID = cmp.Or(string(head.ID), r.responseID)
 	}
-	switch e.Type {
+	switch ev.Type {
 	case "response.created", "response.in_progress", "response.queued":
 		return false, r.attempt.emitOpened()
 	case "response.output_item.added":
-		return false, r.itemAdded(e)
+		return false, r.itemAdded(ev)
 	case "response.output_item.done":
-		return false, r.itemFinished(e)
+		return false, r.itemFinished(ev)
 	case "response.output_text.delta", "response.refusal.delta":
-		return false, r.emitDelta(e, models.InText)
+		return false, r.emitDelta(ev, models.InText)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return false, r.emitDelta(e, models.InReasoning)
+		return false, r.emitDelta(ev, models.InReasoning)
 	case "response.function_call_arguments.delta":
-		return false, r.emitDelta(e, models.InArguments)
+		return false, r.emitDelta(ev, models.InArguments)
 	case "response.reasoning_summary_part.added":
-		if e.SummaryIndex > 0 {
-			e.Delta = "\n\n"
-			return false, r.emitDelta(e, models.InReasoning)
+		if ev.SummaryIndex > 0 {
+			ev.Delta = "\n\n"
+			return false, r.emitDelta(ev, models.InReasoning)
 		}
 	case "response.function_call_arguments.done":
-		r.openItem(e).arguments = string(e.Arguments)
+		r.openItem(ev).arguments = string(ev.Arguments)
 	case "response.completed":
-		res, err := readResponse(e.Response)
+		res, err := readResponse(ev.Response)
 		if err != nil {
 			return true, err
 		}
@@ -181,10 +181,10 @@ func (r *reply) handleEvent(e *event, data []byte) (bool, error) {
 		if len(r.openItems) == 0 && len(r.incompleteItems) == 0 && r.items > 0 {
 			r.phase = models.AfterLastItem
 		}
-		if e.Type == "response.failed" {
+		if ev.Type == "response.failed" {
 			return true, &apiError{event: data}
 		}
-		res, err := readResponse(e.Response)
+		res, err := readResponse(ev.Response)
 		if err != nil {
 			return true, &apiError{incomplete: "unknown"}
 		}
@@ -213,17 +213,17 @@ func (r *reply) openItem(e *event) *itemBuilder {
 	return w
 }
 
-func (r *reply) itemAdded(e *event) error {
+func (r *reply) itemAdded(ev *event) error {
 	if err := r.attempt.emitOpened(); err != nil {
 		return err
 	}
 	var it outputItem
-	if err := decode(e.Item, &it); err != nil {
+	if err := decode(ev.Item, &it); err != nil {
 		return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
 	}
-	e.ItemID = cmp.Or(e.ItemID, it.ID)
-	w := r.openItem(e)
-	w.kind, w.callID, w.name = it.Type, string(it.CallID), string(it.Name)
+	ev.ItemID = cmp.Or(ev.ItemID, it.ID)
+	item := r.openItem(ev)
+	item.kind, item.callID, item.name = it.Type, string(it.CallID), string(it.Name)
 	switch it.Type {
 	case "reasoning":
 		r.phase = models.InReasoning
@@ -231,49 +231,49 @@ func (r *reply) itemAdded(e *event) error {
 		r.phase = models.InText
 	case "function_call":
 		r.phase = models.InArguments
-		if !r.isWrapper(w.name) {
-			return r.emit(models.CallDelta{CallID: w.callID, Name: w.name})
+		if !r.isWrapper(item.name) {
+			return r.emit(models.CallDelta{CallID: item.callID, Name: item.name})
 		}
 	}
 	return nil
 }
 
-func (r *reply) emitDelta(e *event, phase models.Phase) error {
+func (r *reply) emitDelta(ev *event, phase models.Phase) error {
 	if err := r.attempt.emitOpened(); err != nil {
 		return err
 	}
 	r.phase = phase
-	w := r.openItem(e)
-	if e.Delta == "" {
+	item := r.openItem(ev)
+	if ev.Delta == "" {
 		return nil
 	}
-	w.shown = true
+	item.shown = true
 	switch phase {
 	case models.InReasoning:
-		return r.emit(models.ReasoningDelta{Text: string(e.Delta)})
+		return r.emit(models.ReasoningDelta{Text: string(ev.Delta)})
 	case models.InArguments:
-		if r.isWrapper(w.name) {
+		if r.isWrapper(item.name) {
 			return nil
 		}
-		return r.emit(models.CallDelta{CallID: w.callID, Name: w.name, Arguments: string(e.Delta)})
+		return r.emit(models.CallDelta{CallID: item.callID, Name: item.name, Arguments: string(ev.Delta)})
 	}
-	return r.emit(models.TextDelta{Text: string(e.Delta)})
+	return r.emit(models.TextDelta{Text: string(ev.Delta)})
 }
 
 // itemFinished takes an item that the endpoint has finished.
-func (r *reply) itemFinished(e *event) error {
+func (r *reply) itemFinished(ev *event) error {
 	var it outputItem
-	if err := decode(e.Item, &it); err != nil {
+	if err := decode(ev.Item, &it); err != nil {
 		return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
 	}
-	e.ItemID = cmp.Or(e.ItemID, it.ID)
-	w := r.openItem(e)
-	delete(r.openItems, itemKey(e))
+	ev.ItemID = cmp.Or(ev.ItemID, it.ID)
+	w := r.openItem(ev)
+	delete(r.openItems, itemKey(ev))
 	if it.Arguments == "" {
 		it.Arguments = looseString(w.arguments)
 	}
 	r.finishedItems++
-	return r.handleItem(&it, e.Item, w.shown)
+	return r.handleItem(&it, ev.Item, w.shown)
 }
 
 // handleItem hands a finished item over. Its words come as a delta as well if none
@@ -383,7 +383,7 @@ func (a *attempt) takeResponse(body []byte) error {
 	}
 	a.served = res.Model
 	a.responseID = res.ID
-	r := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
+	reader := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
 	switch res.Status {
 	case responses.ResponseStatusFailed, responses.ResponseStatusCancelled:
 		event, err := json.Marshal(map[string]json.RawMessage{"response": body})
@@ -392,13 +392,13 @@ func (a *attempt) takeResponse(body []byte) error {
 		}
 		return &apiError{event: event}
 	case responses.ResponseStatusIncomplete:
-		if err := r.outputs(res); err != nil {
+		if err := reader.outputs(res); err != nil {
 			return err
 		}
-		if r.items > 0 && len(r.incompleteItems) == 0 {
+		if reader.items > 0 && len(reader.incompleteItems) == 0 {
 			a.phase = models.AfterLastItem
 		}
 		return &apiError{incomplete: incompleteReason(res)}
 	}
-	return r.responseCompleted(res)
+	return reader.responseCompleted(res)
 }

@@ -84,19 +84,19 @@ func (f *Fault) shortReason() string {
 }
 
 func (c *compose) chatFailure(_ func(time.Duration, object, any), finish func(string)) {
-	f := c.r.Fault
-	code, kind, message := f.texts()
+	fault := c.r.Fault
+	code, kind, message := fault.texts()
 	switch {
-	case f.How == howShort:
-		finish(f.shortReason())
-	case f.Body != "":
-		c.raw("data: "+f.Body+"\n\n", goOn)
-	case f.How == howFlat:
+	case fault.How == howShort:
+		finish(fault.shortReason())
+	case fault.Body != "":
+		c.raw("data: "+fault.Body+"\n\n", goOn)
+	case fault.How == howFlat:
 		c.event(0, "", object{"type": "error", "code": code, "message": message, "param": nil})
-	case f.How == howFailed:
+	case fault.How == howFailed:
 		// As OpenRouter tells it: a numeric code beside an ordinary chunk.
 		c.event(0, "", object{
-			"error":   object{"code": cmp.Or(f.Status, http.StatusServiceUnavailable), "message": message, "metadata": object{"raw": code}},
+			"error":   object{"code": cmp.Or(fault.Status, http.StatusServiceUnavailable), "message": message, "metadata": object{"raw": code}},
 			"choices": []any{object{"index": 0, "delta": object{"content": ""}, "finish_reason": "error"}},
 		})
 	default:
@@ -107,10 +107,10 @@ func (c *compose) chatFailure(_ func(time.Duration, object, any), finish func(st
 // whole gives the reply as one document, and its status.
 func (c *compose) whole(id string, now time.Time) (int, []frame) {
 	status, doc := http.StatusOK, object(nil)
-	f := c.r.Fault
+	fault := c.r.Fault
 	switch {
-	case f != nil && (f.How == howError || f.How == howFlat || f.How == howFailed && c.q.api == "chat"):
-		return cmp.Or(f.Status, http.StatusServiceUnavailable), []frame{{data: f.errorBody()}}
+	case fault != nil && (fault.How == howError || fault.How == howFlat || fault.How == howFailed && c.q.api == "chat"):
+		return cmp.Or(fault.Status, http.StatusServiceUnavailable), []frame{{data: fault.errorBody()}}
 	case c.q.api == "chat":
 		doc = c.wholeChat(id, now)
 	default:
@@ -118,9 +118,9 @@ func (c *compose) whole(id string, now time.Time) (int, []frame) {
 	}
 	b, _ := json.Marshal(doc) // texts, numbers and checked arguments always marshal
 	last := frame{data: b}
-	if f != nil {
+	if fault != nil {
 		half := b[:len(b)/2]
-		switch f.How {
+		switch fault.How {
 		case howCut:
 			last = frame{data: half, then: cut}
 		case howReset:
@@ -147,14 +147,14 @@ func (c *compose) wholeResponse(id string, now time.Time) object {
 	}
 	doc := told.response("completed")
 	doc["usage"] = wireUsage(c.usage())
-	if f := c.r.Fault; f != nil {
-		switch f.How {
+	if fault := c.r.Fault; fault != nil {
+		switch fault.How {
 		case howFailed:
-			code, _, message := f.texts()
+			code, _, message := fault.texts()
 			doc = told.response("failed")
 			doc["output"], doc["error"] = []any{}, object{"code": code, "message": message}
 		case howShort:
-			doc["status"], doc["incomplete_details"] = "incomplete", object{"reason": cmp.Or(f.Code, "max_output_tokens")}
+			doc["status"], doc["incomplete_details"] = "incomplete", object{"reason": cmp.Or(fault.Code, "max_output_tokens")}
 		}
 	}
 	return doc

@@ -19,22 +19,22 @@ import (
 // name stands in messages. The error joins every fault found, each with its
 // line as far as it is known.
 func Parse(name string, data []byte) (*Script, error) {
-	var s Script
+	var script Script
 	var lines []int
 	if bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		if err := parseJSON(name, data, &s); err != nil {
+		if err := parseJSON(name, data, &script); err != nil {
 			return nil, err
 		}
 	} else {
-		if err := parseTOML(name, data, &s); err != nil {
+		if err := parseTOML(name, data, &script); err != nil {
 			return nil, err
 		}
 		lines = replyLines(data)
 	}
-	if err := s.check(name, lines); err != nil {
+	if err := script.check(name, lines); err != nil {
 		return nil, err
 	}
-	return &s, nil
+	return &script, nil
 }
 
 func parseTOML(name string, data []byte, s *Script) error {
@@ -85,11 +85,11 @@ func parseJSON(name string, data []byte, s *Script) error {
 // replyLines finds the line of each [[reply]] header, so that faults of
 // meaning can be placed as well as faults of form.
 func replyLines(data []byte) []int {
-	var p unstable.Parser
-	p.Reset(data)
+	var parser unstable.Parser
+	parser.Reset(data)
 	var lines []int
-	for p.NextExpression() {
-		e := p.Expression()
+	for parser.NextExpression() {
+		e := parser.Expression()
 		if e.Kind != unstable.ArrayTable {
 			continue
 		}
@@ -97,7 +97,7 @@ func replyLines(data []byte) []int {
 		if !key.Next() || string(key.Node().Data) != "reply" || !key.IsLast() {
 			continue
 		}
-		lines = append(lines, p.Shape(key.Node().Raw).Start.Line)
+		lines = append(lines, parser.Shape(key.Node().Raw).Start.Line)
 	}
 	return lines
 }
@@ -158,7 +158,7 @@ func (r *Reply) check(models []string) []error {
 	return all
 }
 
-func (f *Fault) check(r *Reply) []error {
+func (f *Fault) check(reply *Reply) []error {
 	var all []error
 	bad := func(format string, args ...any) { all = append(all, fmt.Errorf("fault: "+format, args...)) }
 	if !slices.Contains(hows, f.How) {
@@ -183,14 +183,14 @@ func (f *Fault) check(r *Reply) []error {
 		bad("size %d is out of range", f.Size)
 	}
 	switch {
-	case f.At == atReasoning && r.Reasoning == "":
+	case f.At == atReasoning && reply.Reasoning == "":
 		bad("at \"reasoning\", but there is none")
-	case f.At == atText && r.Text == "":
+	case f.At == atText && reply.Text == "":
 		bad("at \"text\", but there is none")
-	case f.At == atArguments && len(r.Calls) == 0:
+	case f.At == atArguments && len(reply.Calls) == 0:
 		bad("at \"arguments\", but there are no calls")
-	case f.At == atItem && f.After > r.items():
-		bad("at \"item\", after %d, but there are %d", f.After, r.items())
+	case f.At == atItem && f.After > reply.items():
+		bad("at \"item\", after %d, but there are %d", f.After, reply.items())
 	}
 	return all
 }

@@ -177,78 +177,78 @@ const page = "<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<center><h1>
 
 // early plans a fault that comes instead of the reply, or nothing.
 func (f *Fault) early() *plan {
-	p := &plan{header: http.Header{}, outcome: f.How}
+	answer := &plan{header: http.Header{}, outcome: f.How}
 	body := f.errorBody()
 	switch f.How {
 	case howRefuse, howDNS, howClose:
-		p.lost = f.How
-		return p
+		answer.lost = f.How
+		return answer
 	case howStatus:
-		p.status = f.Status
-		p.header.Set("Content-Type", "application/json")
+		answer.status = f.Status
+		answer.header.Set("Content-Type", "application/json")
 	case howHTML:
-		p.status = cmp.Or(f.Status, http.StatusBadGateway)
-		p.header.Set("Content-Type", "text/html")
-		title := fmt.Sprintf("%d %s", p.status, http.StatusText(p.status))
+		answer.status = cmp.Or(f.Status, http.StatusBadGateway)
+		answer.header.Set("Content-Type", "text/html")
+		title := fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status))
 		body = []byte(cmp.Or(f.Body, fmt.Sprintf(page, title, title, "nginx")))
 	case howPortal:
-		p.status = cmp.Or(f.Status, http.StatusOK)
-		p.header.Set("Content-Type", "text/html; charset=utf-8")
+		answer.status = cmp.Or(f.Status, http.StatusOK)
+		answer.header.Set("Content-Type", "text/html; charset=utf-8")
 		body = []byte(cmp.Or(f.Body, fmt.Sprintf(page, "Welcome to Guest WiFi", "Sign in to go online", "portal")))
 	default:
 		return nil
 	}
-	p.frames = []frame{{data: body}}
-	return p
+	answer.frames = []frame{{data: body}}
+	return answer
 }
 
 // plan turns a reply into an answer to q.
-func (s *Server) plan(q *question, r *Reply) *plan {
+func (s *Server) plan(asked *question, reply *Reply) *plan {
 	speed := s.script.Speed
-	if r.Speed != nil {
-		speed = *r.Speed
+	if reply.Speed != nil {
+		speed = *reply.Speed
 	}
-	id := s.unique(q)
-	p := &plan{status: http.StatusOK, header: http.Header{}, outcome: "done"}
+	id := s.unique(asked)
+	answer := &plan{status: http.StatusOK, header: http.Header{}, outcome: "done"}
 	early := (*plan)(nil)
-	if r.Fault != nil {
-		p.outcome = r.Fault.How
-		early = r.Fault.early()
+	if reply.Fault != nil {
+		answer.outcome = reply.Fault.How
+		early = reply.Fault.early()
 	}
-	c := &compose{q: q, r: r, speed: speed}
+	composer := &compose{q: asked, r: reply, speed: speed}
 	switch {
 	case early != nil:
-		p = early
-	case !q.stream || r.Whole:
-		p.header.Set("Content-Type", "application/json")
-		p.status, p.frames = c.whole(id, s.now())
+		answer = early
+	case !asked.stream || reply.Whole:
+		answer.header.Set("Content-Type", "application/json")
+		answer.status, answer.frames = composer.whole(id, s.now())
 	default:
-		p.header.Set("Content-Type", "text/event-stream; charset=utf-8")
-		p.header.Set("Cache-Control", "no-cache")
-		if q.api == "chat" {
-			c.chat(id, s.now())
+		answer.header.Set("Content-Type", "text/event-stream; charset=utf-8")
+		answer.header.Set("Cache-Control", "no-cache")
+		if asked.api == "chat" {
+			composer.chat(id, s.now())
 		} else {
-			c.responses(id, s.now())
-			if q.background {
-				s.keep(q, r, speed, id, s.now())
+			composer.responses(id, s.now())
+			if asked.background {
+				s.keep(asked, reply, speed, id, s.now())
 			}
 		}
-		p.frames = c.frames
+		answer.frames = composer.frames
 	}
-	p.headers = time.Duration(speed.Headers)
-	if len(p.frames) > 0 {
-		p.frames[0].wait += time.Duration(speed.First)
+	answer.headers = time.Duration(speed.Headers)
+	if len(answer.frames) > 0 {
+		answer.frames[0].wait += time.Duration(speed.First)
 	}
-	p.header.Set("X-Request-Id", "req_"+id)
-	if r.ContentType != "" {
-		p.header.Set("Content-Type", r.ContentType)
+	answer.header.Set("X-Request-Id", "req_"+id)
+	if reply.ContentType != "" {
+		answer.header.Set("Content-Type", reply.ContentType)
 	}
-	if r.Fault != nil {
-		for k, v := range r.Fault.Headers {
-			p.header.Set(k, v)
+	if reply.Fault != nil {
+		for k, v := range reply.Fault.Headers {
+			answer.header.Set(k, v)
 		}
 	}
-	return p
+	return answer
 }
 
 // usage gives the stated usage, or an estimate of four bytes a token.

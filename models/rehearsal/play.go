@@ -13,28 +13,28 @@ import (
 
 // ServeHTTP answers over a socket.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p, e, err := s.answer(r)
+	answer, exchange, err := s.answer(r)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	defer s.settle(e, "left") // unless it is settled before
-	if err := pause(r.Context(), nil, p.headers); err != nil {
+	defer s.settle(exchange, "left") // unless it is settled before
+	if err := pause(r.Context(), nil, answer.headers); err != nil {
 		return
 	}
-	if p.lost != "" {
-		s.settle(e, p.outcome)
-		hangUp(w, p.lost != howClose)
+	if answer.lost != "" {
+		s.settle(exchange, answer.outcome)
+		hangUp(w, answer.lost != howClose)
 		return
 	}
-	for k, v := range p.header {
+	for k, v := range answer.header {
 		w.Header()[k] = v
 	}
-	if p.header.Get("Content-Type") == "none" {
+	if answer.header.Get("Content-Type") == "none" {
 		w.Header()["Content-Type"] = nil // nil keeps net/http from guessing one
 	}
-	w.WriteHeader(p.status)
+	w.WriteHeader(answer.status)
 	flush := http.NewResponseController(w)
-	walk, pending := &player{plan: p}, 0
+	walk, pending := &player{plan: answer}, 0
 	for {
 		b, err := walk.step(r.Context(), nil)
 		if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if walk.over() {
-			s.settle(e, p.outcome)
+			s.settle(exchange, answer.outcome)
 		}
 		// At full speed a flush for every event would be a system call for every event.
 		if pending += len(b); !walk.atOnce() || pending > 16<<10 {
@@ -77,30 +77,30 @@ func hangUp(w http.ResponseWriter, reset bool) {
 // RoundTrip answers in the same process. The reply's body is made while it is
 // read: nothing runs in between.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	p, e, err := s.answer(r)
+	answer, exchange, err := s.answer(r)
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(r.Context(), nil, p.headers); err != nil {
-		s.settle(e, "left")
+	if err := pause(r.Context(), nil, answer.headers); err != nil {
+		s.settle(exchange, "left")
 		return nil, err
 	}
-	if p.lost != "" {
-		s.settle(e, p.outcome)
-		return nil, lost(p.lost, r.URL.Hostname())
+	if answer.lost != "" {
+		s.settle(exchange, answer.outcome)
+		return nil, lost(answer.lost, r.URL.Hostname())
 	}
-	header := p.header
+	header := answer.header
 	if header.Get("Content-Type") == "none" {
 		header.Del("Content-Type")
 	}
 	header.Set("Date", s.now().UTC().Format(http.TimeFormat))
 	return &http.Response{
-		Status: strconv.Itoa(p.status) + " " + http.StatusText(p.status), StatusCode: p.status,
+		Status: strconv.Itoa(answer.status) + " " + http.StatusText(answer.status), StatusCode: answer.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: -1, Request: r,
-		Body: &body{ctx: r.Context(), walk: &player{plan: p}, gone: make(chan struct{}), settle: func(o string) { s.settle(e, o) }},
+		Body: &body{ctx: r.Context(), walk: &player{plan: answer}, gone: make(chan struct{}), settle: func(o string) { s.settle(exchange, o) }},
 	}, nil
 }
 

@@ -144,16 +144,16 @@ func (s *Server) settle(e *Exchange, outcome string) {
 }
 
 // pick finds the reply for a question and counts its use.
-func (s *Server) pick(q *question) (*Reply, string) {
+func (s *Server) pick(asked *question) (*Reply, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r, name := s.next(q); r != nil {
+	if r, name := s.next(asked); r != nil {
 		return r, name
 	}
 	if s.script.Loop && len(s.script.Replies) > 0 {
 		clear(s.used)
 		clear(s.since)
-		if r, name := s.next(q); r != nil {
+		if r, name := s.next(asked); r != nil {
 			return r, name
 		}
 	}
@@ -166,27 +166,27 @@ func (s *Server) pick(q *question) (*Reply, string) {
 func (s *Server) next(q *question) (*Reply, string) {
 	now := s.now()
 	for i := range s.script.Replies {
-		r := &s.script.Replies[i]
-		if !q.fits(r) {
+		reply := &s.script.Replies[i]
+		if !q.fits(reply) {
 			continue
 		}
 		switch {
-		case r.For > 0:
-			if s.used[i] > 0 && now.Sub(s.since[i]) >= time.Duration(r.For) {
+		case reply.For > 0:
+			if s.used[i] > 0 && now.Sub(s.since[i]) >= time.Duration(reply.For) {
 				continue
 			}
-		case r.Times >= 0 && s.used[i] >= max(r.Times, 1):
+		case reply.Times >= 0 && s.used[i] >= max(reply.Times, 1):
 			continue
 		}
 		if s.used[i] == 0 {
 			s.since[i] = now
 		}
 		s.used[i]++
-		name := r.Name
+		name := reply.Name
 		if name == "" {
 			name = fmt.Sprint(i + 1)
 		}
-		return r, name
+		return reply, name
 	}
 	return nil, ""
 }
@@ -199,14 +199,14 @@ func (q *question) fits(r *Reply) bool {
 }
 
 // unique makes the part of an id that tells it from all others.
-func (s *Server) unique(q *question) string {
+func (s *Server) unique(asked *question) string {
 	if s.id != nil {
 		return s.id()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
-	return fmt.Sprintf("%08x%04d", q.hash, s.serial)
+	return fmt.Sprintf("%08x%04d", asked.hash, s.serial)
 }
 
 var (

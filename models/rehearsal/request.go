@@ -75,34 +75,34 @@ type wire struct {
 func read(api string, body []byte) (*question, *refusal) {
 	h := fnv.New32a()
 	_, _ = h.Write(body)
-	q := &question{api: api, size: len(body), hash: h.Sum32()}
-	var w wire
-	if err := json.Unmarshal(body, &w); err != nil {
-		return q, invalid("", "We could not parse the JSON body of your request. (%v)", err)
+	asked := &question{api: api, size: len(body), hash: h.Sum32()}
+	var fields wire
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return asked, invalid("", "We could not parse the JSON body of your request. (%v)", err)
 	}
-	q.model, q.stream, q.usage = w.Model, w.Stream, w.StreamOptions.IncludeUsage
-	q.encrypted = slices.Contains(w.Include, "reasoning.encrypted_content")
-	q.background = w.Background && w.Stream && api == "responses"
-	if q.model == "" {
-		return q, &refusal{status: 400, message: "you must provide a model parameter", kind: "invalid_request_error"}
+	asked.model, asked.stream, asked.usage = fields.Model, fields.Stream, fields.StreamOptions.IncludeUsage
+	asked.encrypted = slices.Contains(fields.Include, "reasoning.encrypted_content")
+	asked.background = fields.Background && fields.Stream && api == "responses"
+	if asked.model == "" {
+		return asked, &refusal{status: 400, message: "you must provide a model parameter", kind: "invalid_request_error"}
 	}
-	for i, t := range w.Tools {
+	for i, t := range fields.Tools {
 		name, param := t.Name, fmt.Sprintf("tools[%d].name", i)
 		if api == "chat" {
 			param = fmt.Sprintf("tools[%d].function.name", i)
 			if t.Function == nil {
-				return q, invalid(fmt.Sprintf("tools[%d].function", i), "Missing required parameter: 'tools[%d].function'.", i)
+				return asked, invalid(fmt.Sprintf("tools[%d].function", i), "Missing required parameter: 'tools[%d].function'.", i)
 			}
 			name = t.Function.Name
 		}
 		if !goodName(name) {
-			return q, invalid(param, "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", param)
+			return asked, invalid(param, "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", param)
 		}
 	}
 	if api == "chat" {
-		return q, q.readChat(w.Messages)
+		return asked, asked.readChat(fields.Messages)
 	}
-	return q, q.readResponses(w.Input)
+	return asked, asked.readResponses(fields.Input)
 }
 
 func goodName(s string) bool {
@@ -237,18 +237,18 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 	seen := map[string]bool{}
 	var waiting []string // call ids of the newest assistant message that have no output yet
 	for i, raw := range messages {
-		var m chatMessage
-		if err := json.Unmarshal(raw, &m); err != nil {
+		var message chatMessage
+		if err := json.Unmarshal(raw, &message); err != nil {
 			return invalid(fmt.Sprintf("messages[%d]", i), "Invalid type for 'messages[%d]': expected an object.", i)
 		}
-		if m.Role != "tool" && len(waiting) > 0 {
+		if message.Role != "tool" && len(waiting) > 0 {
 			return orphans(i, waiting)
 		}
-		switch m.Role {
+		switch message.Role {
 		case "user":
-			q.lastUser, q.lastOutput = words(m.Content), ""
+			q.lastUser, q.lastOutput = words(message.Content), ""
 		case "assistant":
-			for _, c := range m.ToolCalls {
+			for _, c := range message.ToolCalls {
 				if c.Function.Arguments == nil || !goodName(c.Function.Name) {
 					return invalid(fmt.Sprintf("messages[%d].tool_calls", i), "Invalid 'messages[%d].tool_calls': a function needs a name and arguments.", i)
 				}
@@ -260,15 +260,15 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 			}
 			q.lastOutput = ""
 		case "tool":
-			at := slices.Index(waiting, m.ToolCallID)
+			at := slices.Index(waiting, message.ToolCallID)
 			if at < 0 {
 				return invalid(fmt.Sprintf("messages.[%d].role", i), "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
 			}
 			waiting = slices.Delete(waiting, at, at+1)
-			q.lastOutput = words(m.Content)
+			q.lastOutput = words(message.Content)
 		case "system", "developer":
 		default:
-			return invalid(fmt.Sprintf("messages[%d].role", i), "Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", m.Role)
+			return invalid(fmt.Sprintf("messages[%d].role", i), "Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", message.Role)
 		}
 	}
 	if len(waiting) > 0 {

@@ -170,24 +170,24 @@ func (s *spoken) call(n int, call Call) {
 
 // failure tells an error in the way the fault asks for.
 func (s *spoken) failure() {
-	f := s.r.Fault
-	code, kind, message := f.texts()
-	if f.How == howShort {
+	fault := s.r.Fault
+	code, kind, message := fault.texts()
+	if fault.How == howShort {
 		if s.open != nil {
 			s.open("incomplete")
 		}
 		short := s.response("incomplete")
-		short["incomplete_details"] = object{"reason": cmp.Or(f.Code, "max_output_tokens")}
+		short["incomplete_details"] = object{"reason": cmp.Or(fault.Code, "max_output_tokens")}
 		short["usage"] = wireUsage(s.usage())
 		s.say("response.incomplete", object{"response": short})
 		return
 	}
-	if f.Body != "" {
-		s.raw("event: error\ndata: "+f.Body+"\n\n", goOn)
+	if fault.Body != "" {
+		s.raw("event: error\ndata: "+fault.Body+"\n\n", goOn)
 		return
 	}
 	fields := object{"type": cmp.Or(kind, "server_error"), "code": code, "message": message, "param": nil}
-	switch f.How {
+	switch fault.How {
 	case howFlat:
 		s.say("error", object{"code": code, "message": message, "param": nil})
 		return

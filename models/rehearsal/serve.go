@@ -26,19 +26,19 @@ func (s *Server) answer(r *http.Request) (*plan, *Exchange, error) {
 			return nil, nil, fmt.Errorf("read request: %w", err)
 		}
 	}
-	e := &Exchange{
+	exchange := &Exchange{
 		Time: s.now(), Method: r.Method, Path: r.URL.Path, Body: body, Outcome: "open",
 		Trace: r.Header.Get("X-Client-Request-Id"), Operation: r.Header.Get("X-Belay-Operation"), UserAgent: r.UserAgent(),
 	}
-	p := s.decide(r, body, e)
-	e.Status = p.status
+	p := s.decide(r, body, exchange)
+	exchange.Status = p.status
 	s.mu.Lock()
-	s.log = append(s.log, e)
+	s.log = append(s.log, exchange)
 	s.mu.Unlock()
-	return p, e, nil
+	return p, exchange, nil
 }
 
-func (s *Server) decide(r *http.Request, body []byte, e *Exchange) *plan {
+func (s *Server) decide(r *http.Request, body []byte, exchange *Exchange) *plan {
 	if s.script.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.script.Key {
 		return s.refuse(&refusal{http.StatusUnauthorized, "Incorrect API key provided. You can find your API key in the script.", "invalid_request_error", "", "invalid_api_key"})
 	}
@@ -47,11 +47,11 @@ func (s *Server) decide(r *http.Request, body []byte, e *Exchange) *plan {
 	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
 		return s.list()
 	case strings.HasSuffix(path, "/responses"):
-		e.API = "responses"
+		exchange.API = "responses"
 	case strings.HasSuffix(path, "/chat/completions"):
-		e.API = "chat"
+		exchange.API = "chat"
 	case strings.Contains(path, "/responses/"):
-		e.API = "responses"
+		exchange.API = "responses"
 		_, id, _ := strings.Cut(path, "/responses/")
 		return s.fetch(r, id)
 	default:
@@ -60,17 +60,17 @@ func (s *Server) decide(r *http.Request, body []byte, e *Exchange) *plan {
 	if r.Method != http.MethodPost {
 		return s.refuse(&refusal{http.StatusMethodNotAllowed, "Not allowed to " + r.Method + " on " + r.URL.Path + ".", "invalid_request_error", "", "method_not_supported"})
 	}
-	q, bad := read(e.API, body)
-	e.Model, e.Stream = q.model, q.stream
-	if q.model != "" && !s.knows(q.model) {
-		bad = &refusal{http.StatusNotFound, fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", q.model), "invalid_request_error", "", "model_not_found"}
+	asked, bad := read(exchange.API, body)
+	exchange.Model, exchange.Stream = asked.model, asked.stream
+	if asked.model != "" && !s.knows(asked.model) {
+		bad = &refusal{http.StatusNotFound, fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", asked.model), "invalid_request_error", "", "model_not_found"}
 	}
 	if bad != nil {
 		return s.refuse(bad)
 	}
-	reply, name := s.pick(q)
-	e.Reply = name
-	return s.plan(q, reply)
+	reply, name := s.pick(asked)
+	exchange.Reply = name
+	return s.plan(asked, reply)
 }
 
 func (s *Server) knows(model string) bool {

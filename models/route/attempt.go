@@ -13,79 +13,79 @@ import (
 // attempt makes one attempt and passes its chunks on. It returns nil when
 // there is nothing more to do: the reply is complete, or the caller left.
 func (op *operation) attempt(parent context.Context) *models.Fault {
-	r, target := op.r, op.target.Target
+	router, target := op.r, op.target.Target
 	ctx, release := op.need.Control.attempt(parent, op.target)
 	defer release()
 	op.admitted = false
 	op.force = false
-	model := r.o.Model(target)
+	model := router.o.Model(target)
 	req, err := op.build(op.shortened(model))
 	if ctx.Err() != nil {
-		r.o.Breakers.Release(parent, target)
+		router.o.Breakers.Release(parent, target)
 		return unsent // building takes a while: the user did something meanwhile
 	}
 	if err != nil {
-		r.o.Breakers.Release(parent, target)
+		router.o.Breakers.Release(parent, target)
 		return faultOf(err, models.KindRequest, target)
 	}
 	req.Operation = op.need.Operation
 	op.history.attempts++
 	op.made++
 	op.sent = req.Tokens
-	m := &measure{
-		op: op, model: model, began: r.o.Now(), awake: r.elapsed(),
-		size: req.Tokens, stream: !req.NoStream, concurrency: r.enter(target.Provider),
+	meter := &measure{
+		op: op, model: model, began: router.o.Now(), awake: router.elapsed(),
+		size: req.Tokens, stream: !req.NoStream, concurrency: router.enter(target.Provider),
 	}
-	defer r.leave(target.Provider)
-	leave := r.o.RateLimiter.Join(parent, target.Provider)
+	defer router.leave(target.Provider)
+	leave := router.o.RateLimiter.Join(parent, target.Provider)
 	op.need.Control.setTarget(op.target)
 	more := op.yield(models.AttemptStarted{Number: op.history.attempts, Of: op.of(), Tier: op.target.tier, Target: target}, nil)
 	if !more || ctx.Err() != nil { // nothing has been sent, so nothing is recorded
 		op.made--
 		leave(true)
-		r.o.Breakers.Release(parent, target)
+		router.o.Breakers.Release(parent, target)
 		if !more {
 			return nil
 		}
 		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target, Err: context.Cause(ctx)}
 	}
-	for chunk, err := range r.o.Client.Stream(ctx, target, req) {
+	for chunk, err := range router.o.Client.Stream(ctx, target, req) {
 		if err != nil {
 			f := faultOf(err, models.KindStream, target)
-			m.failed(parent, leave, f)
+			meter.failed(parent, leave, f)
 			return f
 		}
-		m.chunk(chunk)
+		meter.chunk(chunk)
 		_, done := chunk.(models.Finished)
 		if done {
-			m.succeeded(parent, leave)
+			meter.succeeded(parent, leave)
 		}
 		if more := op.yield(chunk, nil); done || !more {
 			if !done {
-				m.abandoned(parent, leave)
+				meter.abandoned(parent, leave)
 			}
 			return nil
 		}
 	}
 	f := &models.Fault{Kind: models.KindStream, Scope: models.ScopeProvider, Target: target, Message: "the reply ended without a closing event"}
-	m.failed(parent, leave, f)
+	meter.failed(parent, leave, f)
 	return f
 }
 
 // shortened asks for a shorter request once the target has refused one as too
 // long: our count and its own differ.
-func (op *operation) shortened(m models.Model) models.Model {
+func (op *operation) shortened(model models.Model) models.Model {
 	if !op.history.shortened {
-		return m
+		return model
 	}
-	if m.Window <= 0 {
-		m.Window = models.UnknownWindow
+	if model.Window <= 0 {
+		model.Window = models.UnknownWindow
 	}
-	if op.tooLong > 0 && op.tooLong < m.Window {
-		m.Window = op.tooLong // what we think of its window is wrong
+	if op.tooLong > 0 && op.tooLong < model.Window {
+		model.Window = op.tooLong // what we think of its window is wrong
 	}
-	m.Window = m.Window * 6 / 10
-	return m
+	model.Window = model.Window * 6 / 10
+	return model
 }
 
 // of is how many attempts there are at most.
@@ -144,18 +144,18 @@ func (m *measure) succeeded(ctx context.Context, leave func(bool)) {
 }
 
 // failed tells the breakers of a failure, unless it was a person's doing.
-func (m *measure) failed(ctx context.Context, leave func(bool), f *models.Fault) {
-	if f.Elapsed == 0 {
-		f.Elapsed = m.op.r.o.Now().Sub(m.began)
+func (m *measure) failed(ctx context.Context, leave func(bool), fault *models.Fault) {
+	if fault.Elapsed == 0 {
+		fault.Elapsed = m.op.r.o.Now().Sub(m.began)
 	}
-	leave(f.Kind != models.KindCapacity)
-	if f.Kind == models.KindCancelled || ctx.Err() != nil {
+	leave(fault.Kind != models.KindCapacity)
+	if fault.Kind == models.KindCancelled || ctx.Err() != nil {
 		m.op.r.o.Breakers.Release(ctx, m.op.target.Target)
 	} else {
-		m.op.r.o.Breakers.Failed(ctx, m.op.target.Target, f)
+		m.op.r.o.Breakers.Failed(ctx, m.op.target.Target, fault)
 	}
 	m.op.history.slept = m.asleep()
-	m.write(f)
+	m.write(fault)
 }
 
 // abandoned is an attempt that its caller had no more use for.
@@ -180,10 +180,10 @@ func (m *measure) asleep() bool {
 
 // write prepares the attempt's row in the record. It is written when it is
 // known what followed.
-func (m *measure) write(f *models.Fault) {
+func (m *measure) write(fault *models.Fault) {
 	op, o := m.op, &m.op.r.o
 	target, purpose := op.target, op.need.Purpose
-	a := &models.Attempt{
+	attempt := &models.Attempt{
 		Session:      purpose.Session,
 		ProjectID:    purpose.Project,
 		Turn:         purpose.Turn,
@@ -202,36 +202,36 @@ func (m *measure) write(f *models.Fault) {
 		DelayMS:      op.delay.Milliseconds(),
 		ServedModel:  m.served,
 	}
-	if f != nil {
-		m.writeFault(a, f)
+	if fault != nil {
+		m.writeFault(attempt, fault)
 	} else {
-		m.writeUsage(a)
+		m.writeUsage(attempt)
 	}
 	op.delay = 0
-	op.last = a
+	op.last = attempt
 }
 
-func (m *measure) writeFault(a *models.Attempt, f *models.Fault) {
-	a.Kind = f.Kind
-	a.Phase = f.Phase
-	a.StatusCode = f.Status
-	if a.StatusCode == 0 && m.answered {
-		a.StatusCode = http.StatusOK // the reply had begun
+func (m *measure) writeFault(attempt *models.Attempt, fault *models.Fault) {
+	attempt.Kind = fault.Kind
+	attempt.Phase = fault.Phase
+	attempt.StatusCode = fault.Status
+	if attempt.StatusCode == 0 && m.answered {
+		attempt.StatusCode = http.StatusOK // the reply had begun
 	}
-	a.ErrorCode = cmp.Or(f.Code, string(f.Kind))
-	a.RequestID = cmp.Or(f.RequestID, m.opened.RequestID)
-	a.ServedModel = cmp.Or(f.ServedModel, a.ServedModel)
+	attempt.ErrorCode = cmp.Or(fault.Code, string(fault.Kind))
+	attempt.RequestID = cmp.Or(fault.RequestID, m.opened.RequestID)
+	attempt.ServedModel = cmp.Or(fault.ServedModel, attempt.ServedModel)
 }
 
-func (m *measure) writeUsage(a *models.Attempt) {
+func (m *measure) writeUsage(attempt *models.Attempt) {
 	usage := m.done.Usage
-	a.StatusCode = http.StatusOK
-	a.RequestID = m.done.RequestID
-	a.InputTokens = cmp.Or(max(usage.Input, 0), a.InputTokens)
-	a.OutputTokens = usage.Output
-	a.CachedTokens = usage.Cached
-	a.ReasoningTokens = usage.Reasoning
-	a.Cost = m.model.Cost(usage)
+	attempt.StatusCode = http.StatusOK
+	attempt.RequestID = m.done.RequestID
+	attempt.InputTokens = cmp.Or(max(usage.Input, 0), attempt.InputTokens)
+	attempt.OutputTokens = usage.Output
+	attempt.CachedTokens = usage.Cached
+	attempt.ReasoningTokens = usage.Reasoning
+	attempt.Cost = m.model.Cost(usage)
 }
 
 // record writes the last attempt, and who took over after it.

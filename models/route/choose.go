@@ -126,16 +126,16 @@ func (s *situation) candidates(except map[models.Target]bool) []candidate {
 			continue
 		}
 		var local []candidate
-		for _, t := range s.order[tier] {
-			if seen[t] || except[t] || !s.able(t) {
+		for _, target := range s.order[tier] {
+			if seen[target] || except[target] || !s.able(target) {
 				continue
 			}
-			seen[t] = true
+			seen[target] = true
 			switch {
-			case !s.targets[t].local:
-				list = append(list, candidate{t, tier})
+			case !s.targets[target].local:
+				list = append(list, candidate{target, tier})
 			case tier == top || s.rules.switchLocal || s.targets[s.preferred().Target].local:
-				local = append(local, candidate{t, tier})
+				local = append(local, candidate{target, tier})
 			}
 		}
 		list = append(list, local...) // a local model is the last resort of its tier

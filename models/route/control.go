@@ -83,16 +83,16 @@ func (c *Control) Choose(tier models.Tier) {
 
 // Pin keeps all requests at one target until a tier is chosen, or until it is
 // called with the zero Target. A request that waits or streams goes there.
-func (c *Control) Pin(t models.Target) {
+func (c *Control) Pin(target models.Target) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current.only == t {
+	if c.current.only == target {
 		return
 	}
-	c.current.only = t
+	c.current.only = target
 	c.current.lastTarget = candidate{}
 	c.forgetLocked()
-	if t != (models.Target{}) {
+	if target != (models.Target{}) {
 		c.current.chosen = c.busy
 		c.signalLocked(errTier)
 	}

@@ -73,17 +73,17 @@ func (op *operation) begin(ctx context.Context) error {
 			return op.steer(ctx)
 		}
 		op.boundary = op.boundary || at.turnEnded
-		d := op.settle(ctx, answers{}, begin)
-		if d.choices > 0 {
+		chosen := op.settle(ctx, answers{}, begin)
+		if chosen.choices > 0 {
 			op.need.Control.requestBegan()
 		}
 		if op.need.ParkRetry {
-			op.choices = d.choices
+			op.choices = chosen.choices
 		}
-		if d.next == models.NextSwitch {
-			return op.enter(ctx, d.to)
+		if chosen.next == models.NextSwitch {
+			return op.enter(ctx, chosen.to)
 		}
-		if err := op.carryOut(ctx, d); err != nil || d.pending {
+		if err := op.carryOut(ctx, chosen); err != nil || chosen.pending {
 			return err
 		}
 		if op.need.Control.state().mismatched(op.target) {
@@ -130,93 +130,93 @@ func (op *operation) admit(ctx context.Context) error {
 func (op *operation) follow(ctx context.Context) error {
 	op.giveBack(ctx)
 	op.history.restart()
-	d := op.settle(ctx, answers{}, follow)
-	if d.next != models.NextSwitch {
-		return op.carryOut(ctx, d)
+	chosen := op.settle(ctx, answers{}, follow)
+	if chosen.next != models.NextSwitch {
+		return op.carryOut(ctx, chosen)
 	}
 	from := op.target
-	op.record(ctx, d.to.String())
-	op.target = d.to
+	op.record(ctx, chosen.to.String())
+	op.target = chosen.to
 	op.admitted = true
-	if d.to == from {
+	if chosen.to == from {
 		return nil // the control was moved away and back
 	}
-	return op.announce(models.Switched{From: from.Target, To: d.to.Target, FromTier: from.tier, ToTier: d.to.tier})
+	return op.announce(models.Switched{From: from.Target, To: chosen.to.Target, FromTier: from.tier, ToTier: chosen.to.tier})
 }
 
 // failed carries out what follows a failed attempt. A nil error means that the
 // next attempt may start.
-func (op *operation) failed(ctx context.Context, f *models.Fault) error {
-	op.note(ctx, f)
-	d := op.settle(ctx, answers{random: op.r.o.Random()}, func(s *situation) decision { return decide(s, f) })
-	if d.userInitiated && d.next == models.NextStop {
-		return d.fault
+func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
+	op.note(ctx, fault)
+	chosen := op.settle(ctx, answers{random: op.r.o.Random()}, func(s *situation) decision { return decide(s, fault) })
+	if chosen.userInitiated && chosen.next == models.NextStop {
+		return chosen.fault
 	}
-	if d.shorter {
+	if chosen.shorter {
 		op.history.shortened = true
 		op.tooLong = op.sent
 	}
 	failed := models.AttemptFailed{
-		Number: max(op.history.attempts, 1), Of: op.of(), Tier: op.target.tier, Target: op.target.Target, Fault: f, Next: d.next,
+		Number: max(op.history.attempts, 1), Of: op.of(), Tier: op.target.tier, Target: op.target.Target, Fault: fault, Next: chosen.next,
 	}
-	if op.uncounted(f) {
+	if op.uncounted(fault) {
 		failed.Number = op.history.attempts + 1 // it was made, though it does not count
 	}
-	if d.next == models.NextRetry {
-		failed.Delay = d.delay
+	if chosen.next == models.NextRetry {
+		failed.Delay = chosen.delay
 	}
 	if !op.yield(failed, nil) {
-		op.left(ctx, d)
+		op.left(ctx, chosen)
 		return errLeft
 	}
-	if d.userInitiated && d.next == models.NextSwitch {
+	if chosen.userInitiated && chosen.next == models.NextSwitch {
 		return op.follow(ctx)
 	}
-	if op.history.kept && !d.retryLimit { // a new request, though the caller stayed
+	if op.history.kept && !chosen.retryLimit { // a new request, though the caller stayed
 		op.history.attempts = 0
 		op.history.waited = 0
 	}
 	switch {
-	case d.next == models.NextSwitch:
-		return op.switchTo(ctx, d)
-	case d.next == models.NextPark && !d.userInitiated: // the user may have chosen another tier meanwhile
-		d.until = op.gather(ctx, &answers{}).parkedUntil(f)
+	case chosen.next == models.NextSwitch:
+		return op.switchTo(ctx, chosen)
+	case chosen.next == models.NextPark && !chosen.userInitiated: // the user may have chosen another tier meanwhile
+		chosen.until = op.gather(ctx, &answers{}).parkedUntil(fault)
 	}
-	return op.carryOut(ctx, d)
+	return op.carryOut(ctx, chosen)
 }
 
 // note adds a failure to the history.
-func (op *operation) note(ctx context.Context, f *models.Fault) {
-	h := &op.history
-	h.kept = op.need.Committed != nil && op.need.Committed()
-	if f.Kind == models.KindCancelled && !h.slept {
+func (op *operation) note(ctx context.Context, fault *models.Fault) {
+	past := &op.history
+	past.kept = op.need.Committed != nil && op.need.Committed()
+	if fault.Kind == models.KindCancelled && !past.slept {
 		return
 	}
-	if h.first == nil {
-		h.first = f
+	if past.first == nil {
+		past.first = fault
 	}
-	h.tried[op.target.Target] = f.Kind
-	if op.uncounted(f) {
-		h.attempts--
+	past.tried[op.target.Target] = fault.Kind
+	if op.uncounted(fault) {
+		past.attempts--
 	} else {
-		h.failures[op.target.Target]++
+		past.failures[op.target.Target]++
 	}
 	if ctx.Err() == nil {
-		op.addNearest(ctx, f)
+		op.addNearest(ctx, fault)
 	}
 }
 
 func (op *operation) uncounted(f *models.Fault) bool { return policyFor(f, op.history.slept).Uncounted }
 
 // left keeps for the next request what was announced to a caller that left.
-func (op *operation) left(ctx context.Context, d decision) {
+func (op *operation) left(ctx context.Context, chosen decision) {
 	switch {
-	case d.userInitiated:
-	case d.next == models.NextRetry:
-		op.need.Control.setPendingWait(pendingWait{op.target, op.r.o.Now().Add(d.delay), d.fault})
-	case d.next == models.NextSwitch:
-		op.failOver(ctx, d.to)
-		op.r.o.Breakers.Release(ctx, d.to.Target)
+	case chosen.userInitiated:
+	case chosen.next == models.NextRetry:
+		op.need.Control.setPendingWait(pendingWait{op.target, op.r.o.Now().Add(chosen.delay), chosen.fault})
+	case chosen.next == models.NextSwitch:
+		op.failOver(ctx, chosen.to)
+		op.r.o.Breakers.Release(ctx, chosen.to.Target)
 	}
 }
 
@@ -235,37 +235,37 @@ func (op *operation) settle(ctx context.Context, known answers, policy func(*sit
 	known.refused = map[models.Target]bool{}
 	for {
 		s := op.gather(ctx, &known)
-		d := policy(s)
+		chosen := policy(s)
 		switch {
-		case d.measure:
+		case chosen.measure:
 			op.measure(s)
-		case op.reserve(ctx, d, &known):
+		case op.reserve(ctx, chosen, &known):
 			if op.history.first == nil {
-				op.history.first = d.blame
+				op.history.first = chosen.blame
 			}
-			return d
+			return chosen
 		}
 	}
 }
 
 // reserve takes what a decision needs: the target's permission, a retry of the
 // task, one of the shared budget. It reports whether all was there.
-func (op *operation) reserve(ctx context.Context, d decision, known *answers) bool {
-	asks := d.next == models.NextSwitch && !d.userInitiated
+func (op *operation) reserve(ctx context.Context, chosen decision, known *answers) bool {
+	asks := chosen.next == models.NextSwitch && !chosen.userInitiated
 	if asks {
-		if _, ok := op.r.o.Breakers.Allow(ctx, d.to.Target, d.force); !ok {
-			known.refused[d.to.Target] = true
+		if _, ok := op.r.o.Breakers.Allow(ctx, chosen.to.Target, chosen.force); !ok {
+			known.refused[chosen.to.Target] = true
 			return false
 		}
 	}
-	if d.takesRetry && op.need.TakeRetry != nil && !op.need.TakeRetry() {
+	if chosen.takesRetry && op.need.TakeRetry != nil && !op.need.TakeRetry() {
 		if asks {
-			op.r.o.Breakers.Release(ctx, d.to.Target)
+			op.r.o.Breakers.Release(ctx, chosen.to.Target)
 		}
 		known.taskSpent = true
 		return false
 	}
-	if d.takesBudget && !op.r.o.RateLimiter.Retry(ctx, op.target.Provider) {
+	if chosen.takesBudget && !op.r.o.RateLimiter.Retry(ctx, op.target.Provider) {
 		known.budgetSpent = true
 		return false
 	}
@@ -274,9 +274,9 @@ func (op *operation) reserve(ctx context.Context, d decision, known *answers) bo
 
 // gather collects everything that a decision depends on.
 func (op *operation) gather(ctx context.Context, known *answers) *situation {
-	r := op.r
+	router := op.r
 	s := &situation{
-		now:     r.o.Now(),
+		now:     router.o.Now(),
 		random:  known.random,
 		rules:   &op.rules,
 		control: op.need.Control.state(),
@@ -296,16 +296,16 @@ func (op *operation) gather(ctx context.Context, known *answers) *situation {
 	}
 	moved := s.control.failover
 	if moved != (failover{}) {
-		s.failbackAt = r.o.RateLimiter.FailbackAt(moved.from)
+		s.failbackAt = router.o.RateLimiter.FailbackAt(moved.from)
 	}
 	all := []models.Target{op.target.Target, s.control.only, moved.to.Target}
 	for tier, targets := range op.rules.tiers {
-		s.order[tier] = r.o.Breakers.Order(targets)
+		s.order[tier] = router.o.Breakers.Order(targets)
 		all = append(all, targets...)
 	}
 	for _, t := range all {
 		if _, known := s.targets[t]; !known && t != (models.Target{}) {
-			s.targets[t] = targetState{model: r.o.Model(t), local: r.o.Local(t), condition: r.o.RateLimiter.Condition(t)}
+			s.targets[t] = targetState{model: router.o.Model(t), local: router.o.Local(t), condition: router.o.RateLimiter.Condition(t)}
 		}
 	}
 	for t := range known.refused {
@@ -326,30 +326,30 @@ func (op *operation) measure(s *situation) {
 }
 
 // carryOut does what was decided, unless that is a switch.
-func (op *operation) carryOut(ctx context.Context, d decision) error {
+func (op *operation) carryOut(ctx context.Context, chosen decision) error {
 	switch {
-	case d.retryLimit:
-		return fmt.Errorf("%w: %w", ErrRetries, d.fault)
-	case d.next == models.NextPark:
-		return &Parked{Fault: d.fault, Until: d.until, UserInitiated: d.userInitiated}
-	case d.next == models.NextStop:
-		return d.fault
+	case chosen.retryLimit:
+		return fmt.Errorf("%w: %w", ErrRetries, chosen.fault)
+	case chosen.next == models.NextPark:
+		return &Parked{Fault: chosen.fault, Until: chosen.until, UserInitiated: chosen.userInitiated}
+	case chosen.next == models.NextStop:
+		return chosen.fault
 	}
-	op.target = d.to
-	return op.wait(ctx, d)
+	op.target = chosen.to
+	return op.wait(ctx, chosen)
 }
 
 // addNearest adds to a fault about an unknown model the names that were meant.
 // The endpoint is asked for its list only then, and may refuse it.
-func (op *operation) addNearest(ctx context.Context, f *models.Fault) {
-	if f.Kind != models.KindModel || len(f.Nearest) > 0 || op.r.o.Names == nil {
+func (op *operation) addNearest(ctx context.Context, fault *models.Fault) {
+	if fault.Kind != models.KindModel || len(fault.Nearest) > 0 || op.r.o.Names == nil {
 		return
 	}
-	names, err := op.r.o.Names(ctx, f.Target.Provider)
+	names, err := op.r.o.Names(ctx, fault.Target.Provider)
 	if err != nil {
 		return
 	}
-	if f.Nearest = models.Nearest(f.Target.Model, names); len(f.Nearest) > 0 {
-		f.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter", strings.Join(f.Nearest, ", "))
+	if fault.Nearest = models.Nearest(fault.Target.Model, names); len(fault.Nearest) > 0 {
+		fault.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter", strings.Join(fault.Nearest, ", "))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // enter makes a candidate the target at the beginning of a request, and
 // announces it if the session was served by another one, or would rather be.
 func (op *operation) enter(ctx context.Context, c candidate) error {
-	r := op.r
+	router := op.r
 	at := op.need.Control.state()
 	preferred := op.rules.preferred(at)
 	from := at.lastTarget
@@ -28,27 +28,27 @@ func (op *operation) enter(ctx context.Context, c candidate) error {
 		op.need.Control.setFailover(failover{})
 		return op.announce(chunk)
 	}
-	condition := r.o.RateLimiter.Condition(from.Target)
+	condition := router.o.RateLimiter.Condition(from.Target)
 	if condition.Fault == nil {
-		condition = r.o.RateLimiter.Condition(preferred.Target)
+		condition = router.o.RateLimiter.Condition(preferred.Target)
 	}
 	chunk.Fault = condition.Fault
 	if from == preferred && condition.State != models.Disabled {
-		chunk.FailbackDelay = r.o.RateLimiter.StartFailback(ctx, from.Target).Sub(r.o.Now())
+		chunk.FailbackDelay = router.o.RateLimiter.StartFailback(ctx, from.Target).Sub(router.o.Now())
 	}
 	op.need.Control.setFailover(failover{to: c, from: preferred.Target})
 	return op.announce(chunk)
 }
 
 // switchTo moves the request to another target by itself, and says so.
-func (op *operation) switchTo(ctx context.Context, d decision) error {
+func (op *operation) switchTo(ctx context.Context, chosen decision) error {
 	from := op.target
-	failbackDelay := op.failOver(ctx, d.to)
+	failbackDelay := op.failOver(ctx, chosen.to)
 	op.history.left[from.Target] = true
-	op.target = d.to
+	op.target = chosen.to
 	op.admitted = true
-	return op.announce(models.Switched{From: from.Target, To: d.to.Target, FromTier: from.tier, ToTier: d.to.tier,
-		Fault: d.fault, FailbackDelay: failbackDelay})
+	return op.announce(models.Switched{From: from.Target, To: chosen.to.Target, FromTier: from.tier, ToTier: chosen.to.tier,
+		Fault: chosen.fault, FailbackDelay: failbackDelay})
 }
 
 // failOver records that the session is moved to another target, and gives how
@@ -79,23 +79,23 @@ func (op *operation) giveBack(ctx context.Context) {
 
 // wait announces a wait and sits it out, or until the user does something. What
 // counts is taken from the time that the request has.
-func (op *operation) wait(ctx context.Context, d decision) error {
+func (op *operation) wait(ctx context.Context, chosen decision) error {
 	op.record(ctx, "")
-	if d.delay <= 0 {
+	if chosen.delay <= 0 {
 		return nil
 	}
-	r, t := op.r, op.target.Target
-	began := r.o.Now()
-	until := began.Add(d.delay)
-	r.wait(t, models.Condition{State: models.Trying, Until: until, Fault: d.fault})
-	defer r.waited(t)
-	if !op.yield(models.Waiting{Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: d.fault}, nil) {
+	router, t := op.r, op.target.Target
+	began := router.o.Now()
+	until := began.Add(chosen.delay)
+	router.wait(t, models.Condition{State: models.Trying, Until: until, Fault: chosen.fault})
+	defer router.waited(t)
+	if !op.yield(models.Waiting{Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: chosen.fault}, nil) {
 		return errLeft
 	}
-	early, err := op.need.Control.wait(ctx, r.o.Now, until)
-	took := min(r.o.Now().Sub(began), d.delay)
+	early, err := op.need.Control.wait(ctx, router.o.Now, until)
+	took := min(router.o.Now().Sub(began), chosen.delay)
 	op.delay += took
-	if !d.uncounted {
+	if !chosen.uncounted {
 		op.history.waited += took
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (op *operation) wait(ctx context.Context, d decision) error {
 	op.force = early // somebody ended the wait: they want it now
 	if op.need.Control.state().parking {
 		s := situation{rules: &op.rules, history: &op.history}
-		return &Parked{Fault: s.report(cmp.Or(op.history.first, d.fault)), UserInitiated: true}
+		return &Parked{Fault: s.report(cmp.Or(op.history.first, chosen.fault)), UserInitiated: true}
 	}
 	return nil
 }

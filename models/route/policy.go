@@ -42,62 +42,62 @@ type decision struct {
 }
 
 // decide is what follows a failed attempt. The history includes the failure.
-func decide(s *situation, f *models.Fault) decision {
+func decide(s *situation, fault *models.Fault) decision {
 	switch {
 	case s.cancelled != nil:
-		return decision{next: models.NextStop, userInitiated: true, fault: s.cancelledFault(f)}
+		return decision{next: models.NextStop, userInitiated: true, fault: s.cancelledFault(fault)}
 	case s.control.parking:
-		return decision{next: models.NextPark, userInitiated: true, fault: s.report(cmp.Or(s.history.first, f))}
-	case errors.Is(f.Err, errTier), s.mismatched():
-		return decision{next: models.NextSwitch, userInitiated: true, fault: f}
+		return decision{next: models.NextPark, userInitiated: true, fault: s.report(cmp.Or(s.history.first, fault))}
+	case errors.Is(fault.Err, errTier), s.mismatched():
+		return decision{next: models.NextSwitch, userInitiated: true, fault: fault}
 	}
-	policy := policyFor(f, s.history.slept)
-	delay := s.retryDelay(f, policy)
-	shorter := f.Kind.Policy().Retry == models.RetryShorter && !s.history.shortened && s.history.attempts > 0
+	policy := policyFor(fault, s.history.slept)
+	delay := s.retryDelay(fault, policy)
+	shorter := fault.Kind.Policy().Retry == models.RetryShorter && !s.history.shortened && s.history.attempts > 0
 	again := shorter || retries(policy)
 	if shorter {
 		delay = 0
-	} else if s.shouldSwitch(f, policy, delay) {
-		to, _, found := s.pick(s.replacements(f, delay), false)
+	} else if s.shouldSwitch(fault, policy, delay) {
+		to, _, found := s.pick(s.replacements(fault, delay), false)
 		switch {
 		case found == unmeasured:
 			return decision{measure: true}
 		case found == available && s.taskSpent && !policy.Uncounted:
-			return decision{next: models.NextStop, retryLimit: true, fault: s.final(f)}
+			return decision{next: models.NextStop, retryLimit: true, fault: s.final(fault)}
 		case found == available:
-			return decision{next: models.NextSwitch, to: to, fault: f, takesRetry: !policy.Uncounted}
+			return decision{next: models.NextSwitch, to: to, fault: fault, takesRetry: !policy.Uncounted}
 		}
 	}
 	if again && !s.exhausted(policy, delay, shorter) {
 		if s.taskSpent && !policy.Uncounted {
-			return decision{next: models.NextStop, retryLimit: true, fault: s.final(f)}
+			return decision{next: models.NextStop, retryLimit: true, fault: s.final(fault)}
 		}
-		budgeted := !policy.Uncounted && !shorter && !f.Delayed
+		budgeted := !policy.Uncounted && !shorter && !fault.Delayed
 		if !budgeted || !s.budgetSpent {
-			return decision{next: models.NextRetry, to: s.target, delay: delay, fault: f,
+			return decision{next: models.NextRetry, to: s.target, delay: delay, fault: fault,
 				shorter: shorter, uncounted: policy.Uncounted, takesRetry: !policy.Uncounted, takesBudget: budgeted}
 		}
 	}
-	if s.parks(f, policy) {
-		return decision{next: models.NextPark, fault: s.report(cmp.Or(s.history.first, f)), until: s.parkedUntil(f)}
+	if s.parks(fault, policy) {
+		return decision{next: models.NextPark, fault: s.report(cmp.Or(s.history.first, fault)), until: s.parkedUntil(fault)}
 	}
-	return decision{next: models.NextStop, fault: s.final(f)}
+	return decision{next: models.NextStop, fault: s.final(fault)}
 }
 
 // policyFor is what may follow a failure: what its kind allows, unless the
 // server's own word overrides it, or the computer slept through the attempt.
-func policyFor(f *models.Fault, slept bool) models.KindPolicy {
-	policy := f.Kind.Policy()
+func policyFor(fault *models.Fault, slept bool) models.KindPolicy {
+	policy := fault.Kind.Policy()
 	switch {
 	case slept: // nobody could have answered
 		policy.Retry = models.RetryFixed
 		policy.Uncounted = true
 		policy.Switch = models.SwitchNever
 		policy.Park = models.ParkBackoff
-	case f.ShouldRetry != nil && !*f.ShouldRetry:
+	case fault.ShouldRetry != nil && !*fault.ShouldRetry:
 		policy.Retry = models.RetryNever
 		policy.Switch = models.SwitchNever
-	case f.ShouldRetry != nil && !retries(policy):
+	case fault.ShouldRetry != nil && !retries(policy):
 		policy.Retry = models.RetryBackoff
 	}
 	return policy
@@ -110,15 +110,15 @@ func retries(p models.KindPolicy) bool {
 
 // retryDelay is how long to wait before the same target is asked again: as long
 // as the server stated, or else our own delay; and at least as long as it rests.
-func (s *situation) retryDelay(f *models.Fault, policy models.KindPolicy) time.Duration {
+func (s *situation) retryDelay(fault *models.Fault, policy models.KindPolicy) time.Duration {
 	delay := time.Duration(s.random * float64(time.Second)) // jitter
 	offline := policy.Uncounted && s.now.Sub(s.history.began) > offlineAfter
 	switch {
 	case s.history.slept:
 		delay += fixedDelay
-	case f.Delayed && f.RetryAfter > 0:
-		delay = f.RetryAfter
-	case f.Delayed:
+	case fault.Delayed && fault.RetryAfter > 0:
+		delay = fault.RetryAfter
+	case fault.Delayed:
 	case policy.Retry == models.RetryFixed && offline:
 		delay += offlineDelay
 	case policy.Retry == models.RetryFixed:
@@ -205,14 +205,14 @@ func (s *situation) replacements(f *models.Fault, delay time.Duration) []candida
 
 // localAllowed reports whether a local target may take over: after several
 // failures in a row, or when waiting for the others would take too long.
-func (s *situation) localAllowed(f *models.Fault, delay time.Duration) bool {
+func (s *situation) localAllowed(fault *models.Fault, delay time.Duration) bool {
 	failures := 0
 	for _, n := range s.history.failures {
 		failures += n
 	}
 	_, wait := s.remaining()
 	return s.targets[s.target.Target].local || s.request.parkRetry || s.circuitOpen() ||
-		failures >= localFailures || delay > wait || !retries(f.Kind.Policy())
+		failures >= localFailures || delay > wait || !retries(fault.Kind.Policy())
 }
 
 // parks reports whether a request whose attempts are used up is kept for later:
@@ -229,7 +229,7 @@ func (s *situation) parks(f *models.Fault, policy models.KindPolicy) bool {
 
 // parkedUntil is when the first of the candidates may be asked again; zero if
 // one may be asked at any time, or if nobody knows.
-func (s *situation) parkedUntil(f *models.Fault) time.Time {
+func (s *situation) parkedUntil(fault *models.Fault) time.Time {
 	var soonest time.Time
 	for _, c := range s.candidates(nil) {
 		condition := s.condition(c.Target)
@@ -239,8 +239,8 @@ func (s *situation) parkedUntil(f *models.Fault) time.Time {
 			if soonest.IsZero() || condition.Until.Before(soonest) {
 				soonest = condition.Until
 			}
-		case c.Target == f.Target && f.Delayed:
-			soonest = s.now.Add(f.RetryAfter)
+		case c.Target == fault.Target && fault.Delayed:
+			soonest = s.now.Add(fault.RetryAfter)
 		default:
 			return time.Time{}
 		}

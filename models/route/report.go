@@ -29,28 +29,28 @@ func (s *situation) report(f *models.Fault) *models.Fault {
 // withOthers lists the other targets that were asked as well. When every target
 // of every tier failed the same way it points to the doctor: then the cause is
 // likely nearer than all of them.
-func (s *situation) withOthers(f *models.Fault) *models.Fault {
+func (s *situation) withOthers(fault *models.Fault) *models.Fault {
 	var others []string
-	seen := map[models.Target]bool{f.Target: true}
+	seen := map[models.Target]bool{fault.Target: true}
 	allSame := true
 	for _, tier := range models.Tiers() {
 		for _, t := range s.rules.tiers[tier] {
 			kind, tried := s.history.tried[t]
-			allSame = allSame && kind == f.Kind
+			allSame = allSame && kind == fault.Kind
 			if !seen[t] && tried {
 				others = append(others, fmt.Sprintf("%s (%s)", t, kind))
 			}
 			seen[t] = true
 		}
 	}
-	report := *f
+	report := *fault
 	switch {
 	case allSame && len(seen) > 1:
 		report.Hint = "Every model failed in the same way. `belay doctor` tells whether a name, the key or a proxy is the cause."
 	case len(others) > 0:
-		report.Hint = strings.TrimSpace(f.Hint + " Also asked: " + strings.Join(others, ", ") + ".")
+		report.Hint = strings.TrimSpace(fault.Hint + " Also asked: " + strings.Join(others, ", ") + ".")
 	default:
-		return f
+		return fault
 	}
 	return &report
 }

@@ -134,17 +134,17 @@ type Router struct {
 }
 
 // New returns a router. It does nothing until Stream is called.
-func New(o Options) *Router {
-	if o.Local == nil {
-		o.Local = func(models.Target) bool { return false }
+func New(options Options) *Router {
+	if options.Local == nil {
+		options.Local = func(models.Target) bool { return false }
 	}
-	if o.Endpoint == nil {
-		o.Endpoint = func(string) string { return "" }
+	if options.Endpoint == nil {
+		options.Endpoint = func(string) string { return "" }
 	}
-	if o.Record == nil {
-		o.Record = func(context.Context, models.Attempt) {}
+	if options.Record == nil {
+		options.Record = func(context.Context, models.Attempt) {}
 	}
-	return &Router{o: o, trying: map[models.Target]models.Condition{}, running: map[string]int{}}
+	return &Router{o: options, trying: map[models.Target]models.Condition{}, running: map[string]int{}}
 }
 
 func (o *Options) rules(need Need) rules {
@@ -193,16 +193,16 @@ func (r *Router) Conditions() []models.Condition {
 }
 
 // Condition gives the state of one target of a tier.
-func (r *Router) Condition(tier models.Tier, t models.Target) models.Condition {
-	c := r.o.RateLimiter.Condition(t)
+func (r *Router) Condition(tier models.Tier, target models.Target) models.Condition {
+	condition := r.o.RateLimiter.Condition(target)
 	r.mu.Lock()
-	waiting, ok := r.trying[t]
+	waiting, ok := r.trying[target]
 	r.mu.Unlock()
-	if ok && (c.State == models.Ready || c.State == models.HalfOpen) && waiting.Until.After(r.o.Now()) {
-		c = waiting
+	if ok && (condition.State == models.Ready || condition.State == models.HalfOpen) && waiting.Until.After(r.o.Now()) {
+		condition = waiting
 	}
-	c.Tier, c.Target, c.Short = tier, t, r.o.Model(t).Short
-	return c
+	condition.Tier, condition.Target, condition.Short = tier, target, r.o.Model(target).Short
+	return condition
 }
 
 func (r *Router) wait(t models.Target, c models.Condition) {

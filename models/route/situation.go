@@ -114,14 +114,14 @@ func (s *situation) preferred() candidate { return s.rules.preferred(s.control) 
 // tierOf is the tier that a target stands in; the control's, if it is in several.
 func (s *situation) tierOf(t models.Target) models.Tier { return s.rules.tierOf(t, s.control.tier) }
 
-func (r *rules) preferred(c controlState) candidate {
-	if c.only != (models.Target{}) {
-		return candidate{c.only, r.tierOf(c.only, c.tier)}
+func (r *rules) preferred(at controlState) candidate {
+	if at.only != (models.Target{}) {
+		return candidate{at.only, r.tierOf(at.only, at.tier)}
 	}
-	for _, t := range r.tiers[c.tier] {
-		return candidate{t, c.tier}
+	for _, t := range r.tiers[at.tier] {
+		return candidate{t, at.tier}
 	}
-	return candidate{tier: c.tier} // a tier without models was chosen just now
+	return candidate{tier: at.tier} // a tier without models was chosen just now
 }
 
 func (r *rules) tierOf(t models.Target, top models.Tier) models.Tier {
