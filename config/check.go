@@ -106,7 +106,10 @@ func efforts(v any) (string, string) {
 	e := v.(Effort)
 	for _, text := range []string{e.Heavy, e.Medium, e.Light} {
 		if strings.ContainsFunc(text, func(r rune) bool { return r != '_' && r != '-' && !('a' <= r && r <= 'z') }) {
-			return fmt.Sprintf("unknown effort %.60q", text), "use a word that the model knows, such as low, medium or high"
+			return fmt.Sprintf(
+				"unknown effort %.60q",
+				text,
+			), "use a word that the model knows, such as low, medium or high"
 		}
 	}
 	return "", ""
@@ -158,7 +161,11 @@ func ladder(v any) (string, string) {
 			return fmt.Sprintf("entry %d: %s is out of range", i+1, short(d)), "use 1s to 24h"
 		}
 		if i > 0 && d < steps[i-1] {
-			return fmt.Sprintf("entry %d: %s is shorter than the one before", i+1, short(d)), "each wait is at least as long as the one before"
+			return fmt.Sprintf(
+				"entry %d: %s is shorter than the one before",
+				i+1,
+				short(d),
+			), "each wait is at least as long as the one before"
 		}
 	}
 	return "", ""
@@ -168,10 +175,18 @@ func targets(v any) (string, string) {
 	list := v.([]string)
 	for i, text := range list {
 		if provider, model, ok := strings.Cut(text, "/"); !ok || provider == "" || model == "" {
-			return fmt.Sprintf("entry %d: %.80q is not provider/model", i+1, text), "write provider/model, such as openai/gpt-5.6-sol"
+			return fmt.Sprintf(
+				"entry %d: %.80q is not provider/model",
+				i+1,
+				text,
+			), "write provider/model, such as openai/gpt-5.6-sol"
 		}
 		if strings.TrimSpace(text) != text {
-			return fmt.Sprintf("entry %d: %.80q has spaces around it", i+1, text), "names are sent as they are: take the spaces out"
+			return fmt.Sprintf(
+				"entry %d: %.80q has spaces around it",
+				i+1,
+				text,
+			), "names are sent as they are: take the spaces out"
 		}
 		if slices.Contains(list[:i], text) {
 			return fmt.Sprintf("entry %d: %.80q stands there twice", i+1, text), "name each target once"
@@ -276,13 +291,21 @@ func (l *loader) across() {
 	fields := slices.Sorted(maps.Keys(settings.origins))
 	for _, target := range slices.Sorted(maps.Keys(settings.Models)) {
 		provider, _, _ := strings.Cut(target, "/")
-		i := slices.IndexFunc(fields, func(field string) bool { return strings.HasPrefix(field, name([]string{"models", target})+".") })
+		i := slices.IndexFunc(
+			fields,
+			func(field string) bool { return strings.HasPrefix(field, name([]string{"models", target})+".") },
+		)
 		if i >= 0 {
 			l.provider(fields[i], provider)
 		}
 	}
 	if tier := settings.Tiers.Default; len(lists[tier]) == 0 {
-		l.fault(settings.Origin("tiers.default"), "tiers.default", fmt.Sprintf("the tier %q is empty", tier), "name a target in tiers."+tier+", or begin with another tier")
+		l.fault(
+			settings.Origin("tiers.default"),
+			"tiers.default",
+			fmt.Sprintf("the tier %q is empty", tier),
+			"name a target in tiers."+tier+", or begin with another tier",
+		)
 	}
 }
 

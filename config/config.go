@@ -188,7 +188,9 @@ func Defaults() Settings {
 			Headers: map[string]Secret{}, Concurrency: 3,
 		}},
 		Tiers: Tiers{
-			Heavy: []string{"openai/gpt-5.6-sol"}, Medium: []string{"openai/gpt-5.6-terra"}, Light: []string{"openai/gpt-5.6-luna"},
+			Heavy: []string{
+				"openai/gpt-5.6-sol",
+			}, Medium: []string{"openai/gpt-5.6-terra"}, Light: []string{"openai/gpt-5.6-luna"},
 			Default: "heavy",
 		},
 		Models: map[string]Model{},
@@ -202,7 +204,9 @@ func Defaults() Settings {
 			Profile: "default", Attempts: 4, MaxWait: 30 * time.Second,
 			FirstEvent: 5 * time.Minute, Silence: 2 * time.Minute,
 		},
-		Park:        Park{Ladder: []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}},
+		Park: Park{
+			Ladder: []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute},
+		},
 		Record:      Record{Retention: 90 * 24 * time.Hour},
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
 		Permissions: Permissions{Mode: "ask"},

@@ -33,7 +33,15 @@ func load(t *testing.T, s Sources) Settings {
 }
 
 func TestNoSourcesGiveTheDefaults(t *testing.T) {
-	got := load(t, Sources{UserFile: "/none", ProjectFile: "/none", Trusted: true, ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist }})
+	got := load(
+		t,
+		Sources{
+			UserFile:    "/none",
+			ProjectFile: "/none",
+			Trusted:     true,
+			ReadFile:    func(string) ([]byte, error) { return nil, fs.ErrNotExist },
+		},
+	)
 	if !reflect.DeepEqual(got, Defaults()) {
 		t.Errorf("Load() = %+v, want the defaults", got)
 	}
@@ -63,10 +71,22 @@ ladder = ["1s", "1m"]
 budget = { light = 5000 }
 `)
 	s.Env = func(name string) (string, bool) { return "https://proxy.example/v1", name == "OPENAI_BASE_URL" }
-	s.Flags = map[string]string{"retry.attempts": "7", "limits.cost": "1.5", "limits.wait": "2m", "tiers.heavy": "openai/x, openai/y", "switch.local": "true", "context.budget": "9000"}
+	s.Flags = map[string]string{
+		"retry.attempts": "7",
+		"limits.cost":    "1.5",
+		"limits.wait":    "2m",
+		"tiers.heavy":    "openai/x, openai/y",
+		"switch.local":   "true",
+		"context.budget": "9000",
+	}
 	got := load(t, s)
 	want := Defaults()
-	want.Tiers = Tiers{Heavy: []string{"openai/x", "openai/y"}, Medium: want.Tiers.Medium, Light: []string{"openai/a", "local/b"}, Default: "light"}
+	want.Tiers = Tiers{
+		Heavy:   []string{"openai/x", "openai/y"},
+		Medium:  want.Tiers.Medium,
+		Light:   []string{"openai/a", "local/b"},
+		Default: "light",
+	}
 	want.Providers["local"] = Provider{BaseURL: "http://127.0.0.1:11434/v1", API: "chat"}
 	openai := want.Providers["openai"]
 	openai.BaseURL = "https://proxy.example/v1"
@@ -211,7 +231,8 @@ func TestAProjectReachesNoFurtherThanItsUser(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := from(user, tt.project)
 			_, err := Load(s)
-			if tt.fault == "" && err != nil || tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {
+			if tt.fault == "" && err != nil ||
+				tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {
 				t.Errorf("Load() = %v, want %q", err, tt.fault)
 			}
 			s.Trusted = false
@@ -265,7 +286,13 @@ func TestTheReadmesSettingsLoad(t *testing.T) {
 }
 
 func TestSecretsAreNeverShown(t *testing.T) {
-	got := load(t, from("[providers.w]\nbase_url = \"https://user:hunter2@host/v1\"\nheaders = { Authorization = \"Bearer hunter2\" }\n", ""))
+	got := load(
+		t,
+		from(
+			"[providers.w]\nbase_url = \"https://user:hunter2@host/v1\"\nheaders = { Authorization = \"Bearer hunter2\" }\n",
+			"",
+		),
+	)
 	if string(got.Providers["w"].Headers["Authorization"]) != "Bearer hunter2" {
 		t.Error("the header's value is lost")
 	}
@@ -281,7 +308,13 @@ func TestSecretsAreNeverShown(t *testing.T) {
 }
 
 func TestValuesAreWrittenAsAFileHoldsThem(t *testing.T) {
-	got := load(t, from("[models.\"local/a.b\"]\nwindow = 5\n[context]\nbudget = { heavy = 5000 }\n[record]\nretention = \"1d12h\"\n[alerts]\nnotify = [\"screen\", \"command\"]\n", ""))
+	got := load(
+		t,
+		from(
+			"[models.\"local/a.b\"]\nwindow = 5\n[context]\nbudget = { heavy = 5000 }\n[record]\nretention = \"1d12h\"\n[alerts]\nnotify = [\"screen\", \"command\"]\n",
+			"",
+		),
+	)
 	var text strings.Builder
 	for _, v := range got.Values() {
 		fmt.Fprintf(&text, "%s = %s\n", v.Key, v.Value)
@@ -317,7 +350,8 @@ func TestPathsFollowThePlatform(t *testing.T) {
 		if got, err := home(tt.system, env); err != nil || filepath.ToSlash(got) != tt.home {
 			t.Errorf("home(%s, %v) = %q, %v; want %q", tt.system, tt.env, got, err, tt.home)
 		}
-		if got, named, err := file(tt.system, env); err != nil || filepath.ToSlash(got) != tt.file || named != tt.named {
+		if got, named, err := file(tt.system, env); err != nil || filepath.ToSlash(got) != tt.file ||
+			named != tt.named {
 			t.Errorf("file(%s, %v) = %q, %v, %v; want %q", tt.system, tt.env, got, named, err, tt.file)
 		}
 	}

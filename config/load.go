@@ -63,7 +63,10 @@ func Load(from Sources) (Settings, error) {
 	loading.across()
 	if len(loading.faults) > 0 {
 		slices.SortStableFunc(loading.faults, func(a, b Fault) int {
-			return cmp.Or(cmp.Compare(rank(a.Origin.Source), rank(b.Origin.Source)), cmp.Compare(a.Origin.Line, b.Origin.Line))
+			return cmp.Or(
+				cmp.Compare(rank(a.Origin.Source), rank(b.Origin.Source)),
+				cmp.Compare(a.Origin.Line, b.Origin.Line),
+			)
 		})
 		return Settings{}, loading.faults
 	}
@@ -163,7 +166,12 @@ func (l *loader) apply(from source, path []string, v any, dst reflect.Value) {
 func (l *loader) table(from source, path []string, v any) (map[string]any, bool) {
 	table, ok := v.(map[string]any)
 	if !ok {
-		l.fault(from.at(path), name(path), "is a table, not "+describe(v), "write ["+name(path)+"] on a line of its own and its keys below")
+		l.fault(
+			from.at(path),
+			name(path),
+			"is a table, not "+describe(v),
+			"write ["+name(path)+"] on a line of its own and its keys below",
+		)
 	}
 	return table, ok
 }
@@ -178,7 +186,10 @@ func (l *loader) applyStruct(from source, path []string, table map[string]any, d
 		below := append(path[:len(path):len(path)], key)
 		field, ok := fieldOf(dst, key)
 		if problem, was := removed[pattern(below)]; !ok && was {
-			l.settings.ignored = append(l.settings.ignored, Fault{Origin: from.at(below), Key: name(below), Problem: problem})
+			l.settings.ignored = append(
+				l.settings.ignored,
+				Fault{Origin: from.at(below), Key: name(below), Problem: problem},
+			)
 			continue
 		}
 		if !ok {

@@ -67,7 +67,10 @@ func (list Faults) Unwrap() []error {
 func parse(data []byte) (map[string]any, map[string]int, *Fault) {
 	tree := map[string]any{}
 	if err := toml.Unmarshal(data, &tree); err != nil {
-		f := &Fault{Problem: "is not TOML: " + strings.TrimPrefix(err.Error(), "toml: "), Hint: "see https://toml.io, or compare with `belay config example`"}
+		f := &Fault{
+			Problem: "is not TOML: " + strings.TrimPrefix(err.Error(), "toml: "),
+			Hint:    "see https://toml.io, or compare with `belay config example`",
+		}
 		var at *toml.DecodeError
 		if errors.As(err, &at) {
 			f.Origin.Line, _ = at.Position()

@@ -25,7 +25,8 @@ func Nearest(name string, known []string) []string {
 		}
 		have := plain(k)
 		far, allowed := Distance(want, have), max(min(2, len(want)-2), len(want)/3)
-		if far > allowed && (len(want) >= 3 && strings.Contains(have, want) || len(have) >= 4 && strings.Contains(want, have)) {
+		if far > allowed &&
+			(len(want) >= 3 && strings.Contains(have, want) || len(have) >= 4 && strings.Contains(want, have)) {
 			far = allowed // a part of it was left out, or added
 		}
 		if far <= allowed {

@@ -15,7 +15,17 @@ import (
 var prose string
 
 // Headings are the parts of every summary, in their order.
-var Headings = []string{"Goal", "Constraints", "Decisions", "Done", "Not done", "Files touched", "Commands and results", "Open questions", "Next step"}
+var Headings = []string{
+	"Goal",
+	"Constraints",
+	"Decisions",
+	"Done",
+	"Not done",
+	"Files touched",
+	"Commands and results",
+	"Open questions",
+	"Next step",
+}
 
 // Facts are what the log knows for certain and a summary must not lose.
 type Facts struct {
@@ -50,7 +60,10 @@ func Request(previous string, items []models.Item, facts Facts, most int) models
 	if facts.Keep != "" {
 		fmt.Fprintf(&b, "\nThe user asks you to keep: %s\n", facts.Keep)
 	}
-	return models.Request{Instructions: strings.TrimSpace(prose), Items: []models.Item{models.NewMessage(models.User, b.String())}}
+	return models.Request{
+		Instructions: strings.TrimSpace(prose),
+		Items:        []models.Item{models.NewMessage(models.User, b.String())},
+	}
 }
 
 // transcript writes items as text for reading. They are material: quoted, not

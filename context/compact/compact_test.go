@@ -10,7 +10,12 @@ import (
 const good = "## Goal\n- mend the till\n## Constraints\nnone\n## Decisions\n- multiply\n## Done\n- till.sh\n## Not done\nnone\n## Files touched\n- till.sh\n## Commands and results\n- sh check.sh: ok\n## Open questions\nnone\n## Next step\n- docs"
 
 func TestASummaryHasWhatTheLogKnows(t *testing.T) {
-	f := Facts{Task: "The till is wrong", Files: []string{"till.sh", "orders/service.go"}, Plan: []string{"write the docs"}, Keep: "no new dependencies"}
+	f := Facts{
+		Task:  "The till is wrong",
+		Files: []string{"till.sh", "orders/service.go"},
+		Plan:  []string{"write the docs"},
+		Keep:  "no new dependencies",
+	}
 	got, err := Check(good, f)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +37,8 @@ func TestASummaryHasWhatTheLogKnows(t *testing.T) {
 func TestAHeadingMayBeWrittenInSeveralWays(t *testing.T) {
 	text := strings.NewReplacer("## Goal", "# GOAL:", "## Done", "**Done**").Replace(good)
 	got, err := Check(text, Facts{})
-	if err != nil || !strings.Contains(got, "## Goal\n- mend the till") || !strings.Contains(got, "## Done\n- till.sh") {
+	if err != nil || !strings.Contains(got, "## Goal\n- mend the till") ||
+		!strings.Contains(got, "## Done\n- till.sh") {
 		t.Errorf("Check = %v\n%s", err, got)
 	}
 }
@@ -46,8 +52,15 @@ func TestWhatIsNoSummaryIsRefused(t *testing.T) {
 }
 
 func TestARequestIsBoundedAndHoldsTheCertainFacts(t *testing.T) {
-	items := []models.Item{models.NewMessage(models.User, strings.Repeat("old ", 1000)), {Kind: models.Call, Name: "shell", Arguments: "{}"},
-		{Kind: models.Output, Text: "begin" + strings.Repeat("x", 10_000) + "end"}, models.NewMessage(models.Assistant, "newest")}
+	items := []models.Item{
+		models.NewMessage(models.User, strings.Repeat("old ", 1000)),
+		{Kind: models.Call, Name: "shell", Arguments: "{}"},
+		{
+			Kind: models.Output,
+			Text: "begin" + strings.Repeat("x", 10_000) + "end",
+		},
+		models.NewMessage(models.Assistant, "newest"),
+	}
 	req := Request("earlier", items, Facts{Task: "the task", Files: []string{"a.go"}}, 3000)
 	text := req.Items[0].Text
 	if len(text) > 5000 || strings.Contains(text, "old old") {

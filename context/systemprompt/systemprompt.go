@@ -59,7 +59,14 @@ func Build(ctx context.Context, options Options) Prompt {
 	var br Prompt
 	b.WriteString(text)
 	begin := b.Len()
-	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", options.Root, runtime.GOOS, runtime.GOARCH, options.Now.Format("Monday, 2 January 2006"))
+	fmt.Fprintf(
+		&b,
+		"\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n",
+		options.Root,
+		runtime.GOOS,
+		runtime.GOARCH,
+		options.Now.Format("Monday, 2 January 2006"),
+	)
 	repo, branch := repository(ctx, options.Root)
 	if repo != "" {
 		fmt.Fprintf(&b, "- git: on %s\n", branch)
@@ -109,7 +116,13 @@ func (br *Prompt) add(b *strings.Builder, path string) {
 		content, source.Bytes, source.Cut = content[:maxFile], maxFile, true
 		note = fmt.Sprintf("\n(cut after %d KB; read the file for the rest)", maxFile>>10)
 	}
-	fmt.Fprintf(b, "\n<agents-file path=%q>\n%s%s\n</agents-file>\n", path, strings.TrimSpace(strings.ToValidUTF8(string(content), "�")), note)
+	fmt.Fprintf(
+		b,
+		"\n<agents-file path=%q>\n%s%s\n</agents-file>\n",
+		path,
+		strings.TrimSpace(strings.ToValidUTF8(string(content), "�")),
+		note,
+	)
 	br.Sources = append(br.Sources, source)
 }
 
@@ -144,7 +157,12 @@ func nested(ctx context.Context, b *strings.Builder, root string) {
 		more = fmt.Sprintf(" and %d more", len(files)-maxNested)
 		files = files[:maxNested]
 	}
-	fmt.Fprintf(b, "\nThese folders have instructions of their own. Read the file before you work in its folder: %s%s\n", strings.Join(files, ", "), more)
+	fmt.Fprintf(
+		b,
+		"\nThese folders have instructions of their own. Read the file before you work in its folder: %s%s\n",
+		strings.Join(files, ", "),
+		more,
+	)
 }
 
 // repository finds the root of the repository around a folder, and its branch.
@@ -170,7 +188,10 @@ func Branch(ctx context.Context, dir string) string {
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}, args...)...)
+	cmd := exec.CommandContext(
+		ctx,
+		"git",
+		append([]string{"-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
 	out, err := cmd.Output()

@@ -41,7 +41,8 @@ func TestAgentsFiles(t *testing.T) {
 		if a < 0 || b < a {
 			t.Errorf("order of rules is %d, %d", a, b)
 		}
-		if len(got.Sources) != 3 || !got.Sources[2].Cut || !strings.Contains(got.Instructions, "read the file for the rest") {
+		if len(got.Sources) != 3 || !got.Sources[2].Cut ||
+			!strings.Contains(got.Instructions, "read the file for the rest") {
 			t.Errorf("Sources = %+v", got.Sources)
 		}
 		if strings.Contains(got.Instructions, "deep rules") || !strings.Contains(got.Instructions, "deep/AGENTS.md") {
@@ -50,7 +51,8 @@ func TestAgentsFiles(t *testing.T) {
 	})
 	t.Run("only the user's is read in a folder that is not trusted", func(t *testing.T) {
 		got := Build(t.Context(), Options{Root: root, User: user, Now: now})
-		if len(got.Sources) != 1 || strings.Contains(got.Instructions, "repository rules") || strings.Contains(got.Instructions, "deep/AGENTS.md") {
+		if len(got.Sources) != 1 || strings.Contains(got.Instructions, "repository rules") ||
+			strings.Contains(got.Instructions, "deep/AGENTS.md") {
 			t.Errorf("Sources = %+v", got.Sources)
 		}
 	})

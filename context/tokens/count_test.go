@@ -17,7 +17,10 @@ import (
 )
 
 // oracles are tiktoken-go itself, which takes time quadratic in a long piece.
-var oracles = map[pattern]func() *tiktoken.Tiktoken{cased: oracle(tiktoken.MODEL_O200K_BASE), plain: oracle(tiktoken.MODEL_CL100K_BASE)}
+var oracles = map[pattern]func() *tiktoken.Tiktoken{
+	cased: oracle(tiktoken.MODEL_O200K_BASE),
+	plain: oracle(tiktoken.MODEL_CL100K_BASE),
+}
 
 func oracle(name string) func() *tiktoken.Tiktoken {
 	return sync.OnceValue(func() *tiktoken.Tiktoken {
@@ -160,7 +163,25 @@ func TestWindowsAreJoinedExactly(t *testing.T) { each(t, windowsAreJoinedExactly
 
 func windowsAreJoinedExactly(t *testing.T, v *vocabulary) {
 	random := rand.New(rand.NewPCG(3, 4))
-	units := []string{"a", "ab", "abcab", " ", "\n", " \n", "字", "\u0301", "0", "=", "-=", "=-=-==", "aaaab", "的人", "//", "zq", "x\u0301"}
+	units := []string{
+		"a",
+		"ab",
+		"abcab",
+		" ",
+		"\n",
+		" \n",
+		"字",
+		"\u0301",
+		"0",
+		"=",
+		"-=",
+		"=-=-==",
+		"aaaab",
+		"的人",
+		"//",
+		"zq",
+		"x\u0301",
+	}
 	var texts []string
 	for _, unit := range units {
 		texts = append(texts, strings.Repeat(unit, 700/len(unit)))
@@ -200,7 +221,9 @@ func hostileTextIsCounted(t *testing.T, v *vocabulary) {
 			if ratio := float64(large) / float64(small); ratio < 9.8 || ratio > 10.2 {
 				t.Errorf("10 times the text has %.2f times the tokens: %d, %d", ratio, small, large)
 			}
-			if want := len(oracles[v.pattern]().EncodeOrdinary(strings.Repeat(unit, 1500/len(unit)))); v.count(strings.Repeat(unit, 1500/len(unit))) != want {
+			if want := len(oracles[v.pattern]().EncodeOrdinary(strings.Repeat(unit, 1500/len(unit)))); v.count(
+				strings.Repeat(unit, 1500/len(unit)),
+			) != want {
 				t.Errorf("count differs from tiktoken's %d", want)
 			}
 		})
@@ -323,7 +346,9 @@ const prose = "The quick brown fox doesn't jump over the lazy dog; it merely con
 
 func BenchmarkCount(b *testing.B) {
 	texts := map[string]string{
-		"code": code(b), "prose": prose, "chinese": "从前有一座山，山里有一座庙，庙里有个老和尚在讲故事。今天天气很好，我们一起去公园散步吧！", "thai": "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำแน่นอนหรือวรรณยุกต์เช่นเดียวกับภาษาจีน ",
+		"code": code(
+			b,
+		), "prose": prose, "chinese": "从前有一座山，山里有一座庙，庙里有个老和尚在讲故事。今天天气很好，我们一起去公园散步吧！", "thai": "ภาษาไทยเป็นภาษาที่มีระดับเสียงของคำแน่นอนหรือวรรณยุกต์เช่นเดียวกับภาษาจีน ",
 		"minified": `!function(e,t){"object"==typeof exports&&"undefined"!=typeof module?module.exports=t():"function"==typeof define&&define.amd?define(t):(e=e||self).X=t()}(this,function(){"use strict";var e,n=0;return e})`,
 	}
 	for name, unit := range hostile {

@@ -33,8 +33,12 @@ type encoding struct {
 // The encodings of OpenAI's models. o200k_harmony is o200k_base with other
 // special tokens, which count as text.
 var (
-	o200k  = encodingOf(encoding{name: models.O200k, size: 199_998, text: 1_397_670, tableBits: tableBits, pattern: cased})
-	cl100k = encodingOf(encoding{name: models.CL100k, size: 100_256, text: 643_830, tableBits: tableBits - 1, pattern: plain})
+	o200k = encodingOf(
+		encoding{name: models.O200k, size: 199_998, text: 1_397_670, tableBits: tableBits, pattern: cased},
+	)
+	cl100k = encodingOf(
+		encoding{name: models.CL100k, size: 100_256, text: 643_830, tableBits: tableBits - 1, pattern: plain},
+	)
 )
 
 var encodings = []*encoding{o200k, cl100k}

@@ -74,7 +74,11 @@ func TestAPictureCountsByItsSize(t *testing.T) {
 }
 
 func TestAPictureThatCannotBeReadCountsAsOneThatCan(t *testing.T) {
-	camera := slices.Concat([]byte("\xff\xd8"), bytes.Repeat(append([]byte("\xff\xe1\xff\xff"), make([]byte, 0xfffd)...), 20), pictures(t, 700, 300)["jpeg"][2:])
+	camera := slices.Concat(
+		[]byte("\xff\xd8"),
+		bytes.Repeat(append([]byte("\xff\xe1\xff\xff"), make([]byte, 0xfffd)...), 20),
+		pictures(t, 700, 300)["jpeg"][2:],
+	)
 	for name, data := range map[string][]byte{
 		"nothing": nil, "text": []byte("hello"), "webp": []byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "cut off": header(100, 100)[:20],
 		"a gif without pixels": []byte("GIF89a\x00\x00\x00\x00\x00\x00\x00"), "a header too far in": camera,
@@ -87,7 +91,11 @@ func TestAPictureThatCannotBeReadCountsAsOneThatCan(t *testing.T) {
 
 func TestItemsCountTheirPictures(t *testing.T) {
 	c := loaded(t)
-	it := models.Item{Kind: models.Output, Text: "look", Images: []models.Image{{Data: header(512, 512)}, {Data: header(1024, 1024)}, {}}}
+	it := models.Item{
+		Kind:   models.Output,
+		Text:   "look",
+		Images: []models.Image{{Data: header(512, 512)}, {Data: header(1024, 1024)}, {}},
+	}
 	if got, want := c.Item(it), perItem+c.Text("look")+255+765+perImage; got != want {
 		t.Errorf("Item = %d, want %d", got, want)
 	}

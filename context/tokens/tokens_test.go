@@ -55,8 +55,16 @@ func TestEachModelIsCountedInItsOwnEncoding(t *testing.T) {
 	}
 	for _, counter := range []*Counter{own, other} {
 		want := read(t, counter.encoding).count(text)
-		if first, again := counter.Text(text), counter.Text(text); first != want || again != want || len(counter.known) != 1 {
-			t.Errorf("%s: Text = %d, then %d, want %d; %d known", counter.encoding.name, first, again, want, len(counter.known))
+		if first, again := counter.Text(text), counter.Text(text); first != want || again != want ||
+			len(counter.known) != 1 {
+			t.Errorf(
+				"%s: Text = %d, then %d, want %d; %d known",
+				counter.encoding.name,
+				first,
+				again,
+				want,
+				len(counter.known),
+			)
 		}
 	}
 	if own.Text(text) == other.Text(text) {

@@ -21,9 +21,13 @@ const (
 const truncatedNote = "... (context trimmed)"
 
 var (
-	definition = regexp.MustCompile(`^\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|unsafe|inline|pub(?:\([a-z]+\))?)\s+)*(?:func|def|class|fn|function|interface|struct|enum|trait|impl|module|sub|type\s+\w+\s+(?:struct|interface))\b`)
-	errorWords = regexp.MustCompile(`(?i)\b(?:error|errors|exception|panic|fatal|traceback|failed|failure|caused by|assert\w*|segmentation fault|undefined|cannot|core dumped)\b|--- FAIL|^\s*at \S+.*[:(]\d+|^\s*File ".*", line \d+|^goroutine \d+|\S+\.\w{1,5}:\d+(?::\d+)?[:)\s]`)
-	pruneNote  = regexp.MustCompile(`^\s*(?://|#(?:\s|$)|--\s|/\*|\*/|\*\s)`)
+	definition = regexp.MustCompile(
+		`^\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|unsafe|inline|pub(?:\([a-z]+\))?)\s+)*(?:func|def|class|fn|function|interface|struct|enum|trait|impl|module|sub|type\s+\w+\s+(?:struct|interface))\b`,
+	)
+	errorWords = regexp.MustCompile(
+		`(?i)\b(?:error|errors|exception|panic|fatal|traceback|failed|failure|caused by|assert\w*|segmentation fault|undefined|cannot|core dumped)\b|--- FAIL|^\s*at \S+.*[:(]\d+|^\s*File ".*", line \d+|^goroutine \d+|\S+\.\w{1,5}:\d+(?::\d+)?[:)\s]`,
+	)
+	pruneNote = regexp.MustCompile(`^\s*(?://|#(?:\s|$)|--\s|/\*|\*/|\*\s)`)
 )
 
 // Excerpt shortens a text that came along with a person's words to what tells

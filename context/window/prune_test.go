@@ -16,9 +16,19 @@ func turnOf(n, size int, files ...string) []Piece {
 	list := []Piece{{Item: user(fmt.Sprintf("task %d", n)), Turn: n}}
 	for i, f := range files {
 		id := fmt.Sprintf("%d.%d", n, i)
-		list = append(list,
-			Piece{Item: models.Item{Kind: models.Call, CallID: id, Name: "read", Arguments: fmt.Sprintf(`{"path":%q}`, f)}, Turn: n},
-			Piece{Item: models.Item{Kind: models.Output, CallID: id, Text: strings.Repeat("x", size) + f}, Turn: n})
+		list = append(
+			list,
+			Piece{
+				Item: models.Item{
+					Kind:      models.Call,
+					CallID:    id,
+					Name:      "read",
+					Arguments: fmt.Sprintf(`{"path":%q}`, f),
+				},
+				Turn: n,
+			},
+			Piece{Item: models.Item{Kind: models.Output, CallID: id, Text: strings.Repeat("x", size) + f}, Turn: n},
+		)
 	}
 	return append(list, Piece{Item: assistant("done"), Turn: n})
 }
@@ -41,7 +51,10 @@ func join(turns ...[]Piece) []Piece {
 func reduced(list []PruneResult) string {
 	var words []string
 	for _, r := range list {
-		words = append(words, fmt.Sprintf("%s: %s%s", r.By, strings.Join(r.Calls, " "), strings.Repeat("r", r.Reasoning)))
+		words = append(
+			words,
+			fmt.Sprintf("%s: %s%s", r.By, strings.Join(r.Calls, " "), strings.Repeat("r", r.Reasoning)),
+		)
 		if len(r.Excerpts) > 0 {
 			words[len(words)-1] += fmt.Sprint(slices.Sorted(maps.Keys(r.Excerpts)))
 		}
@@ -60,7 +73,10 @@ func TestReduce(t *testing.T) {
 	thought := func(n int) []Piece {
 		return []Piece{{Item: models.Item{Kind: models.Reasoning, Text: strings.Repeat("t", 3000)}, Turn: n}}
 	}
-	edits := []Piece{{Item: models.Item{Kind: models.Call, CallID: "e", Name: "edit", Arguments: `{"path":"a"}`}, Turn: 4}, {Item: models.Item{Kind: models.Output, CallID: "e", Text: "changed"}, Turn: 4}}
+	edits := []Piece{
+		{Item: models.Item{Kind: models.Call, CallID: "e", Name: "edit", Arguments: `{"path":"a"}`}, Turn: 4},
+		{Item: models.Item{Kind: models.Output, CallID: "e", Text: "changed"}, Turn: 4},
+	}
 	for _, tt := range []struct {
 		name   string
 		pieces []Piece

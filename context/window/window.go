@@ -77,7 +77,14 @@ type Conversation struct {
 // are the oldest turns, whole; within the last turn it shortens the oldest
 // outputs, and what is attached to words. A conversation that still does not fit
 // is a fault of kind size.
-func Fit(model models.Model, limits Limits, counter Counter, instructions string, tools []models.ToolSpec, conversation Conversation) (models.Request, Account, error) {
+func Fit(
+	model models.Model,
+	limits Limits,
+	counter Counter,
+	instructions string,
+	tools []models.ToolSpec,
+	conversation Conversation,
+) (models.Request, Account, error) {
 	items := Repair(conversation.Items, model.Target)
 	if !model.Images {
 		items = withoutImages(items)
@@ -130,15 +137,29 @@ func Fit(model models.Model, limits Limits, counter Counter, instructions string
 	}
 	trim(counter, items, sizes, &account, account.Budget)
 	if account.Total() > account.Budget {
-		return models.Request{}, account, &models.Fault{Kind: models.KindSize, Scope: models.ScopeRequest, Target: model.Target,
-			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", account.Total(), account.Total()-account.Budget, account.Budget),
-			Hint:    "begin a new session, shorten the message, /drop pinned notes, or choose a model with a larger window"}
+		return models.Request{}, account, &models.Fault{
+			Kind:   models.KindSize,
+			Scope:  models.ScopeRequest,
+			Target: model.Target,
+			Message: fmt.Sprintf(
+				"the request takes about %d tokens, %d more than the %d that fit",
+				account.Total(),
+				account.Total()-account.Budget,
+				account.Budget,
+			),
+			Hint: "begin a new session, shorten the message, /drop pinned notes, or choose a model with a larger window",
+		}
 	}
 	items = slices.DeleteFunc(items, func(it models.Item) bool { return it.Kind == "" })
 	if account.LeftOut > 0 {
 		items = slices.Insert(items, 0, omissionNote(account.LeftOut, conversation.Essentials))
 	}
-	return models.Request{Instructions: instructions, Items: append(slices.Clip(conversation.Head), items...), Tools: tools, Tokens: account.Total()}, account, nil
+	return models.Request{
+		Instructions: instructions,
+		Items:        append(slices.Clip(conversation.Head), items...),
+		Tools:        tools,
+		Tokens:       account.Total(),
+	}, account, nil
 }
 
 // trim shortens what is attached to a person's words, the oldest first, until
@@ -164,7 +185,14 @@ func trim(counter Counter, items []models.Item, sizes []int64, account *Account,
 
 // trimToFit takes out what the reducers find, in this request alone: it has to
 // fit a window that is smaller than the conversation was kept for.
-func trimToFit(counter Counter, tools []models.ToolSpec, items []models.Item, sizes []int64, account *Account, want int64) {
+func trimToFit(
+	counter Counter,
+	tools []models.ToolSpec,
+	items []models.Item,
+	sizes []int64,
+	account *Account,
+	want int64,
+) {
 	pieces := make([]Piece, len(items))
 	turn := 0
 	for i, it := range items {
@@ -214,7 +242,12 @@ func truncateText(it *models.Item, texts []string) {
 }
 
 func omissionNote(n int, gist string) models.Item {
-	return models.NewMessage(models.Developer, strings.TrimSpace(fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)))
+	return models.NewMessage(
+		models.Developer,
+		strings.TrimSpace(
+			fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist),
+		),
+	)
 }
 
 // beginsTurn reports whether an item begins a turn.

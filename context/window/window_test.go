@@ -27,7 +27,11 @@ func output(id string) models.Item {
 	return models.Item{Kind: models.Output, CallID: id, Text: "out " + id}
 }
 func reasoning(model string) models.Item {
-	return models.Item{Kind: models.Reasoning, Origin: models.Origin{Provider: "openai", Model: model}, Raw: []byte(`{}`)}
+	return models.Item{
+		Kind:   models.Reasoning,
+		Origin: models.Origin{Provider: "openai", Model: model},
+		Raw:    []byte(`{}`),
+	}
 }
 
 // shape writes a conversation as one letter an item.
@@ -83,13 +87,27 @@ func TestMend(t *testing.T) {
 func TestFit(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	t.Run("all goes in when there is room", func(t *testing.T) {
-		req, a, err := Fit(sol, Limits{}, letters{}, "sys", nil, Conversation{Items: []models.Item{user("a"), assistant("b")}})
+		req, a, err := Fit(
+			sol,
+			Limits{},
+			letters{},
+			"sys",
+			nil,
+			Conversation{Items: []models.Item{user("a"), assistant("b")}},
+		)
 		if err != nil || shape(req.Items) != "u a" || a.Total() != 5 || a.LeftOut != 0 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
 	t.Run("the oldest turns are left out and the model is told", func(t *testing.T) {
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}})
+		req, a, err := Fit(
+			sol,
+			Limits{},
+			letters{},
+			"",
+			nil,
+			Conversation{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}},
+		)
 		if err != nil || shape(req.Items) != "d u a u" || a.LeftOut != 2 || a.LeftTokens != 800 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -97,7 +115,26 @@ func TestFit(t *testing.T) {
 	t.Run("old outputs go before the words of old turns", func(t *testing.T) {
 		old := output("1")
 		old.Text = strings.Repeat("y", 700)
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}})
+		req, a, err := Fit(
+			sol,
+			Limits{},
+			letters{},
+			"",
+			nil,
+			Conversation{
+				Items: []models.Item{
+					user("first"),
+					call("1"),
+					old,
+					assistant("x"),
+					user("second"),
+					assistant("y"),
+					user("third"),
+					assistant(long),
+					user("now"),
+				},
+			},
+		)
 		if err != nil || a.LeftOut != 0 || a.Truncated != 1 || req.Items[0].Text != "first" {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -105,7 +142,17 @@ func TestFit(t *testing.T) {
 	t.Run("under pressure old outputs go although there is room", func(t *testing.T) {
 		old := output("1")
 		old.Text = strings.Repeat("y", 400)
-		items := []models.Item{user("first"), call("1"), old, assistant("x"), user("second"), assistant("y"), user("third"), assistant(long), user("now")}
+		items := []models.Item{
+			user("first"),
+			call("1"),
+			old,
+			assistant("x"),
+			user("second"),
+			assistant("y"),
+			user("third"),
+			assistant(long),
+			user("now"),
+		}
 		_, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: items})
 		_, pressed, err2 := Fit(sol, Limits{UnderPressure: true}, letters{}, "", nil, Conversation{Items: items})
 		if err != nil || err2 != nil || a.Truncated != 0 || pressed.Truncated != 1 {
@@ -115,15 +162,28 @@ func TestFit(t *testing.T) {
 	t.Run("old outputs of the last turn are shortened", func(t *testing.T) {
 		big := output("1")
 		big.Text = strings.Repeat("y", 900)
-		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}})
+		req, a, err := Fit(
+			sol,
+			Limits{},
+			letters{},
+			"",
+			nil,
+			Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}},
+		)
 		if err != nil || a.Truncated != 1 || req.Items[2].Text != pruneOutput {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
 	t.Run("the head stays, and the gist stands for what is left out", func(t *testing.T) {
-		talk := Conversation{Head: []models.Item{models.NewMessage(models.Developer, "keep")}, Items: []models.Item{user(long), assistant(long + long), user("now")}, Essentials: "gist"}
+		talk := Conversation{
+			Head:       []models.Item{models.NewMessage(models.Developer, "keep")},
+			Items:      []models.Item{user(long), assistant(long + long), user("now")},
+			Essentials: "gist",
+		}
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, talk)
-		if err != nil || a.LeftOut != 2 || shape(req.Items) != shape([]models.Item{talk.Head[0], omissionNote(2, "gist"), user("now")}) || !strings.HasSuffix(req.Items[1].Text, "gist") {
+		if err != nil || a.LeftOut != 2 ||
+			shape(req.Items) != shape([]models.Item{talk.Head[0], omissionNote(2, "gist"), user("now")}) ||
+			!strings.HasSuffix(req.Items[1].Text, "gist") {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
@@ -131,7 +191,9 @@ func TestFit(t *testing.T) {
 		it := user("why does it fail?")
 		it.Attachments = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", 2000) + "the end\n"}}
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{it}})
-		if err != nil || a.Pruned != 1 || req.Items[0].Text != it.Text || !strings.HasPrefix(req.Items[0].Attachments[0].Text, truncatedNote) || !strings.HasSuffix(req.Items[0].Attachments[0].Text, "the end\n") {
+		if err != nil || a.Pruned != 1 || req.Items[0].Text != it.Text ||
+			!strings.HasPrefix(req.Items[0].Attachments[0].Text, truncatedNote) ||
+			!strings.HasSuffix(req.Items[0].Attachments[0].Text, "the end\n") {
 			t.Errorf("Fit = %+v, %+v, %v", req.Items, a, err)
 		}
 		if len(it.Attachments[0].Text) < 4000 {
@@ -139,7 +201,14 @@ func TestFit(t *testing.T) {
 		}
 	})
 	t.Run("what cannot fit is a fault", func(t *testing.T) {
-		_, _, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{user(long + long + long)}})
+		_, _, err := Fit(
+			sol,
+			Limits{},
+			letters{},
+			"",
+			nil,
+			Conversation{Items: []models.Item{user(long + long + long)}},
+		)
 		var f *models.Fault
 		if !errors.As(err, &f) || f.Kind != models.KindSize || f.Hint == "" {
 			t.Errorf("Fit = %v, want a fault of kind size with a hint", err)
@@ -152,7 +221,8 @@ func TestFit(t *testing.T) {
 		it.Images = []models.Image{{MIME: "image/png"}}
 		items := []models.Item{it}
 		req, _, err := Fit(blind, Limits{}, letters{}, "", nil, Conversation{Items: items})
-		if err != nil || len(req.Items[0].Images) != 0 || !strings.Contains(req.Items[0].Text, "cannot see") || len(items[0].Images) != 1 {
+		if err != nil || len(req.Items[0].Images) != 0 || !strings.Contains(req.Items[0].Text, "cannot see") ||
+			len(items[0].Images) != 1 {
 			t.Errorf("Fit = %+v, %v", req.Items, err)
 		}
 	})
@@ -161,7 +231,13 @@ func TestFit(t *testing.T) {
 func BenchmarkFit(b *testing.B) {
 	var items []models.Item
 	for range 500 {
-		items = append(items, user("question"), call(string(rune(len(items)))), output(string(rune(len(items)))), assistant("answer"))
+		items = append(
+			items,
+			user("question"),
+			call(string(rune(len(items)))),
+			output(string(rune(len(items)))),
+			assistant("answer"),
+		)
 	}
 	m := sol
 	m.Window = 272000
@@ -224,7 +300,8 @@ func broken(items []models.Item) string {
 			if it.Origin.Model != "sol" {
 				return "foreign reasoning"
 			}
-			if i+1 == len(items) || items[i+1].Kind == models.Output || items[i+1].Kind == models.Message && items[i+1].Role != models.Assistant {
+			if i+1 == len(items) || items[i+1].Kind == models.Output ||
+				items[i+1].Kind == models.Message && items[i+1].Role != models.Assistant {
 				return "reasoning that leads to nothing"
 			}
 		case models.Message:

@@ -72,7 +72,9 @@ func (b *Breakers) Allow(ctx context.Context, target models.Target, insist bool)
 	}
 	owner := b.o.Owner
 	known, granted := b.update(ctx, now, id{target}, func(k *saved) bool {
-		if !k.Target.Open || k.Target.Lease.isLive(now.wall) || now.wall.Before(k.Target.CooldownUntil) && !k.Target.CooldownSet.After(now.wall) && k.Target.CooldownUntil.Sub(now.wall) > clockSlack {
+		if !k.Target.Open || k.Target.Lease.isLive(now.wall) ||
+			now.wall.Before(k.Target.CooldownUntil) && !k.Target.CooldownSet.After(now.wall) &&
+				k.Target.CooldownUntil.Sub(now.wall) > clockSlack {
 			return false
 		}
 		k.Target.Lease = lease{Owner: owner, From: now.wall, Until: now.wall.Add(leaseTime)}
@@ -159,7 +161,8 @@ func (b *Breakers) recordFailure(ctx context.Context, now instant, t models.Targ
 	rule := fault.Kind.Policy().Breaker
 	b.update(ctx, now, id{t}, func(k *saved) bool {
 		state := &k.Target
-		probe := state.Lease.Owner == owner && state.Lease.isLive(now.wall) && !now.wall.Add(-fault.Elapsed).Before(state.Lease.From.Add(-clockSlack))
+		probe := state.Lease.Owner == owner && state.Lease.isLive(now.wall) &&
+			!now.wall.Add(-fault.Elapsed).Before(state.Lease.From.Add(-clockSlack))
 		state.Fault = fault
 		switch rule {
 		case models.BreakerTrip:

@@ -62,7 +62,11 @@ func (m *memory) SharedStates(context.Context) (map[string][]byte, error) {
 }
 
 func board(shared capacity.Shared, owner string, change ...func(*capacity.Options)) *capacity.Breakers {
-	o := capacity.Options{Shared: shared, Owner: owner, Tiers: map[models.Tier][]models.Target{models.Heavy: {sol, terra, luna}}}
+	o := capacity.Options{
+		Shared: shared,
+		Owner:  owner,
+		Tiers:  map[models.Tier][]models.Target{models.Heavy: {sol, terra, luna}},
+	}
 	for _, c := range change {
 		c(&o)
 	}
@@ -205,9 +209,20 @@ func TestARefusedKeyIsThisProgramsOwn(t *testing.T) {
 func TestAUsedUpAccountIsOutForAll(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
 		a, b := board(shared, "a"), board(shared, "b")
-		a.Failed(ctx, sol, &models.Fault{Kind: models.KindUsage, Scope: models.ScopeAccount, Message: "daily", Delayed: true, RetryAfter: time.Hour})
+		a.Failed(
+			ctx,
+			sol,
+			&models.Fault{
+				Kind:       models.KindUsage,
+				Scope:      models.ScopeAccount,
+				Message:    "daily",
+				Delayed:    true,
+				RetryAfter: time.Hour,
+			},
+		)
 		b.Refresh(ctx)
-		if c := b.Condition(terra); c.State != models.Unusable || time.Until(c.Until) != time.Hour || c.Fault.Message != "daily" {
+		if c := b.Condition(terra); c.State != models.Unusable || time.Until(c.Until) != time.Hour ||
+			c.Fault.Message != "daily" {
 			t.Errorf("elsewhere another model of the account is %+v", c)
 		}
 		b.Succeeded(ctx, terra, 0)
@@ -242,7 +257,8 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 		run(func(b *capacity.Breakers) {
 			b.Refresh(ctx)
 			s := b.Status(sol)
-			if states(b) != "resting 20s" || s.Streak != 3 || s.Fault.Code != "server_is_overloaded" || time.Since(s.Since) != 10*time.Second {
+			if states(b) != "resting 20s" || s.Streak != 3 || s.Fault.Code != "server_is_overloaded" ||
+				time.Since(s.Since) != 10*time.Second {
 				t.Errorf("after a restart: %s, %+v", states(b), s)
 			}
 			if got := time.Until(b.FailbackAt(sol)); got != 5*time.Minute-10*time.Second {
@@ -395,7 +411,17 @@ func TestARestEndsByEitherClock(t *testing.T) {
 
 func TestARecordedFaultIsBounded(t *testing.T) {
 	b := board(nil, "")
-	b.Failed(ctx, sol, &models.Fault{Kind: models.KindCapacity, Message: strings.Repeat("ä", 5000), Raw: "raw", Err: errors.New("x"), Code: strings.Repeat("c", 5000)})
+	b.Failed(
+		ctx,
+		sol,
+		&models.Fault{
+			Kind:    models.KindCapacity,
+			Message: strings.Repeat("ä", 5000),
+			Raw:     "raw",
+			Err:     errors.New("x"),
+			Code:    strings.Repeat("c", 5000),
+		},
+	)
 	f := b.Condition(sol).Fault
 	if len(f.Message) > 510 || !strings.HasSuffix(f.Message, "ä…") || f.Raw != "" || f.Err != nil || len(f.Code) > 130 {
 		t.Errorf("fault is %+v", f)
@@ -403,11 +429,16 @@ func TestARecordedFaultIsBounded(t *testing.T) {
 }
 
 func FuzzSavedState(f *testing.F) {
-	f.Add([]byte(`{"rev":1,"target":{"open":true,"rests":-9,"hold_step":77,"streak":3}}`), []byte(`{"provider":{"limit":-4,"spent":1e300,"slots":[{}]}}`))
+	f.Add(
+		[]byte(`{"rev":1,"target":{"open":true,"rests":-9,"hold_step":77,"streak":3}}`),
+		[]byte(`{"provider":{"limit":-4,"spent":1e300,"slots":[{}]}}`),
+	)
 	f.Add([]byte(`{"target":{"until":"9999-12-31T23:59:59Z","first":[-1]}}`), []byte(`[]`))
 	f.Add([]byte(``), []byte("\x00"))
 	f.Fuzz(func(t *testing.T, target, provider []byte) {
-		m := &memory{rows: map[string][]byte{"target/p/sol": target, "provider/p": provider, "target/": target, "x": nil}}
+		m := &memory{
+			rows: map[string][]byte{"target/p/sol": target, "provider/p": provider, "target/": target, "x": nil},
+		}
 		b := board(m, "a")
 		b.Refresh(ctx)
 		b.Allow(ctx, sol, false)

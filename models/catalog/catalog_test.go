@@ -19,7 +19,8 @@ func TestTheThreeTiersOfTheDefaultsAreKnown(t *testing.T) {
 	c := New(Options{})
 	for name, short := range map[string]string{"gpt-5.6-sol": "sol", "gpt-5.6-terra": "terra", "gpt-5.6-luna": "luna"} {
 		m := c.Model(openai(name))
-		if !m.Known || m.Short != short || m.Window < 200_000 || m.MaxOutput <= 0 || !m.Tools || !m.Reasoning || !slices.Contains(m.Efforts, "high") {
+		if !m.Known || m.Short != short || m.Window < 200_000 || m.MaxOutput <= 0 || !m.Tools || !m.Reasoning ||
+			!slices.Contains(m.Efforts, "high") {
 			t.Errorf("Model(%s) = %+v", name, m)
 		}
 		if p := m.Price; p.Input <= 0 || p.Output <= p.Input || p.Cached <= 0 || p.Cached >= p.Input {
@@ -52,7 +53,9 @@ func TestEndpointsOfTheCatalogueCanBeUsedByName(t *testing.T) {
 		{"gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", models.Chat},
 	} {
 		p, ok := c.Provider(tt.name)
-		if !ok || p.BaseURL != tt.base || p.KeyEnv != tt.key || p.API != tt.api || p.Key != tt.name+" "+tt.key || p.Local || p.Concurrency != 3 {
+		if !ok || p.BaseURL != tt.base || p.KeyEnv != tt.key || p.API != tt.api || p.Key != tt.name+" "+tt.key ||
+			p.Local ||
+			p.Concurrency != 3 {
 			t.Errorf("Provider(%s) = %+v, %v", tt.name, p, ok)
 		}
 	}
@@ -74,9 +77,15 @@ func TestEndpointsOfTheCatalogueCanBeUsedByName(t *testing.T) {
 func TestSettingsWin(t *testing.T) {
 	c := New(Options{
 		Providers: map[string]ProviderOverride{
-			"openai": {BaseURL: "https://proxy.example/v1/", API: models.Chat, KeyEnv: "WORK_KEY", Concurrency: 9, Headers: map[string]string{"X-Team": "a"}},
-			"local":  {BaseURL: "http://127.0.0.1:11434/v1"},
-			"azure":  {BaseURL: "https://me.openai.azure.com/openai/v1", API: models.Responses},
+			"openai": {
+				BaseURL:     "https://proxy.example/v1/",
+				API:         models.Chat,
+				KeyEnv:      "WORK_KEY",
+				Concurrency: 9,
+				Headers:     map[string]string{"X-Team": "a"},
+			},
+			"local": {BaseURL: "http://127.0.0.1:11434/v1"},
+			"azure": {BaseURL: "https://me.openai.azure.com/openai/v1", API: models.Responses},
 		},
 		Models: map[string]ModelOverride{
 			"local/qwen3-coder":  {Window: new(int64(32768)), Tools: new(false), Short: new("qwen")},
@@ -97,10 +106,12 @@ func TestSettingsWin(t *testing.T) {
 	if p, ok := c.Provider("azure"); !ok || p.API != models.Responses || p.KeyEnv != "AZURE_OPENAI_API_KEY" {
 		t.Errorf("Provider(azure) = %+v, %v", p, ok)
 	}
-	if m := c.Model(models.Target{Provider: "local", Model: "qwen3-coder"}); !m.Known || m.Window != 32768 || m.Tools || m.Short != "qwen" {
+	if m := c.Model(models.Target{Provider: "local", Model: "qwen3-coder"}); !m.Known || m.Window != 32768 || m.Tools ||
+		m.Short != "qwen" {
 		t.Errorf("Model(local/qwen3-coder) = %+v", m)
 	}
-	if m := c.Model(openai("gpt-5.6-sol")); m.Window != 272000 || m.Price.Input != 1.5 || m.Price.Output == 0 || m.MaxOutput == 0 {
+	if m := c.Model(openai("gpt-5.6-sol")); m.Window != 272000 || m.Price.Input != 1.5 || m.Price.Output == 0 ||
+		m.MaxOutput == 0 {
 		t.Errorf("Model(sol) = %+v; what the settings leave open stays the catalogue's", m)
 	}
 	if got := c.Models("local"); !slices.Equal(got, []string{"qwen3-coder"}) {
@@ -111,7 +122,10 @@ func TestSettingsWin(t *testing.T) {
 func TestUnknownModelsStayAsTheyAre(t *testing.T) {
 	c := New(Options{Providers: map[string]ProviderOverride{"work": {BaseURL: "https://work.example/v1"}}})
 	m := c.Model(models.Target{Provider: "work", Model: "house-model"})
-	if want := (models.Model{Target: models.Target{Provider: "work", Model: "house-model"}, Short: "house-model", Tools: true}); !reflect.DeepEqual(m, want) {
+	if want := (models.Model{Target: models.Target{Provider: "work", Model: "house-model"}, Short: "house-model", Tools: true}); !reflect.DeepEqual(
+		m,
+		want,
+	) {
 		t.Errorf("Model(unknown) = %+v, want %+v", m, want)
 	}
 	m = c.Model(models.Target{Provider: "work", Model: "gpt-5.6-sol"})
@@ -179,8 +193,12 @@ func texts(targets []models.Target) []string {
 func TestNothingIsReadBeforeItIsNeeded(t *testing.T) {
 	read := false
 	c := &Catalog{
-		options: Options{Providers: map[string]ProviderOverride{"openai": {BaseURL: "https://x.example/v1", API: models.Chat, KeyEnv: "K"}}},
-		known:   sync.OnceValue(func() map[string]catwalk.Provider { read = true; return nil }),
+		options: Options{
+			Providers: map[string]ProviderOverride{
+				"openai": {BaseURL: "https://x.example/v1", API: models.Chat, KeyEnv: "K"},
+			},
+		},
+		known: sync.OnceValue(func() map[string]catwalk.Provider { read = true; return nil }),
 	}
 	if _, ok := c.Provider("openai"); !ok || read {
 		t.Errorf("Provider(whole in the settings) = %v, read the catalogue: %v", ok, read)

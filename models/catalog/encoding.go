@@ -15,7 +15,11 @@ var families = []struct {
 	after    string // what goes on with a name that belongs to the family
 	names    []string
 }{
-	{models.O200k, "-.:@", []string{"gpt-5", "gpt-oss", "gpt-4.5", "gpt-4.1", "gpt-4o", "chatgpt-4o", "o1", "o3", "o4-mini"}},
+	{
+		models.O200k,
+		"-.:@",
+		[]string{"gpt-5", "gpt-oss", "gpt-4.5", "gpt-4.1", "gpt-4o", "chatgpt-4o", "o1", "o3", "o4-mini"},
+	},
 	// No version of these is written with a dot: gpt-4.1 is another family.
 	{models.CL100k, "-:@", []string{
 		"gpt-4", "gpt-3.5", "gpt-3.5-turbo", "gpt-35-turbo", "davinci-002", "babbage-002",

@@ -20,7 +20,8 @@ func (c *Catalog) Nearest(target models.Target) []models.Target {
 	}
 	for _, provider := range slices.Concat(makers, c.Providers()) {
 		other := models.Target{Provider: provider, Model: target.Model}
-		if provider != target.Provider && !slices.Contains(list, other) && slices.Contains(c.Models(provider), target.Model) {
+		if provider != target.Provider && !slices.Contains(list, other) &&
+			slices.Contains(c.Models(provider), target.Model) {
 			list = append(list, other)
 		}
 	}
@@ -56,7 +57,8 @@ func Short(name string) string {
 		return m[1]
 	}
 	for _, family := range []string{"gpt-", "claude-"} {
-		if rest, ok := strings.CutPrefix(short, family); ok && strings.Contains(rest, "-") && !version.MatchString(rest) {
+		if rest, ok := strings.CutPrefix(short, family); ok && strings.Contains(rest, "-") &&
+			!version.MatchString(rest) {
 			short = rest
 		}
 	}

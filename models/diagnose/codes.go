@@ -55,18 +55,99 @@ var phrases = []struct {
 	kind models.Kind
 	any  []string
 }{
-	{models.KindAuth, []string{"invalid api key", "incorrect api key", "api key not valid", "api key not found", "no api key", "authentication failed",
-		"auth failed", "login expired", "token expired", "token has expired", "token is expired", "expired token", "unauthorized", "not logged in",
-		"please log in", "invalid token", "invalid authentication"}},
-	{models.KindCapacity, []string{"at capacity", "overloaded", "no capacity", "no_capacity", "high demand", "peak load", "try a different model",
-		"over capacity", "out of capacity", "capacity constraint", "insufficient capacity", "limited capacity", "capacity exceeded",
-		"available capacity", "server busy", "server is busy", "maximum pending requests", "currently busy", "loading model", "queue is full", "slow_down"}},
-	{models.KindSize, []string{"maximum context length", "context length", "exceeds the available context size", "context window", "context size",
-		"prompt is too long", "input is too long", "too many tokens", "request too large", "maximum prompt length", "payload too large"}},
-	{models.KindModel, []string{"model not found", "model_not_found", "unknown model", "no such model", "not a valid model", "invalid model",
-		"try pulling it first", "no endpoints found"}},
-	{models.KindBilling, []string{"exceeded your current quota", "insufficient balance", "insufficient_quota", "credit balance", "insufficient credits",
-		"out of credits", "more credits", "billing", "spend limit", "spending limit", "payment required"}},
+	{
+		models.KindAuth,
+		[]string{
+			"invalid api key",
+			"incorrect api key",
+			"api key not valid",
+			"api key not found",
+			"no api key",
+			"authentication failed",
+			"auth failed",
+			"login expired",
+			"token expired",
+			"token has expired",
+			"token is expired",
+			"expired token",
+			"unauthorized",
+			"not logged in",
+			"please log in",
+			"invalid token",
+			"invalid authentication",
+		},
+	},
+	{
+		models.KindCapacity,
+		[]string{
+			"at capacity",
+			"overloaded",
+			"no capacity",
+			"no_capacity",
+			"high demand",
+			"peak load",
+			"try a different model",
+			"over capacity",
+			"out of capacity",
+			"capacity constraint",
+			"insufficient capacity",
+			"limited capacity",
+			"capacity exceeded",
+			"available capacity",
+			"server busy",
+			"server is busy",
+			"maximum pending requests",
+			"currently busy",
+			"loading model",
+			"queue is full",
+			"slow_down",
+		},
+	},
+	{
+		models.KindSize,
+		[]string{
+			"maximum context length",
+			"context length",
+			"exceeds the available context size",
+			"context window",
+			"context size",
+			"prompt is too long",
+			"input is too long",
+			"too many tokens",
+			"request too large",
+			"maximum prompt length",
+			"payload too large",
+		},
+	},
+	{
+		models.KindModel,
+		[]string{
+			"model not found",
+			"model_not_found",
+			"unknown model",
+			"no such model",
+			"not a valid model",
+			"invalid model",
+			"try pulling it first",
+			"no endpoints found",
+		},
+	},
+	{
+		models.KindBilling,
+		[]string{
+			"exceeded your current quota",
+			"insufficient balance",
+			"insufficient_quota",
+			"credit balance",
+			"insufficient credits",
+			"out of credits",
+			"more credits",
+			"billing",
+			"spend limit",
+			"spending limit",
+			"payment required",
+		},
+	},
 	{models.KindUsage, []string{"usage limit", "per day", "daily limit", "monthly limit", "weekly limit", "quota"}},
 	{models.KindRate, []string{"rate limit", "rate_limit", "too many requests", "tokens per min", "requests per min"}},
 	{models.KindRequest, []string{"policy", "policies", "flagged", "content filter"}},
@@ -76,7 +157,9 @@ var phrases = []struct {
 // model, relays those of any such program.
 var (
 	localRelays = []string{"local proxy failed", "cc switch", "proxy failed while handling"}
-	relays      = append([]string{"upstream connect error", "no healthy upstream", "connect: connection refused", "econnrefused"}, localRelays...)
+	relays      = append(
+		[]string{"upstream connect error", "no healthy upstream", "connect: connection refused", "econnrefused"},
+		localRelays...)
 )
 
 func isRelay(text string) bool { return containsAny(text, relays) }
@@ -145,7 +228,9 @@ func refine(class models.Kind, code, text string) models.Kind {
 		return models.KindSize // larger than a whole minute's allowance: waiting cannot help
 	}
 	if code == "resource_exhausted" {
-		if other, ok := kindInText(text, models.KindCapacity, models.KindBilling); ok && !containsAny(text, longPeriods) && !strings.Contains(text, "per minute") {
+		if other, ok := kindInText(text, models.KindCapacity, models.KindBilling); ok &&
+			!containsAny(text, longPeriods) &&
+			!strings.Contains(text, "per minute") {
 			return other
 		}
 	}
@@ -173,7 +258,8 @@ func kindByStatus(status int, text string, html bool, object errorObject) models
 	case status == http.StatusPaymentRequired:
 		return models.KindBilling
 	case status == http.StatusNotFound:
-		if object.empty() && text != "" || containsAny(text, []string{"invalid url", "page not found"}) || text == "not found" {
+		if object.empty() && text != "" || containsAny(text, []string{"invalid url", "page not found"}) ||
+			text == "not found" {
 			return models.KindRequest // the path is wrong, not the name
 		}
 		return models.KindModel
@@ -194,7 +280,15 @@ func kindByStatus(status int, text string, html bool, object errorObject) models
 	case status >= 500:
 		return in(models.KindServer, models.KindAuth, models.KindCapacity, models.KindSize)
 	case status >= 400:
-		return in(models.KindRequest, models.KindAuth, models.KindCapacity, models.KindSize, models.KindModel, models.KindBilling, models.KindUsage)
+		return in(
+			models.KindRequest,
+			models.KindAuth,
+			models.KindCapacity,
+			models.KindSize,
+			models.KindModel,
+			models.KindBilling,
+			models.KindUsage,
+		)
 	case status >= 300:
 		return models.KindGateway
 	}

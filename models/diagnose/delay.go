@@ -86,8 +86,12 @@ func (s statedDelay) read(now time.Time) (time.Duration, bool) {
 }
 
 var (
-	waitWords = regexp.MustCompile(`(?i)\b(?:try again|try your request again|retry|retrying|resets?|wait|available(?: again)?)\s+(?:after\s+|in\s+|for\s+)?(?:about\s+)?((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\b?[\s,]*(?:and\s+)?)+)`)
-	oneSpan   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`)
+	waitWords = regexp.MustCompile(
+		`(?i)\b(?:try again|try your request again|retry|retrying|resets?|wait|available(?: again)?)\s+(?:after\s+|in\s+|for\s+)?(?:about\s+)?((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\b?[\s,]*(?:and\s+)?)+)`,
+	)
+	oneSpan = regexp.MustCompile(
+		`(?i)(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`,
+	)
 )
 
 // inText reads "try again in 1.2s", "retry after 20 seconds", "in 6m0s".

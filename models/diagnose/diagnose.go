@@ -96,7 +96,15 @@ func Fault(ev Evidence) *models.Fault {
 
 func fill(fault *models.Fault, object errorObject, source []byte, ev Evidence) {
 	clean := func(s string) string { return truncate(redact(s, ev.Key), maxMessage) }
-	fault.Code, fault.Type, fault.Param, fault.Message = clean(object.code), clean(object.kind), clean(object.param), clean(object.message)
+	fault.Code, fault.Type, fault.Param, fault.Message = clean(
+		object.code,
+	), clean(
+		object.kind,
+	), clean(
+		object.param,
+	), clean(
+		object.message,
+	)
 	fault.RequestID = cmp.Or(fault.RequestID, clean(object.requestID))
 	if len(source) > maxRead {
 		source = source[:maxRead]
@@ -183,7 +191,8 @@ func scope(class models.Kind, ev Evidence) models.Scope {
 
 func isHTML(b []byte) bool {
 	b = bytes.ToLower(bytes.TrimLeft(b[:min(len(b), 512)], "\ufeff \t\r\n"))
-	return bytes.HasPrefix(b, []byte("<!doctype html")) || bytes.HasPrefix(b, []byte("<html")) || bytes.HasPrefix(b, []byte("<head"))
+	return bytes.HasPrefix(b, []byte("<!doctype html")) || bytes.HasPrefix(b, []byte("<html")) ||
+		bytes.HasPrefix(b, []byte("<head"))
 }
 
 // title is what a person would read first on a page.

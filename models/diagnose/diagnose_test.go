@@ -94,7 +94,15 @@ func TestKind(t *testing.T) {
 			if h == nil {
 				h = header()
 			}
-			f := diagnose.Fault(diagnose.Evidence{Status: c.status, Header: h, Body: []byte(c.body), Event: []byte(c.event), KeyEnv: "K"})
+			f := diagnose.Fault(
+				diagnose.Evidence{
+					Status: c.status,
+					Header: h,
+					Body:   []byte(c.body),
+					Event:  []byte(c.event),
+					KeyEnv: "K",
+				},
+			)
 			if f.Kind != c.want {
 				t.Errorf("kind %s, want %s (code %q type %q message %q)", f.Kind, c.want, f.Code, f.Type, f.Message)
 			}
@@ -202,13 +210,22 @@ func TestDelay(t *testing.T) {
 func TestEvidenceIsKept(t *testing.T) {
 	f := diagnose.Fault(diagnose.Evidence{
 		Status: 503, Header: header("X-Request-Id", "req_1", "Cf-Ray", "ray", "X-Should-Retry", "false"),
-		Body: []byte(`{"error":{"message":"m","type":"t","code":"brand_new","param":"p"}}`), Served: "m-1", Phase: models.BeforeHeaders, Bytes: 3, Events: 2, Elapsed: time.Second,
+		Body: []byte(
+			`{"error":{"message":"m","type":"t","code":"brand_new","param":"p"}}`,
+		), Served: "m-1", Phase: models.BeforeHeaders, Bytes: 3, Events: 2, Elapsed: time.Second,
 	})
 	if f.Code != "brand_new" || f.Type != "t" || f.Param != "p" || f.Message != "m" || f.RequestID != "req_1" || f.ShouldRetry == nil || *f.ShouldRetry ||
-		f.ServedModel != "m-1" || f.Bytes != 3 || f.Events != 2 || f.Elapsed != time.Second || f.Phase != models.BeforeHeaders || !strings.Contains(f.Raw, "brand_new") {
+		f.ServedModel != "m-1" ||
+		f.Bytes != 3 ||
+		f.Events != 2 ||
+		f.Elapsed != time.Second ||
+		f.Phase != models.BeforeHeaders ||
+		!strings.Contains(f.Raw, "brand_new") {
 		t.Errorf("got %+v", f)
 	}
-	f = diagnose.Fault(diagnose.Evidence{Status: 529, Body: []byte(`{"type":"error","error":{"message":"m"},"request_id":"req_2"}`)})
+	f = diagnose.Fault(
+		diagnose.Evidence{Status: 529, Body: []byte(`{"type":"error","error":{"message":"m"},"request_id":"req_2"}`)},
+	)
 	if f.RequestID != "req_2" {
 		t.Errorf("request id %q, want req_2", f.RequestID)
 	}
@@ -231,7 +248,9 @@ func TestSecretsStayOut(t *testing.T) {
 	const key = "mykey1234567"
 	for _, secret := range []string{key, "sk-proj-abcdefghijkl_mno", "sk-abcde***********wxyz", "Bearer abc.def.ghi123", "AIzaSyA1234567890123456789012345678", "gsk_abcdefghijklmnop"} {
 		for _, body := range []string{`{"error":{"message":"Incorrect API key provided: ` + secret + `."}}`, "oops " + secret + " oops"} {
-			f := diagnose.Fault(diagnose.Evidence{Status: 401, Key: key, Body: []byte(body), Err: errors.New("post " + secret)})
+			f := diagnose.Fault(
+				diagnose.Evidence{Status: 401, Key: key, Body: []byte(body), Err: errors.New("post " + secret)},
+			)
 			bare := strings.TrimPrefix(secret, "Bearer ")
 			for field, got := range map[string]string{"raw": f.Raw, "message": f.Message, "err": f.Err.Error(), "error": f.Error()} {
 				if strings.Contains(got, bare) {

@@ -33,7 +33,11 @@ func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 	case models.KindAuth:
 		return authHint(ev, key, host)
 	case models.KindModel:
-		return fmt.Sprintf("%s does not know %q for this account. Names are compared letter by letter, with case and spaces; `belay models` lists them.", host, ev.Target.Model)
+		return fmt.Sprintf(
+			"%s does not know %q for this account. Names are compared letter by letter, with case and spaces; `belay models` lists them.",
+			host,
+			ev.Target.Model,
+		)
 	case models.KindRequest:
 		if fault.Status == 0 && ev.Err != nil {
 			return "The request could not be made. Check base_url in the settings."

@@ -108,7 +108,8 @@ func (w *errorObject) readTop(top map[string]any) {
 		return
 	}
 	kind := text(top["type"])
-	if kind == "error" || text(top["object"]) == "error" || (top["message"] != nil && top["choices"] == nil && top["output"] == nil) {
+	if kind == "error" || text(top["object"]) == "error" ||
+		(top["message"] != nil && top["choices"] == nil && top["output"] == nil) {
 		if kind == "error" {
 			delete(top, "type")
 		}

@@ -16,7 +16,9 @@ const (
 const hidden = "[redacted]"
 
 // secrets are the forms of credentials that servers are known to repeat.
-var secrets = regexp.MustCompile(`(?i)(\bbearer\s+)[^\s"',;<>]{4,}|\b(?:sk|pk|rk|gsk|xai|key|tok|hf|ghp|gho|ghs|github_pat|nvapi|pplx|csk)[-_][a-z0-9_\-*.]{8,}|\bAIza[a-z0-9_\-]{20,}|\beyJ[a-z0-9_\-]{10,}\.[a-z0-9_\-]{5,}(?:\.[a-z0-9_\-]*)?|((?:api[-_]?key|access[-_]?token|[?&](?:key|token))\s*["']?\s*[=:]\s*["']?)[a-z0-9_\-.]{8,}`)
+var secrets = regexp.MustCompile(
+	`(?i)(\bbearer\s+)[^\s"',;<>]{4,}|\b(?:sk|pk|rk|gsk|xai|key|tok|hf|ghp|gho|ghs|github_pat|nvapi|pplx|csk)[-_][a-z0-9_\-*.]{8,}|\bAIza[a-z0-9_\-]{20,}|\beyJ[a-z0-9_\-]{10,}\.[a-z0-9_\-]{5,}(?:\.[a-z0-9_\-]*)?|((?:api[-_]?key|access[-_]?token|[?&](?:key|token))\s*["']?\s*[=:]\s*["']?)[a-z0-9_\-.]{8,}`,
+)
 
 // redact takes the key, and whatever looks like one, out of a text.
 func redact(s, key string) string {

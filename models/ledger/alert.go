@@ -38,12 +38,26 @@ func (a Alert) String() string {
 	case AlertShare:
 		return fmt.Sprintf("%s had no room for %s of the requests of the last hour", a.Target, percent(a.Now))
 	case AlertJump:
-		return fmt.Sprintf("%s had no room for %s of the requests of the last day, %s in the week before: look at the order of the models, the quota, and what sends more than usual",
-			a.Target, percent(a.Now), percent(a.Before))
+		return fmt.Sprintf(
+			"%s had no room for %s of the requests of the last day, %s in the week before: look at the order of the models, the quota, and what sends more than usual",
+			a.Target,
+			percent(a.Now),
+			percent(a.Before),
+		)
 	case AlertHours:
-		return fmt.Sprintf("%s has no room for %s of the requests at %s, %s at other times: plan heavy work around it", a.Target, percent(a.Now), hourNames(a.Hours), percent(a.Before))
+		return fmt.Sprintf(
+			"%s has no room for %s of the requests at %s, %s at other times: plan heavy work around it",
+			a.Target,
+			percent(a.Now),
+			hourNames(a.Hours),
+			percent(a.Before),
+		)
 	case AlertRetryCost:
-		return fmt.Sprintf("retries and fallbacks are %s of the cost of the last day, %s in the week before", percent(a.Now), percent(a.Before))
+		return fmt.Sprintf(
+			"retries and fallbacks are %s of the cost of the last day, %s in the week before",
+			percent(a.Now),
+			percent(a.Before),
+		)
 	}
 	return string(a.Kind)
 }
@@ -127,7 +141,9 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, limits Limits) []
 			found = append(found, Alert{Kind: AlertShare, Target: target, Now: count.hour.Share()})
 		}
 		now, before := count.day.Share(), count.week.Share()
-		if count.day.Attempts >= limits.MinAttempts && count.week.Attempts >= limits.MinAttempts && now >= jumpFactor*before && now-before >= minJump {
+		if count.day.Attempts >= limits.MinAttempts && count.week.Attempts >= limits.MinAttempts &&
+			now >= jumpFactor*before &&
+			now-before >= minJump {
 			found = append(found, Alert{Kind: AlertJump, Target: target, Now: now, Before: before})
 		}
 	}
@@ -157,7 +173,10 @@ func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []A
 		}
 		if len(hours) > 0 {
 			rest := Hour{all.Attempts - busy.Attempts, all.Capacity - busy.Capacity}
-			found = append(found, Alert{Kind: AlertHours, Target: week.Target, Now: busy.Share(), Before: rest.Share(), Hours: hours})
+			found = append(
+				found,
+				Alert{Kind: AlertHours, Target: week.Target, Now: busy.Share(), Before: rest.Share(), Hours: hours},
+			)
 		}
 	}
 	return found

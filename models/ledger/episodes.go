@@ -71,7 +71,11 @@ func Episodes(list []Attempt, now time.Time) []Episode {
 				episode.well = attempt.Ended()
 			}
 		case episode == nil:
-			running[target] = &open{Episode: Episode{Target: target, Begin: attempt.CreatedAt, Peak: 1, Failures: 1}, streak: 1, last: attempt.Ended()}
+			running[target] = &open{
+				Episode: Episode{Target: target, Begin: attempt.CreatedAt, Peak: 1, Failures: 1},
+				streak:  1,
+				last:    attempt.Ended(),
+			}
 		default:
 			episode.streak++
 			episode.Failures++

@@ -22,7 +22,17 @@ var monday = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 // at is an attempt at a model, so long after monday; kind is empty for a
 // success.
 func at(after time.Duration, model string, kind models.Kind, change ...func(*Attempt)) Attempt {
-	a := Attempt{Provider: "p", Model: model, Kind: kind, CreatedAt: monday.Add(after), LatencyMS: 1000, FirstTokenMS: 500, InputTokens: 10_000, Session: "s", Turn: 1}
+	a := Attempt{
+		Provider:     "p",
+		Model:        model,
+		Kind:         kind,
+		CreatedAt:    monday.Add(after),
+		LatencyMS:    1000,
+		FirstTokenMS: 500,
+		InputTokens:  10_000,
+		Session:      "s",
+		Turn:         1,
+	}
 	if kind != "" {
 		a.FirstTokenMS = 0
 	}
@@ -105,7 +115,14 @@ func TestEpisodes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
 			for _, e := range Episodes(tt.list, monday.Add(tt.now)) {
-				w := fmt.Sprintf("%s %v+%v peak %d of %d", e.Target.Model, e.Begin.Sub(monday), e.Length(), e.Peak, e.Failures)
+				w := fmt.Sprintf(
+					"%s %v+%v peak %d of %d",
+					e.Target.Model,
+					e.Begin.Sub(monday),
+					e.Length(),
+					e.Peak,
+					e.Failures,
+				)
 				if e.Over {
 					w += " over"
 				}
@@ -136,7 +153,11 @@ func TestTheMapOfTheWeek(t *testing.T) {
 	var list []Attempt
 	for day := range 7 {
 		for range 10 {
-			list = append(list, at(time.Duration(day*24+9)*time.Hour, "sol", ""), at(time.Duration(day*24+9)*time.Hour, "terra", models.KindCancelled))
+			list = append(
+				list,
+				at(time.Duration(day*24+9)*time.Hour, "sol", ""),
+				at(time.Duration(day*24+9)*time.Hour, "terra", models.KindCancelled),
+			)
 		}
 		kind := models.Kind("")
 		if day == 2 {
@@ -148,7 +169,8 @@ func TestTheMapOfTheWeek(t *testing.T) {
 	}
 	list = append(list, at(167*time.Hour+30*time.Minute, "luna", full)) // Sunday, 23:30 in UTC
 	weeks := Weeks(list, berlin, monday.AddDate(0, 0, 8))
-	if len(weeks) != 3 || weeks[1].Target.Model != "sol" || weeks[2].Target.Model != "luna" || weeks[0].Target != (models.Target{}) {
+	if len(weeks) != 3 || weeks[1].Target.Model != "sol" || weeks[2].Target.Model != "luna" ||
+		weeks[0].Target != (models.Target{}) {
 		t.Fatalf("got %d weeks", len(weeks))
 	}
 	sol := weeks[1]
@@ -169,7 +191,8 @@ func TestTheMapOfTheWeek(t *testing.T) {
 		t.Errorf("Worst() = %v", worst)
 	}
 	week := monday.Add(9*time.Hour).AddDate(0, 0, 7)
-	if before, then := Weeks(list, berlin, week.Add(-1))[1].Enough, Weeks(list, berlin, week)[1].Enough; before || !then {
+	if before, then := Weeks(list, berlin, week.Add(-1))[1].Enough, Weeks(list, berlin, week)[1].Enough; before ||
+		!then {
 		t.Errorf("before a whole week: %v, then: %v", before, then)
 	}
 	if !sol.Enough || weeks[2].Enough {
@@ -206,7 +229,9 @@ func TestTheSizeFromWhichRequestsFail(t *testing.T) {
 		{"none when small ones fail", sizes([3]int{10, 50, 50}, [3]int{100, 100, 0}), 0},
 		{"none with few requests", sizes([3]int{10, 19, 0}, [3]int{100, 0, 19}), 0},
 		{"none by accident", sizes([3]int{10, 24, 1}, [3]int{100, 20, 5}), 0},
-		{"only failures that tell", append(sizes([3]int{10, 50, 0}), slices.Repeat([]Attempt{at(0, "sol", models.KindSize, func(a *Attempt) { a.InputTokens = 300_000 })}, 50)...), 0},
+		{"only failures that tell", append(sizes([3]int{10, 50, 0}), slices.Repeat([]Attempt{at(0, "sol", models.KindSize, func(a *Attempt) {
+			a.InputTokens = 300_000
+		})}, 50)...), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := SizesOf(tt.list)
@@ -219,7 +244,8 @@ func TestTheSizeFromWhichRequestsFail(t *testing.T) {
 		})
 	}
 	s := SizesOf(sizes([3]int{0, 1, 1}, [3]int{1, 3, 1}, [3]int{5000, 1, 0}))
-	if len(s.Buckets) != 2 || s.Buckets[0] != (Bucket{1000, 2000, 4, 1}) || s.Buckets[0].Share() != 0.25 || s.Buckets[1] != (Bucket{1_000_000, 0, 1, 0}) {
+	if len(s.Buckets) != 2 || s.Buckets[0] != (Bucket{1000, 2000, 4, 1}) || s.Buckets[0].Share() != 0.25 ||
+		s.Buckets[1] != (Bucket{1_000_000, 0, 1, 0}) {
 		t.Errorf("buckets are %+v", s.Buckets)
 	}
 }
@@ -275,9 +301,27 @@ func TestDegradesAreListed(t *testing.T) {
 	to := func(a *Attempt) {
 		a.FallbackModel, a.RetryCount, a.ErrorCode, a.Tier, a.ProjectID = "p/terra", 1, "no_capacity", models.Heavy, "/p"
 	}
-	list := []Attempt{at(0, "sol", full), at(1, "sol", full, to), at(2, "terra", ""), at(3, "sol", models.KindCancelled, to)}
+	list := []Attempt{
+		at(0, "sol", full),
+		at(1, "sol", full, to),
+		at(2, "terra", ""),
+		at(3, "sol", models.KindCancelled, to),
+	}
 	got := Failovers(list)
-	want := []Failover{{Time: monday.Add(1), Session: "s", Turn: 1, Project: "/p", Tier: models.Heavy, From: "p/sol", To: "p/terra", Kind: full, Code: "no_capacity", Tries: 2}}
+	want := []Failover{
+		{
+			Time:    monday.Add(1),
+			Session: "s",
+			Turn:    1,
+			Project: "/p",
+			Tier:    models.Heavy,
+			From:    "p/sol",
+			To:      "p/terra",
+			Kind:    full,
+			Code:    "no_capacity",
+			Tries:   2,
+		},
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -287,7 +331,10 @@ func TestRisk(t *testing.T) {
 	now := monday.Add(10 * time.Hour)
 	sol := models.Target{Provider: "p", Model: "sol"}
 	many := func(n int, before time.Duration, kind models.Kind, latency int64) []Attempt {
-		return slices.Repeat([]Attempt{at(10*time.Hour-before, "sol", kind, func(a *Attempt) { a.LatencyMS = latency })}, n)
+		return slices.Repeat(
+			[]Attempt{at(10*time.Hour-before, "sol", kind, func(a *Attempt) { a.LatencyMS = latency })},
+			n,
+		)
 	}
 	for _, tt := range []struct {
 		name   string
@@ -320,7 +367,9 @@ func TestAlerts(t *testing.T) {
 	// days ago, successes, failures
 	ago := func(d time.Duration, good, bad int, change ...func(*Attempt)) []Attempt {
 		after := now.Sub(monday) - d
-		return append(slices.Repeat([]Attempt{at(after, "sol", "", change...)}, good), slices.Repeat([]Attempt{at(after, "sol", full, change...)}, bad)...)
+		return append(
+			slices.Repeat([]Attempt{at(after, "sol", "", change...)}, good),
+			slices.Repeat([]Attempt{at(after, "sol", full, change...)}, bad)...)
 	}
 	day, hour := 24*time.Hour, time.Hour
 	retry := func(a *Attempt) { a.RetryCount, a.Cost = 1, 1 }
@@ -360,7 +409,9 @@ func TestAlerts(t *testing.T) {
 			}
 		})
 	}
-	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, MinAttempts: 10}); len(got) != 1 || got[0].Kind != AlertShare || got[0].Key() != "capacity share p/sol" {
+	if got := Alerts(ago(time.Minute, 8, 2), now, time.UTC, Limits{Share: 0.1, MinAttempts: 10}); len(got) != 1 ||
+		got[0].Kind != AlertShare ||
+		got[0].Key() != "capacity share p/sol" {
 		t.Errorf("with limits of one's own: %v", got)
 	}
 }
@@ -373,7 +424,14 @@ func TestSummaries(t *testing.T) {
 			a.Cost, a.OutputTokens, a.CachedTokens, a.FirstTokenMS, a.LatencyMS = 0.5, 10, 400, 1000, 4000
 		}),
 		at(time.Minute, "sol", full, size(500), in("/a")),
-		at(time.Hour, "sol", full, size(70_000), in("/b"), func(a *Attempt) { a.RetryCount, a.DelayMS, a.FallbackModel = 1, 2000, "p/terra" }),
+		at(
+			time.Hour,
+			"sol",
+			full,
+			size(70_000),
+			in("/b"),
+			func(a *Attempt) { a.RetryCount, a.DelayMS, a.FallbackModel = 1, 2000, "p/terra" },
+		),
 		at(time.Hour, "terra", "", size(70_000), in("/b"), func(a *Attempt) { a.RetryCount, a.LatencyMS = 2, 8000 }),
 		at(23*time.Hour, "sol", models.KindAuth, size(0), in("/b")),
 	}
@@ -446,8 +504,20 @@ func month() []Attempt {
 			kind = full
 		}
 		list[i] = at(time.Duration(i)*26*time.Second, []string{"sol", "terra", "luna"}[i%3], kind, func(a *Attempt) {
-			a.Cost, a.ProjectID, a.Session, a.Turn = 0.1, fmt.Sprintf("/project/%d", i%20), fmt.Sprintf("s%d", i/100), i/10
-			a.InputTokens, a.LatencyMS, a.FirstTokenMS = int64(i*7919%300_000), int64(i*104729%20_000), int64(i*15485863%3000)
+			a.Cost, a.ProjectID, a.Session, a.Turn = 0.1, fmt.Sprintf(
+				"/project/%d",
+				i%20,
+			), fmt.Sprintf(
+				"s%d",
+				i/100,
+			), i/10
+			a.InputTokens, a.LatencyMS, a.FirstTokenMS = int64(
+				i*7919%300_000,
+			), int64(
+				i*104729%20_000,
+			), int64(
+				i*15485863%3000,
+			)
 		})
 	}
 	return list

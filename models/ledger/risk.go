@@ -39,7 +39,8 @@ func RiskOf(list []Attempt, target models.Target, now time.Time) Risk {
 	var usual []int64
 	for i := range list {
 		attempt := &list[i]
-		if attempt.Provider != target.Provider || attempt.Model != target.Model || !attempt.Counts() || attempt.CreatedAt.After(now) {
+		if attempt.Provider != target.Provider || attempt.Model != target.Model || !attempt.Counts() ||
+			attempt.CreatedAt.After(now) {
 			continue
 		}
 		recent := attempt.CreatedAt.After(hour)

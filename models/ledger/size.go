@@ -9,7 +9,25 @@ import (
 )
 
 // bucketEdges divide requests by the tokens that go in.
-var bucketEdges = []int64{0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000, 192_000, 256_000, 384_000, 512_000, 1_000_000, math.MaxInt64}
+var bucketEdges = []int64{
+	0,
+	1_000,
+	2_000,
+	4_000,
+	8_000,
+	16_000,
+	32_000,
+	48_000,
+	64_000,
+	96_000,
+	128_000,
+	192_000,
+	256_000,
+	384_000,
+	512_000,
+	1_000_000,
+	math.MaxInt64,
+}
 
 // bucket is the index of the bucket that a size falls into.
 func bucket(size int64) int {
@@ -90,7 +108,8 @@ func SizesOf(list []Attempt) Sizes {
 	best := 0.0
 	for _, b := range sizes.Buckets {
 		above := Bucket{Attempts: all.Attempts - below.Attempts, Failed: all.Failed - below.Failed}
-		if z := deviations(below, above, all); z > best && above.Share() >= 2*below.Share() && above.Share()-below.Share() >= minRise {
+		if z := deviations(below, above, all); z > best && above.Share() >= 2*below.Share() &&
+			above.Share()-below.Share() >= minRise {
 			best, sizes.Threshold, sizes.Above, sizes.Below = z, b.From, above.Share(), below.Share()
 		}
 		below.Attempts, below.Failed = below.Attempts+b.Attempts, below.Failed+b.Failed

@@ -75,7 +75,10 @@ func Weeks(list []Attempt, loc *time.Location, now time.Time) []Week {
 		weeks = append(weeks, *week)
 	}
 	slices.SortFunc(weeks, func(attempt, b Week) int {
-		return cmp.Or(cmp.Compare(counts[b.Target], counts[attempt.Target]), cmp.Compare(attempt.Target.String(), b.Target.String()))
+		return cmp.Or(
+			cmp.Compare(counts[b.Target], counts[attempt.Target]),
+			cmp.Compare(attempt.Target.String(), b.Target.String()),
+		)
 	})
 	weeks = slices.Insert(weeks, 0, *all)
 	for i := range weeks {

@@ -143,7 +143,8 @@ func (a *attempt) readChat(in io.Reader) error {
 			}
 			return events.malformed(err)
 		}
-		if isGiven(piece.Error) || piece.Type == "error" || events.name == "error" || isGiven(piece.Detail) && len(piece.Choices) == 0 {
+		if isGiven(piece.Error) || piece.Type == "error" || events.name == "error" ||
+			isGiven(piece.Detail) && len(piece.Choices) == 0 {
 			return &apiError{event: data}
 		}
 		if err := chat.handleChunk(&piece); err != nil {
@@ -270,7 +271,8 @@ func (t *chatReply) addCalls(delta *chatCallDelta) error {
 func (t *chatReply) builders(delta *chatCallDelta) *callBuilder {
 	var call *callBuilder
 	for _, known := range t.calls {
-		if delta.Index != nil && known.index == *delta.Index || delta.Index == nil && delta.ID != "" && known.id == string(delta.ID) {
+		if delta.Index != nil && known.index == *delta.Index ||
+			delta.Index == nil && delta.ID != "" && known.id == string(delta.ID) {
 			call = known
 		}
 	}

@@ -102,7 +102,8 @@ func (a *attempt) isOpenAI() bool {
 		return false
 	}
 	host := u.Hostname()
-	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") ||
+		strings.HasSuffix(host, ".openai.azure.com")
 }
 
 // messageBuilder turns items into messages: an assistant's words and calls become
@@ -187,7 +188,10 @@ func (d *messageBuilder) call(it *models.Item) {
 		}
 		args = string(b)
 	}
-	d.current.Calls = append(d.current.Calls, chatCall{ID: it.CallID, Type: "function", Function: chatFunc{it.Name, args}})
+	d.current.Calls = append(
+		d.current.Calls,
+		chatCall{ID: it.CallID, Type: "function", Function: chatFunc{it.Name, args}},
+	)
 	if d.current.Content == "" {
 		d.current.Content = nil
 	}
@@ -215,7 +219,10 @@ func (d *messageBuilder) output(it *models.Item) {
 	d.current = nil
 	if len(it.Images) > 0 {
 		// A tool's message holds only text here; the pictures follow.
-		d.deferred = append(d.deferred, &chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)})
+		d.deferred = append(
+			d.deferred,
+			&chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)},
+		)
 	}
 	if d.openCalls--; d.openCalls <= 0 {
 		d.openCalls = 0

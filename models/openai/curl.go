@@ -23,7 +23,15 @@ import (
 // to others.
 func (c *Client) Curl(target models.Target, req models.Request) (string, error) {
 	var sent capture
-	own := Client{providers: c.providers, names: c.names, http: &http.Client{Transport: &sent}, id: c.id, now: c.now, userAgent: c.userAgent, timeouts: c.timeouts}
+	own := Client{
+		providers: c.providers,
+		names:     c.names,
+		http:      &http.Client{Transport: &sent},
+		id:        c.id,
+		now:       c.now,
+		userAgent: c.userAgent,
+		timeouts:  c.timeouts,
+	}
 	try, fault := own.attempt(context.Background(), target)
 	if fault != nil {
 		return "", fault

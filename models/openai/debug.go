@@ -40,7 +40,13 @@ type Debug struct {
 
 // NewDebug wraps a transport; nil is the network. Providers tell what is
 // secret. Report hears once that nothing more is written.
-func NewDebug(next http.RoundTripper, to io.Writer, providers []models.Provider, now func() time.Time, report func(error)) *Debug {
+func NewDebug(
+	next http.RoundTripper,
+	to io.Writer,
+	providers []models.Provider,
+	now func() time.Time,
+	report func(error),
+) *Debug {
 	debug := &Debug{next: next, to: to, now: now, report: report, hide: map[string]bool{}}
 	if next == nil {
 		debug.next = transport()
@@ -68,7 +74,13 @@ func (d *Debug) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.serial++
 	trace := &exchange{d: d, number: d.serial, began: d.now()}
 	d.mu.Unlock()
-	head := fmt.Sprintf("%s %s at %s\n%s\n", r.Method, address(r.URL), trace.began.UTC().Format(time.RFC3339Nano), d.headers(r.Header))
+	head := fmt.Sprintf(
+		"%s %s at %s\n%s\n",
+		r.Method,
+		address(r.URL),
+		trace.began.UTC().Format(time.RFC3339Nano),
+		d.headers(r.Header),
+	)
 	trace.line(&trace.sent, head)
 	out := r.Clone(r.Context())
 	if r.Body != nil && r.Body != http.NoBody {
@@ -205,7 +217,14 @@ func (e *exchange) close(s *direction) {
 
 // end says how the exchange ended.
 func (e *exchange) end(how string) {
-	e.d.write(fmt.Sprintf("%d +%.3fs %s\n", e.number, e.d.now().Sub(e.began).Seconds(), strings.Join(strings.Fields(how), " ")))
+	e.d.write(
+		fmt.Sprintf(
+			"%d +%.3fs %s\n",
+			e.number,
+			e.d.now().Sub(e.began).Seconds(),
+			strings.Join(strings.Fields(how), " "),
+		),
+	)
 }
 
 // loggedBody is a body on its way.

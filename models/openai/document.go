@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/openai/openai-go/v3/responses"
+
 	"belay/models"
 	"belay/models/diagnose"
 )
@@ -47,4 +49,32 @@ func (a *attempt) readWhole(in io.Reader) error {
 		return &apiError{event: body}
 	}
 	return &apiError{body: body}
+}
+
+// takeResponse takes a reply in one piece.
+func (a *attempt) takeResponse(body []byte) error {
+	res, err := readResponse(body)
+	if err != nil {
+		return err
+	}
+	a.served = res.Model
+	a.responseID = res.ID
+	reader := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
+	switch res.Status {
+	case responses.ResponseStatusFailed, responses.ResponseStatusCancelled:
+		event, err := json.Marshal(map[string]json.RawMessage{"response": body})
+		if err != nil {
+			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
+		}
+		return &apiError{event: event}
+	case responses.ResponseStatusIncomplete:
+		if err := reader.outputs(res); err != nil {
+			return err
+		}
+		if reader.items > 0 && len(reader.incompleteItems) == 0 {
+			a.phase = models.AfterLastItem
+		}
+		return &apiError{incomplete: incompleteReason(res)}
+	}
+	return reader.responseCompleted(res)
 }

@@ -63,7 +63,13 @@ func attempt(t testing.TB, ctx context.Context, c models.Client, req models.Requ
 }
 
 func provider(api models.API) models.Provider {
-	return models.Provider{Name: "acme", BaseURL: "http://rehearsal/v1", API: api, Key: "secret-key-1", KeyEnv: "ACME_KEY"}
+	return models.Provider{
+		Name:    "acme",
+		BaseURL: "http://rehearsal/v1",
+		API:     api,
+		Key:     "secret-key-1",
+		KeyEnv:  "ACME_KEY",
+	}
 }
 
 func client(rt http.RoundTripper, p ...models.Provider) *openai.Client {
@@ -80,7 +86,10 @@ func script(t testing.TB, text string) *rehearsal.Server {
 }
 
 func hello() models.Request {
-	return models.Request{Items: []models.Item{models.NewMessage(models.User, "hi")}, Tools: []models.ToolSpec{{Name: "ls"}}}
+	return models.Request{
+		Items: []models.Item{models.NewMessage(models.User, "hi")},
+		Tools: []models.ToolSpec{{Name: "ls"}},
+	}
 }
 
 const fullReply = `
@@ -214,7 +223,8 @@ func TestSlowHeadersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := script(t, "[[reply]]\ntext='x'\nspeed={headers='400s'}\n")
 		got := attempt(t, t.Context(), client(server, provider(models.Responses)), hello())
-		if f := got.fault; f == nil || f.Kind != models.KindStream || f.Phase != models.BeforeHeaders || f.Elapsed != 300*time.Second {
+		if f := got.fault; f == nil || f.Kind != models.KindStream || f.Phase != models.BeforeHeaders ||
+			f.Elapsed != 300*time.Second {
 			t.Errorf("fault %+v", f)
 		}
 	})
@@ -247,7 +257,13 @@ func TestALocalModelMayTakeTimeToLoad(t *testing.T) {
 		server := script(t, "[[reply]]\ntext='x'\nspeed={headers='110s'}\n")
 		p := provider(models.Chat)
 		p.Local = true
-		c := openai.New(openai.Options{Providers: []models.Provider{p}, HTTP: &http.Client{Transport: server}, Timeouts: openai.Timeouts{FirstEvent: 30 * time.Second}})
+		c := openai.New(
+			openai.Options{
+				Providers: []models.Provider{p},
+				HTTP:      &http.Client{Transport: server},
+				Timeouts:  openai.Timeouts{FirstEvent: 30 * time.Second},
+			},
+		)
 		if got := attempt(t, t.Context(), c, hello()); got.finished == nil {
 			t.Errorf("fault %v", got.fault)
 		}
@@ -311,7 +327,8 @@ func TestASlowCallerIsNoSilence(t *testing.T) {
 func TestUnknownProviderIsNamed(t *testing.T) {
 	c := client(nil, models.Provider{Name: "acne"})
 	got := attempt(t, t.Context(), c, hello())
-	if f := got.fault; f == nil || f.Kind != models.KindModel || len(f.Nearest) != 1 || f.Nearest[0] != "acne" || f.Hint == "" {
+	if f := got.fault; f == nil || f.Kind != models.KindModel || len(f.Nearest) != 1 || f.Nearest[0] != "acne" ||
+		f.Hint == "" {
 		t.Errorf("fault %+v", f)
 	}
 }
@@ -321,10 +338,16 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		if !strings.HasPrefix(r.URL.Host, "rehearsal") {
 			t.Errorf("the request went to %s with %q", r.URL, r.Header.Get("Authorization"))
 		}
-		return &http.Response{StatusCode: 307, Header: http.Header{"Location": {"http://elsewhere/"}}, Body: http.NoBody, Request: r}, nil
+		return &http.Response{
+			StatusCode: 307,
+			Header:     http.Header{"Location": {"http://elsewhere/"}},
+			Body:       http.NoBody,
+			Request:    r,
+		}, nil
 	})
 	for _, api := range []models.API{models.Responses, models.Chat} {
-		if f := attempt(t, t.Context(), client(rt, provider(api)), hello()).fault; f == nil || f.Kind != models.KindGateway {
+		if f := attempt(t, t.Context(), client(rt, provider(api)), hello()).fault; f == nil ||
+			f.Kind != models.KindGateway {
 			t.Errorf("%s: fault %v, want gateway", api, f)
 		}
 	}

@@ -79,7 +79,12 @@ var _ models.Client = (*Client)(nil)
 func New(options Options) *Client {
 	client := &Client{
 		providers: map[string]models.Provider{}, id: options.ID, now: options.Now, userAgent: "belay/" + options.Version,
-		timeouts: Timeouts{FirstEvent: 300 * time.Second, Reasoning: 300 * time.Second, Text: 120 * time.Second, Local: 120 * time.Second},
+		timeouts: Timeouts{
+			FirstEvent: 300 * time.Second,
+			Reasoning:  300 * time.Second,
+			Text:       120 * time.Second,
+			Local:      120 * time.Second,
+		},
 	}
 	for _, p := range options.Providers {
 		client.providers[p.Name] = p
@@ -163,7 +168,10 @@ func (c *Client) provider(target models.Target) (models.Provider, *models.Fault)
 	return p, &models.Fault{
 		Kind: models.KindModel, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target,
 		Code: "unknown_provider", Message: fmt.Sprintf("there is no provider %q in the settings", target.Provider),
-		Hint:    fmt.Sprintf("Add [providers.%s] to the settings, or correct the name before the slash.", target.Provider),
+		Hint: fmt.Sprintf(
+			"Add [providers.%s] to the settings, or correct the name before the slash.",
+			target.Provider,
+		),
 		Nearest: models.Nearest(target.Provider, c.names),
 	}
 }

@@ -81,7 +81,16 @@ func TestOddReplies(t *testing.T) {
 					t.Fatalf("%q: fault %v", contentType, got.fault)
 				}
 				if brief(got.items) != c.items || got.text != c.text || got.finished.Usage != c.usage {
-					t.Errorf("%q: got\n%stext %q usage %+v\nwant\n%stext %q usage %+v", contentType, brief(got.items), got.text, got.finished.Usage, c.items, c.text, c.usage)
+					t.Errorf(
+						"%q: got\n%stext %q usage %+v\nwant\n%stext %q usage %+v",
+						contentType,
+						brief(got.items),
+						got.text,
+						got.finished.Usage,
+						c.items,
+						c.text,
+						c.usage,
+					)
 				}
 			}
 			crlf := bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))
@@ -104,17 +113,26 @@ func TestAnUnknownToolKeepsTheWrapper(t *testing.T) {
 }
 
 func TestCallIDsAreUnique(t *testing.T) {
-	body := []byte(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"ls","arguments":"{}"}},{"index":1,"function":{"name":"ls","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n")
+	body := []byte(
+		`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"ls","arguments":"{}"}},{"index":1,"function":{"name":"ls","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
+	)
 	req := hello()
-	req.Items = append(req.Items, models.Item{Kind: models.Call, CallID: "call_0", Name: "ls", Arguments: "{}"}, models.Item{Kind: models.Output, CallID: "call_0"})
+	req.Items = append(
+		req.Items,
+		models.Item{Kind: models.Call, CallID: "call_0", Name: "ls", Arguments: "{}"},
+		models.Item{Kind: models.Output, CallID: "call_0"},
+	)
 	got := attempt(t, t.Context(), client(canned("text/event-stream", body), provider(models.Chat)), req)
-	if len(got.items) != 2 || got.items[0].CallID == "call_0" || got.items[1].CallID == "" || got.items[0].CallID == got.items[1].CallID {
+	if len(got.items) != 2 || got.items[0].CallID == "call_0" || got.items[1].CallID == "" ||
+		got.items[0].CallID == got.items[1].CallID {
 		t.Errorf("got %s", brief(got.items))
 	}
 }
 
 func TestThoughtsInsideContentParts(t *testing.T) {
-	body := []byte(`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]},{"type":"text","text":"Yes."}]},"finish_reason":"stop"}]}` + "\n\n")
+	body := []byte(
+		`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]},{"type":"text","text":"Yes."}]},"finish_reason":"stop"}]}` + "\n\n",
+	)
 	if got := replay(t, models.Chat, "", body); got.text != "Yes." || got.reasoning != "Hm." {
 		t.Errorf("text %q, reasoning %q, fault %v", got.text, got.reasoning, got.fault)
 	}
@@ -123,7 +141,8 @@ func TestThoughtsInsideContentParts(t *testing.T) {
 func TestAnErrorThatOnlyTheEventNames(t *testing.T) {
 	body := []byte("event: error\ndata: {\"code\":\"slow_down\",\"message\":\"m\"}\n\n")
 	for _, api := range []models.API{models.Responses, models.Chat} {
-		if f := replay(t, api, "text/event-stream", body).fault; f == nil || f.Kind != models.KindCapacity || f.Code != "slow_down" {
+		if f := replay(t, api, "text/event-stream", body).fault; f == nil || f.Kind != models.KindCapacity ||
+			f.Code != "slow_down" {
 			t.Errorf("%s: %+v", api, f)
 		}
 	}
@@ -157,7 +176,9 @@ func TestOverASocket(t *testing.T) {
 		{"how='error',at='arguments'", models.KindCapacity, models.InArguments},
 	} {
 		for _, api := range []models.API{models.Responses, models.Chat} {
-			server := httptest.NewServer(script(t, "[speed]\nchunk=4\n[[reply]]\n"+fullReply+"fault={"+c.fault+"}\n[default]\n"+fullReply))
+			server := httptest.NewServer(
+				script(t, "[speed]\nchunk=4\n[[reply]]\n"+fullReply+"fault={"+c.fault+"}\n[default]\n"+fullReply),
+			)
 			p := provider(api)
 			p.BaseURL = server.URL + "/v1"
 			client := openai.New(openai.Options{Providers: []models.Provider{p}, HTTP: server.Client()})
@@ -197,7 +218,8 @@ func TestAWholeReplyIsTakenForAStream(t *testing.T) {
 			if got.finished == nil {
 				t.Fatalf("%s: %v", api, got.fault)
 			}
-			if got.text != "0123456789" || got.reasoning != "I think." || len(got.items) != 3 || got.finished.Usage != (models.Usage{Input: 9, Cached: 3, Output: 4, Reasoning: 1}) {
+			if got.text != "0123456789" || got.reasoning != "I think." || len(got.items) != 3 ||
+				got.finished.Usage != (models.Usage{Input: 9, Cached: 3, Output: 4, Reasoning: 1}) {
 				t.Errorf("%s: %+v", api, got)
 			}
 		}

@@ -45,7 +45,16 @@ func TestRecordings(t *testing.T) {
 				for _, e := range events {
 					fmt.Fprintf(&sse, "data: %s\n\n", e)
 				}
-				got := replay(t, models.API(api), "text/event-stream", []byte(sse.String()), "weather", "cityAttractions", "calculator", "read_file")
+				got := replay(
+					t,
+					models.API(api),
+					"text/event-stream",
+					[]byte(sse.String()),
+					"weather",
+					"cityAttractions",
+					"calculator",
+					"read_file",
+				)
 				compare(t, got, want)
 			})
 		}
@@ -86,7 +95,11 @@ func survey(t *testing.T, api models.API, events []string) expected {
 			continue
 		}
 		if u, ok := e["usage"].(map[string]any); ok {
-			w.input, w.output = int64(u["prompt_tokens"].(float64)), int64(u["total_tokens"].(float64)-u["prompt_tokens"].(float64))
+			w.input, w.output = int64(
+				u["prompt_tokens"].(float64),
+			), int64(
+				u["total_tokens"].(float64)-u["prompt_tokens"].(float64),
+			)
 		}
 		choices, _ := e["choices"].([]any)
 		for _, c := range choices {
@@ -144,7 +157,8 @@ func (w *expected) responses(e map[string]any) {
 func compare(t *testing.T, got result, want expected) {
 	t.Helper()
 	if want.fault != "" {
-		if got.fault == nil || got.fault.Kind != want.fault || got.fault.Code != "insufficient_quota" || got.fault.Phase != models.BeforeEvent {
+		if got.fault == nil || got.fault.Kind != want.fault || got.fault.Code != "insufficient_quota" ||
+			got.fault.Phase != models.BeforeEvent {
 			t.Errorf("fault %+v, want %s", got.fault, want.fault)
 		}
 		return

@@ -67,7 +67,11 @@ func functionTool(spec models.ToolSpec) (responses.ToolUnionParam, error) {
 	if err := json.Unmarshal(schema(spec), &fields); err != nil {
 		return responses.ToolUnionParam{}, fmt.Errorf("read schema: %w", err)
 	}
-	tool := &responses.FunctionToolParam{Name: spec.Name, Strict: param.NewOpt(false), Parameters: make(map[string]any, len(fields))}
+	tool := &responses.FunctionToolParam{
+		Name:       spec.Name,
+		Strict:     param.NewOpt(false),
+		Parameters: make(map[string]any, len(fields)),
+	}
 	for name, value := range fields {
 		tool.Parameters[name] = value
 	}
@@ -87,7 +91,10 @@ func schema(t models.ToolSpec) json.RawMessage {
 // inputItem is one item of the conversation; false leaves it out. What this very
 // target has made goes back as it came; reasoning of others is left out, for
 // nobody else can read it.
-func (a *attempt) inputItem(items []models.Item, i int) (item responses.ResponseInputItemUnionParam, ok bool, err error) {
+func (a *attempt) inputItem(
+	items []models.Item,
+	i int,
+) (item responses.ResponseInputItemUnionParam, ok bool, err error) {
 	it := &items[i]
 	own := it.Origin == a.origin && len(it.Raw) > 0
 	if it.Kind == models.Reasoning {
@@ -111,7 +118,11 @@ func (a *attempt) inputItem(items []models.Item, i int) (item responses.Response
 			}
 		}
 	case models.Call:
-		item.OfFunctionCall = &responses.ResponseFunctionToolCallParam{CallID: it.CallID, Name: it.Name, Arguments: it.Arguments}
+		item.OfFunctionCall = &responses.ResponseFunctionToolCallParam{
+			CallID:    it.CallID,
+			Name:      it.Name,
+			Arguments: it.Arguments,
+		}
 	case models.Output:
 		output := &responses.ResponseInputItemFunctionCallOutputParam{CallID: param.NewOpt(it.CallID)}
 		if len(it.Images) > 0 {

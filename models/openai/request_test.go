@@ -54,17 +54,62 @@ func conversation() []models.Item {
 	other := models.Origin{Provider: "acme", API: models.Responses, Model: "n"}
 	return []models.Item{
 		models.NewMessage(models.Developer, "Be brief."),
-		{Kind: models.Message, Role: models.User, Text: "What is <this>?", Images: []models.Image{{MIME: "image/png", Data: []byte("png")}}},
-		{Kind: models.Reasoning, Text: "t", Origin: mine, Raw: json.RawMessage(`{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"e","extra":1}`)},
-		{Kind: models.Call, CallID: "c1", Name: "ls", Arguments: `{}`, Origin: mine, Raw: json.RawMessage(`{"type":"function_call","id":"fc","call_id":"c1","name":"ls","arguments":"{}","extra":[1, 2]}`)},
+		{
+			Kind:   models.Message,
+			Role:   models.User,
+			Text:   "What is <this>?",
+			Images: []models.Image{{MIME: "image/png", Data: []byte("png")}},
+		},
+		{
+			Kind:   models.Reasoning,
+			Text:   "t",
+			Origin: mine,
+			Raw:    json.RawMessage(`{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"e","extra":1}`),
+		},
+		{
+			Kind:      models.Call,
+			CallID:    "c1",
+			Name:      "ls",
+			Arguments: `{}`,
+			Origin:    mine,
+			Raw: json.RawMessage(
+				`{"type":"function_call","id":"fc","call_id":"c1","name":"ls","arguments":"{}","extra":[1, 2]}`,
+			),
+		},
 		{Kind: models.Output, CallID: "c1", Text: "a.go"},
-		{Kind: models.Reasoning, Text: "foreign", Origin: other, Raw: json.RawMessage(`{"type":"reasoning","id":"r2","summary":[],"encrypted_content":"f"}`)},
-		{Kind: models.Message, Role: models.Assistant, Text: "A file.", Origin: other, Raw: json.RawMessage(`{"type":"message","id":"m2"}`)},
-		{Kind: models.Reasoning, Text: "led nowhere", Origin: mine, Raw: json.RawMessage(`{"type":"reasoning","id":"r3","summary":[],"encrypted_content":"e"}`)},
+		{
+			Kind:   models.Reasoning,
+			Text:   "foreign",
+			Origin: other,
+			Raw:    json.RawMessage(`{"type":"reasoning","id":"r2","summary":[],"encrypted_content":"f"}`),
+		},
+		{
+			Kind:   models.Message,
+			Role:   models.Assistant,
+			Text:   "A file.",
+			Origin: other,
+			Raw:    json.RawMessage(`{"type":"message","id":"m2"}`),
+		},
+		{
+			Kind:   models.Reasoning,
+			Text:   "led nowhere",
+			Origin: mine,
+			Raw:    json.RawMessage(`{"type":"reasoning","id":"r3","summary":[],"encrypted_content":"e"}`),
+		},
 		models.NewMessage(models.User, "Thanks."),
-		{Kind: models.Reasoning, Text: "open", Origin: mine, Raw: json.RawMessage(`{"type":"reasoning","id":"r4","summary":[]}`)},
+		{
+			Kind:   models.Reasoning,
+			Text:   "open",
+			Origin: mine,
+			Raw:    json.RawMessage(`{"type":"reasoning","id":"r4","summary":[]}`),
+		},
 		{Kind: models.Call, CallID: "c2", Name: "shot", Arguments: `{"a":1}`, Origin: other},
-		{Kind: models.Output, CallID: "c2", Text: "a picture", Images: []models.Image{{MIME: "image/png", Data: []byte("png")}}},
+		{
+			Kind:   models.Output,
+			CallID: "c2",
+			Text:   "a picture",
+			Images: []models.Image{{MIME: "image/png", Data: []byte("png")}},
+		},
 	}
 }
 
@@ -85,9 +130,14 @@ func TestResponsesBody(t *testing.T) {
 		{"type":"function_call_output","call_id":"c2","output":[{"type":"input_text","text":"a picture"},{"type":"input_image","image_url":"data:image/png;base64,cG5n","detail":"auto"}]}
 	]`)
 	delete(got, "input")
-	equalJSON(t, "the rest", map[string]any(got), `{"model":"m","instructions":"You are belay.","store":false,"stream":true,"include":["reasoning.encrypted_content"],
+	equalJSON(
+		t,
+		"the rest",
+		map[string]any(got),
+		`{"model":"m","instructions":"You are belay.","store":false,"stream":true,"include":["reasoning.encrypted_content"],
 		"prompt_cache_key":"s1","max_output_tokens":100,"reasoning":{"effort":"high","summary":"auto"},
-		"tools":[{"type":"function","name":"ls","description":"Lists.","parameters":{"type":"object"},"strict":false}]}`)
+		"tools":[{"type":"function","name":"ls","description":"Lists.","parameters":{"type":"object"},"strict":false}]}`,
+	)
 }
 
 func TestChatBody(t *testing.T) {
@@ -101,7 +151,18 @@ func TestChatBody(t *testing.T) {
 		models.Item{Kind: models.Output, CallID: "c3", Text: "no"},
 		models.Item{Kind: models.Output, CallID: "c4", Text: "yes"},
 	)
-	got := sent(t, provider(models.Chat), models.Request{Instructions: "You are belay.", Items: items, MaxOutput: 100, CacheKey: "s1", Effort: "low", Tools: []models.ToolSpec{{Name: "ls"}}})
+	got := sent(
+		t,
+		provider(models.Chat),
+		models.Request{
+			Instructions: "You are belay.",
+			Items:        items,
+			MaxOutput:    100,
+			CacheKey:     "s1",
+			Effort:       "low",
+			Tools:        []models.ToolSpec{{Name: "ls"}},
+		},
+	)
 	equalJSON(t, "messages", got["messages"], `[
 		{"role":"system","content":"You are belay."},
 		{"role":"system","content":"Be brief."},
@@ -121,8 +182,13 @@ func TestChatBody(t *testing.T) {
 		{"role":"system","content":"A note between."}
 	]`)
 	delete(got, "messages")
-	equalJSON(t, "the rest", map[string]any(got), `{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":100,"reasoning_effort":"low",
-		"tools":[{"type":"function","function":{"name":"ls","parameters":{"type":"object","properties":{}}}}]}`)
+	equalJSON(
+		t,
+		"the rest",
+		map[string]any(got),
+		`{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":100,"reasoning_effort":"low",
+		"tools":[{"type":"function","function":{"name":"ls","parameters":{"type":"object","properties":{}}}}]}`,
+	)
 }
 
 func TestWholeRequestsAskForNoStream(t *testing.T) {
@@ -177,7 +243,10 @@ func TestABadBaseURLIsASettingsFault(t *testing.T) {
 func TestWhatCameGoesBack(t *testing.T) {
 	for _, api := range []models.API{models.Responses, models.Chat} {
 		for _, whole := range []bool{false, true} {
-			server := script(t, "models=['m']\nkey='secret-key-1'\n[[reply]]\n"+fullReply+"\n[[reply]]\noutput='a.go'\ntext='One file.'\n")
+			server := script(
+				t,
+				"models=['m']\nkey='secret-key-1'\n[[reply]]\n"+fullReply+"\n[[reply]]\noutput='a.go'\ntext='One file.'\n",
+			)
 			c := client(server, provider(api))
 			req := hello()
 			req.NoStream = whole
@@ -237,7 +306,9 @@ func deltas(api models.API, n int) []byte {
 	var b bytes.Buffer
 	for range n {
 		if api == models.Chat {
-			b.WriteString(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"some words "},"logprobs":null,"finish_reason":null}]}` + "\n\n")
+			b.WriteString(
+				`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"some words "},"logprobs":null,"finish_reason":null}]}` + "\n\n",
+			)
 		} else {
 			b.WriteString(`event: response.output_text.delta` + "\n" + `data: {"type":"response.output_text.delta","sequence_number":9,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"some words ","logprobs":[],"obfuscation":"abcdef"}` + "\n\n")
 		}
@@ -273,12 +344,33 @@ func BenchmarkSend1000Items(b *testing.B) {
 			var req models.Request
 			for i := range 500 {
 				id := string(rune('a'+i%26)) + strings.Repeat("x", i/26)
-				raw, _ := json.Marshal(map[string]any{"type": "function_call", "call_id": id, "name": "ls", "arguments": `{"path":"` + strings.Repeat("p", 500) + `"}`})
-				req.Items = append(req.Items,
-					models.Item{Kind: models.Call, CallID: id, Name: "ls", Arguments: `{"path":"` + strings.Repeat("p", 500) + `"}`, Origin: origin, Raw: raw},
-					models.Item{Kind: models.Output, CallID: id, Text: strings.Repeat("line of output\n", 250)})
+				raw, _ := json.Marshal(
+					map[string]any{
+						"type":      "function_call",
+						"call_id":   id,
+						"name":      "ls",
+						"arguments": `{"path":"` + strings.Repeat("p", 500) + `"}`,
+					},
+				)
+				req.Items = append(
+					req.Items,
+					models.Item{
+						Kind:      models.Call,
+						CallID:    id,
+						Name:      "ls",
+						Arguments: `{"path":"` + strings.Repeat("p", 500) + `"}`,
+						Origin:    origin,
+						Raw:       raw,
+					},
+					models.Item{Kind: models.Output, CallID: id, Text: strings.Repeat("line of output\n", 250)},
+				)
 			}
-			c := openai.New(openai.Options{Providers: []models.Provider{provider(api)}, HTTP: &http.Client{Transport: canned("", []byte("{}"))}})
+			c := openai.New(
+				openai.Options{
+					Providers: []models.Provider{provider(api)},
+					HTTP:      &http.Client{Transport: canned("", []byte("{}"))},
+				},
+			)
 			b.ReportAllocs()
 			for b.Loop() {
 				for range c.Stream(b.Context(), target, req) {

@@ -313,7 +313,13 @@ func (r *reply) handleItem(it *outputItem, raw json.RawMessage, shown bool) erro
 			}
 		}
 	case "function_call":
-		got.Kind, got.CallID, got.Name, got.Arguments = models.Call, string(it.CallID), string(it.Name), string(it.Arguments)
+		got.Kind, got.CallID, got.Name, got.Arguments = models.Call, string(
+			it.CallID,
+		), string(
+			it.Name,
+		), string(
+			it.Arguments,
+		)
 	default:
 		return nil // tools that run at the provider; none was asked for
 	}
@@ -373,32 +379,4 @@ func (r *reply) outputs(res *responses.Response) error {
 		}
 	}
 	return nil
-}
-
-// takeResponse takes a reply in one piece.
-func (a *attempt) takeResponse(body []byte) error {
-	res, err := readResponse(body)
-	if err != nil {
-		return err
-	}
-	a.served = res.Model
-	a.responseID = res.ID
-	reader := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
-	switch res.Status {
-	case responses.ResponseStatusFailed, responses.ResponseStatusCancelled:
-		event, err := json.Marshal(map[string]json.RawMessage{"response": body})
-		if err != nil {
-			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-		}
-		return &apiError{event: event}
-	case responses.ResponseStatusIncomplete:
-		if err := reader.outputs(res); err != nil {
-			return err
-		}
-		if reader.items > 0 && len(reader.incompleteItems) == 0 {
-			a.phase = models.AfterLastItem
-		}
-		return &apiError{incomplete: incompleteReason(res)}
-	}
-	return reader.responseCompleted(res)
 }

@@ -40,7 +40,14 @@ func TestAReplyIsTakenUpWhereItsConnectionBroke(t *testing.T) {
 		for _, at := range []string{"reasoning", "text", "arguments", "item", "end"} {
 			t.Run(how+" at "+at, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := script(t, slow+"[[reply]]\nusage = { input = 120, cached = 80, output = 60, reasoning = 20 }\n"+fullReply+fmt.Sprintf("fault = { how = %q, at = %q }\n", how, at))
+					s := script(
+						t,
+						slow+"[[reply]]\nusage = { input = 120, cached = 80, output = 60, reasoning = 20 }\n"+fullReply+fmt.Sprintf(
+							"fault = { how = %q, at = %q }\n",
+							how,
+							at,
+						),
+					)
 					c := client(s, resuming())
 					r := attempt(t, context.Background(), c, hello())
 					c.Close()
@@ -53,7 +60,10 @@ func TestAReplyIsTakenUpWhereItsConnectionBroke(t *testing.T) {
 					if got, want := r.finished.Usage, (models.Usage{Input: 120, Cached: 80, Output: 60, Reasoning: 20}); got != want {
 						t.Errorf("usage = %+v, want %+v", got, want)
 					}
-					if got, want := requests(s), []string{"POST /responses", "GET /responses/ID"}; !slices.Equal(got, want) {
+					if got, want := requests(s), []string{"POST /responses", "GET /responses/ID"}; !slices.Equal(
+						got,
+						want,
+					) {
 						t.Errorf("requests = %q, want %q", got, want)
 					}
 					if n := count[models.Resumed](r.chunks); n != 1 {

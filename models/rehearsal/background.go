@@ -39,16 +39,42 @@ func (s *Server) fetch(r *http.Request, path string) *plan {
 	i := slices.IndexFunc(s.stored, func(k *stored) bool { return k.id == id })
 	switch {
 	case i < 0:
-		return s.refuse(&refusal{http.StatusNotFound, fmt.Sprintf("Response with id '%s' not found.", id), "invalid_request_error", "", ""})
+		return s.refuse(
+			&refusal{
+				http.StatusNotFound,
+				fmt.Sprintf("Response with id '%s' not found.", id),
+				"invalid_request_error",
+				"",
+				"",
+			},
+		)
 	case verb == "cancel" && r.Method == http.MethodPost:
 		b, _ := json.Marshal(object{"id": id, "object": "response", "status": "cancelled"}) // strings always marshal
-		return &plan{status: http.StatusOK, outcome: "cancelled", header: http.Header{"Content-Type": {"application/json"}}, frames: []frame{{data: b}}}
+		return &plan{
+			status:  http.StatusOK,
+			outcome: "cancelled",
+			header:  http.Header{"Content-Type": {"application/json"}},
+			frames:  []frame{{data: b}},
+		}
 	case verb != "" || r.Method != http.MethodGet || r.URL.Query().Get("stream") != "true":
-		return s.refuse(&refusal{http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path), "invalid_request_error", "", ""})
+		return s.refuse(
+			&refusal{
+				http.StatusNotFound,
+				fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
+				"invalid_request_error",
+				"",
+				"",
+			},
+		)
 	}
 	after, err := strconv.Atoi(r.URL.Query().Get("starting_after"))
 	if err != nil || after < -1 || after >= len(s.stored[i].frames) {
 		after = -1
 	}
-	return &plan{status: http.StatusOK, outcome: "done", header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, frames: s.stored[i].frames[after+1:]}
+	return &plan{
+		status:  http.StatusOK,
+		outcome: "done",
+		header:  http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}},
+		frames:  s.stored[i].frames[after+1:],
+	}
 }

@@ -96,11 +96,21 @@ func (c *compose) chatFailure(_ func(time.Duration, object, any), finish func(st
 	case fault.How == howFailed:
 		// As OpenRouter tells it: a numeric code beside an ordinary chunk.
 		c.event(0, "", object{
-			"error":   object{"code": cmp.Or(fault.Status, http.StatusServiceUnavailable), "message": message, "metadata": object{"raw": code}},
+			"error": object{
+				"code":     cmp.Or(fault.Status, http.StatusServiceUnavailable),
+				"message":  message,
+				"metadata": object{"raw": code},
+			},
 			"choices": []any{object{"index": 0, "delta": object{"content": ""}, "finish_reason": "error"}},
 		})
 	default:
-		c.event(0, "", object{"error": object{"message": message, "type": cmp.Or(kind, "server_error"), "param": nil, "code": code}})
+		c.event(
+			0,
+			"",
+			object{
+				"error": object{"message": message, "type": cmp.Or(kind, "server_error"), "param": nil, "code": code},
+			},
+		)
 	}
 }
 
@@ -135,7 +145,14 @@ func (c *compose) whole(id string, now time.Time) (int, []frame) {
 }
 
 func (c *compose) wholeResponse(id string, now time.Time) object {
-	told := &spoken{compose: &compose{q: c.q, r: &Reply{Reasoning: c.r.Reasoning, Text: c.r.Text, Calls: c.r.Calls, Served: c.r.Served}}, id: id, created: now.Unix()}
+	told := &spoken{
+		compose: &compose{
+			q: c.q,
+			r: &Reply{Reasoning: c.r.Reasoning, Text: c.r.Text, Calls: c.r.Calls, Served: c.r.Served},
+		},
+		id:      id,
+		created: now.Unix(),
+	}
 	if c.r.Reasoning != "" {
 		told.reasoning()
 	}
@@ -154,7 +171,9 @@ func (c *compose) wholeResponse(id string, now time.Time) object {
 			doc = told.response("failed")
 			doc["output"], doc["error"] = []any{}, object{"code": code, "message": message}
 		case howShort:
-			doc["status"], doc["incomplete_details"] = "incomplete", object{"reason": cmp.Or(fault.Code, "max_output_tokens")}
+			doc["status"], doc["incomplete_details"] = "incomplete", object{
+				"reason": cmp.Or(fault.Code, "max_output_tokens"),
+			}
 		}
 	}
 	return doc

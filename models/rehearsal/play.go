@@ -100,7 +100,12 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		Status: strconv.Itoa(answer.status) + " " + http.StatusText(answer.status), StatusCode: answer.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: -1, Request: r,
-		Body: &body{ctx: r.Context(), walk: &player{plan: answer}, gone: make(chan struct{}), settle: func(o string) { s.settle(exchange, o) }},
+		Body: &body{
+			ctx:    r.Context(),
+			walk:   &player{plan: answer},
+			gone:   make(chan struct{}),
+			settle: func(o string) { s.settle(exchange, o) },
+		},
 	}, nil
 }
 

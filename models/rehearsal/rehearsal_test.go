@@ -209,7 +209,10 @@ func TestSilenceLastsUntilTheClientLeaves(t *testing.T) {
 		for _, api := range []string{"responses", "chat/completions"} {
 			t.Run(how+" "+api, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := rehearsal.New(script(t, "[[reply]]\ntext='hello'\nfault={how='"+how+"',at='text'}"), rehearsal.Options{})
+					s := rehearsal.New(
+						script(t, "[[reply]]\ntext='hello'\nfault={how='"+how+"',at='text'}"),
+						rehearsal.Options{},
+					)
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 					defer cancel()
 					body := map[string]string{"responses": responsesHi, "chat/completions": chatHi}[api]
@@ -269,7 +272,8 @@ text = "x"
 		b, err := io.ReadAll(res.Body)
 		return res.Header.Get("Content-Type"), string(b), err
 	}
-	if kind, body, err := get(); err != nil || !strings.HasSuffix(body, "data: [DONE]\n\n") || !strings.HasPrefix(kind, "text/event-stream") {
+	if kind, body, err := get(); err != nil || !strings.HasSuffix(body, "data: [DONE]\n\n") ||
+		!strings.HasPrefix(kind, "text/event-stream") {
 		t.Errorf("good reply: %q %v\n%s", kind, err, body)
 	}
 	if _, _, err := get(); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -329,7 +333,8 @@ func FuzzParse(f *testing.F) {
 		}
 		for i := range s.Replies { // silence is for clients that leave
 			s.Replies[i].Speed, s.Replies[i].Model = nil, ""
-			if fault := s.Replies[i].Fault; fault != nil && (fault.How == "stall" || fault.How == "comments" || fault.Size > 1000) {
+			if fault := s.Replies[i].Fault; fault != nil &&
+				(fault.How == "stall" || fault.How == "comments" || fault.Size > 1000) {
 				s.Replies[i].Fault = nil
 			}
 		}

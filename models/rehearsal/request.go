@@ -47,7 +47,12 @@ func (r refusal) body() []byte {
 }
 
 func invalid(param, format string, args ...any) *refusal {
-	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...), kind: "invalid_request_error", param: param}
+	return &refusal{
+		status:  http.StatusBadRequest,
+		message: fmt.Sprintf(format, args...),
+		kind:    "invalid_request_error",
+		param:   param,
+	}
 }
 
 // wire is the union of what both APIs take.
@@ -84,19 +89,31 @@ func read(api string, body []byte) (*question, *refusal) {
 	asked.encrypted = slices.Contains(fields.Include, "reasoning.encrypted_content")
 	asked.background = fields.Background && fields.Stream && api == "responses"
 	if asked.model == "" {
-		return asked, &refusal{status: 400, message: "you must provide a model parameter", kind: "invalid_request_error"}
+		return asked, &refusal{
+			status:  400,
+			message: "you must provide a model parameter",
+			kind:    "invalid_request_error",
+		}
 	}
 	for i, t := range fields.Tools {
 		name, param := t.Name, fmt.Sprintf("tools[%d].name", i)
 		if api == "chat" {
 			param = fmt.Sprintf("tools[%d].function.name", i)
 			if t.Function == nil {
-				return asked, invalid(fmt.Sprintf("tools[%d].function", i), "Missing required parameter: 'tools[%d].function'.", i)
+				return asked, invalid(
+					fmt.Sprintf("tools[%d].function", i),
+					"Missing required parameter: 'tools[%d].function'.",
+					i,
+				)
 			}
 			name = t.Function.Name
 		}
 		if !goodName(name) {
-			return asked, invalid(param, "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", param)
+			return asked, invalid(
+				param,
+				"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+				param,
+			)
 		}
 	}
 	if api == "chat" {
@@ -106,7 +123,8 @@ func read(api string, body []byte) (*question, *refusal) {
 }
 
 func goodName(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	return s != "" && len(s) <= 64 &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
 // words joins the texts of a content field, a string or a list of parts.
@@ -173,7 +191,11 @@ func (q *question) readItem(i int, it inputItem, items []inputItem, calls, answe
 		switch it.Role {
 		case "user", "assistant", "system", "developer":
 		default:
-			return invalid(fmt.Sprintf("input[%d].role", i), "Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role)
+			return invalid(
+				fmt.Sprintf("input[%d].role", i),
+				"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+				it.Role,
+			)
 		}
 		if it.Role == "user" {
 			q.lastUser = words(it.Content)
@@ -185,16 +207,30 @@ func (q *question) readItem(i int, it inputItem, items []inputItem, calls, answe
 		if len(it.Summary) == 0 {
 			return invalid(fmt.Sprintf("input[%d].summary", i), "Missing required parameter: 'input[%d].summary'.", i)
 		}
-		if i+1 >= len(items) || items[i+1].Type == "function_call_output" || (isMessage(items[i+1]) && items[i+1].Role != "assistant") {
-			return invalid("input", "Item '%s' of type 'reasoning' was provided without its required following item.", it.ID)
+		if i+1 >= len(items) || items[i+1].Type == "function_call_output" ||
+			(isMessage(items[i+1]) && items[i+1].Role != "assistant") {
+			return invalid(
+				"input",
+				"Item '%s' of type 'reasoning' was provided without its required following item.",
+				it.ID,
+			)
 		}
 		if it.Encrypted != "" && it.Encrypted != sealed(q.model, it.ID) {
-			return &refusal{400, "The encrypted content for item " + it.ID + " could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
-				"invalid_request_error", "", "invalid_encrypted_content"}
+			return &refusal{
+				400,
+				"The encrypted content for item " + it.ID + " could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+				"invalid_request_error",
+				"",
+				"invalid_encrypted_content",
+			}
 		}
 	case "function_call":
 		if it.Arguments == nil || !goodName(it.Name) {
-			return invalid(fmt.Sprintf("input[%d]", i), "Invalid 'input[%d]': a function_call needs a name and arguments.", i)
+			return invalid(
+				fmt.Sprintf("input[%d]", i),
+				"Invalid 'input[%d]': a function_call needs a name and arguments.",
+				i,
+			)
 		}
 		if calls[it.CallID] {
 			return invalid("input", "Duplicate function call found with call_id %s.", it.CallID)
@@ -232,7 +268,10 @@ type chatMessage struct {
 
 func (q *question) readChat(messages []json.RawMessage) *refusal {
 	if len(messages) == 0 {
-		return invalid("messages", "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+		return invalid(
+			"messages",
+			"Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+		)
 	}
 	seen := map[string]bool{}
 	var waiting []string // call ids of the newest assistant message that have no output yet
@@ -250,10 +289,19 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 		case "assistant":
 			for _, c := range message.ToolCalls {
 				if c.Function.Arguments == nil || !goodName(c.Function.Name) {
-					return invalid(fmt.Sprintf("messages[%d].tool_calls", i), "Invalid 'messages[%d].tool_calls': a function needs a name and arguments.", i)
+					return invalid(
+						fmt.Sprintf("messages[%d].tool_calls", i),
+						"Invalid 'messages[%d].tool_calls': a function needs a name and arguments.",
+						i,
+					)
 				}
 				if seen[c.ID] {
-					return invalid(fmt.Sprintf("messages[%d].tool_calls", i), "Duplicate value for 'tool_call_id' of '%s' in 'messages[%d].tool_calls'.", c.ID, i)
+					return invalid(
+						fmt.Sprintf("messages[%d].tool_calls", i),
+						"Duplicate value for 'tool_call_id' of '%s' in 'messages[%d].tool_calls'.",
+						c.ID,
+						i,
+					)
 				}
 				seen[c.ID] = true
 				waiting = append(waiting, c.ID)
@@ -262,13 +310,20 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 		case "tool":
 			at := slices.Index(waiting, message.ToolCallID)
 			if at < 0 {
-				return invalid(fmt.Sprintf("messages.[%d].role", i), "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+				return invalid(
+					fmt.Sprintf("messages.[%d].role", i),
+					"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+				)
 			}
 			waiting = slices.Delete(waiting, at, at+1)
 			q.lastOutput = words(message.Content)
 		case "system", "developer":
 		default:
-			return invalid(fmt.Sprintf("messages[%d].role", i), "Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", message.Role)
+			return invalid(
+				fmt.Sprintf("messages[%d].role", i),
+				"Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
+				message.Role,
+			)
 		}
 	}
 	if len(waiting) > 0 {
@@ -278,6 +333,9 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 }
 
 func orphans(i int, ids []string) *refusal {
-	return invalid(fmt.Sprintf("messages.[%d].role", i),
-		"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
+	return invalid(
+		fmt.Sprintf("messages.[%d].role", i),
+		"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
+		strings.Join(ids, ", "),
+	)
 }

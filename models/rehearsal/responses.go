@@ -105,14 +105,23 @@ func (s *spoken) reasoning() {
 	}
 	part := func(text string) object { return object{"type": "summary_text", "text": text} }
 	s.say("response.output_item.added", object{"output_index": index, "item": item()})
-	s.say("response.reasoning_summary_part.added", object{"item_id": id, "output_index": index, "summary_index": 0, "part": part("")})
+	s.say(
+		"response.reasoning_summary_part.added",
+		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part("")},
+	)
 	s.deltas(atReasoning, s.r.Reasoning, func(wait time.Duration, piece string) {
 		const kind = "response.reasoning_summary_text.delta"
 		s.event(wait, kind, delta{kind, s.sequence, id, index, nil, &zero, piece})
 		s.sequence++
 	})
-	s.say("response.reasoning_summary_text.done", object{"item_id": id, "output_index": index, "summary_index": 0, "text": s.r.Reasoning})
-	s.say("response.reasoning_summary_part.done", object{"item_id": id, "output_index": index, "summary_index": 0, "part": part(s.r.Reasoning)})
+	s.say(
+		"response.reasoning_summary_text.done",
+		object{"item_id": id, "output_index": index, "summary_index": 0, "text": s.r.Reasoning},
+	)
+	s.say(
+		"response.reasoning_summary_part.done",
+		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part(s.r.Reasoning)},
+	)
 	s.finish(item(part(s.r.Reasoning)))
 }
 
@@ -123,16 +132,37 @@ func (s *spoken) message() {
 		return object{"type": "output_text", "annotations": []any{}, "logprobs": []any{}, "text": text}
 	}
 	item := func(status string, content ...any) object {
-		return object{"id": id, "type": "message", "status": status, "role": "assistant", "content": append([]any{}, content...)}
+		return object{
+			"id":      id,
+			"type":    "message",
+			"status":  status,
+			"role":    "assistant",
+			"content": append([]any{}, content...),
+		}
 	}
 	var said strings.Builder
 	end := func(status string) {
-		s.say("response.output_text.done", object{"item_id": id, "output_index": index, "content_index": 0, "text": said.String(), "logprobs": []any{}})
-		s.say("response.content_part.done", object{"item_id": id, "output_index": index, "content_index": 0, "part": part(said.String())})
+		s.say(
+			"response.output_text.done",
+			object{
+				"item_id":       id,
+				"output_index":  index,
+				"content_index": 0,
+				"text":          said.String(),
+				"logprobs":      []any{},
+			},
+		)
+		s.say(
+			"response.content_part.done",
+			object{"item_id": id, "output_index": index, "content_index": 0, "part": part(said.String())},
+		)
 		s.finish(item(status, part(said.String())))
 	}
 	s.say("response.output_item.added", object{"output_index": index, "item": item("in_progress")})
-	s.say("response.content_part.added", object{"item_id": id, "output_index": index, "content_index": 0, "part": part("")})
+	s.say(
+		"response.content_part.added",
+		object{"item_id": id, "output_index": index, "content_index": 0, "part": part("")},
+	)
 	s.open = end
 	s.deltas(atText, s.r.Text, func(wait time.Duration, piece string) {
 		const kind = "response.output_text.delta"
@@ -154,7 +184,10 @@ func (s *spoken) call(n int, call Call) {
 	}
 	var written strings.Builder
 	end := func(status string) {
-		s.say("response.function_call_arguments.done", object{"item_id": id, "output_index": index, "arguments": written.String()})
+		s.say(
+			"response.function_call_arguments.done",
+			object{"item_id": id, "output_index": index, "arguments": written.String()},
+		)
 		s.finish(item(status, written.String()))
 	}
 	s.say("response.output_item.added", object{"output_index": index, "item": item("in_progress", "")})

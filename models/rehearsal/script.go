@@ -9,40 +9,40 @@ import (
 // Script is what a rehearsal says and how it fails. Its fields are the keys of
 // the script file; the package doc and example.toml explain them.
 type Script struct {
-	Models  []string `toml:"models" json:"models"`   // listed, and known; empty: every name is known
-	Key     string   `toml:"key" json:"key"`         // the API key to insist on; empty: none is asked for
-	Loop    bool     `toml:"loop" json:"loop"`       // begin again when every reply is used up
-	Speed   Speed    `toml:"speed" json:"speed"`     // of replies that name none
+	Models  []string `toml:"models"  json:"models"`  // listed, and known; empty: every name is known
+	Key     string   `toml:"key"     json:"key"`     // the API key to insist on; empty: none is asked for
+	Loop    bool     `toml:"loop"    json:"loop"`    // begin again when every reply is used up
+	Speed   Speed    `toml:"speed"   json:"speed"`   // of replies that name none
 	Default *Reply   `toml:"default" json:"default"` // answers when no other reply does
-	Replies []Reply  `toml:"reply" json:"reply"`     // in order
+	Replies []Reply  `toml:"reply"   json:"reply"`   // in order
 }
 
 // Reply is one answer and the condition under which it is given.
 type Reply struct {
-	Name   string   `toml:"name" json:"name"`     // for the log
-	Model  string   `toml:"model" json:"model"`   // only for this model
-	API    string   `toml:"api" json:"api"`       // only for "responses" or "chat"
-	User   string   `toml:"user" json:"user"`     // only when the last user message contains this
+	Name   string   `toml:"name"   json:"name"`   // for the log
+	Model  string   `toml:"model"  json:"model"`  // only for this model
+	API    string   `toml:"api"    json:"api"`    // only for "responses" or "chat"
+	User   string   `toml:"user"   json:"user"`   // only when the last user message contains this
 	Output string   `toml:"output" json:"output"` // only when the newest tool output contains this
-	Times  int      `toml:"times" json:"times"`   // how often; 0 means once, -1 means always
-	For    Duration `toml:"for" json:"for"`       // given as often as asked for this long after its first use
+	Times  int      `toml:"times"  json:"times"`  // how often; 0 means once, -1 means always
+	For    Duration `toml:"for"    json:"for"`    // given as often as asked for this long after its first use
 
 	Reasoning string `toml:"reasoning" json:"reasoning"`
-	Text      string `toml:"text" json:"text"`
-	Calls     []Call `toml:"calls" json:"calls"`
-	Served    string `toml:"served" json:"served"` // the model that the reply claims to come from
-	Usage     *Usage `toml:"usage" json:"usage"`   // estimated when absent
-	Speed     *Speed `toml:"speed" json:"speed"`
+	Text      string `toml:"text"      json:"text"`
+	Calls     []Call `toml:"calls"     json:"calls"`
+	Served    string `toml:"served"    json:"served"` // the model that the reply claims to come from
+	Usage     *Usage `toml:"usage"     json:"usage"`  // estimated when absent
+	Speed     *Speed `toml:"speed"     json:"speed"`
 
-	Whole       bool   `toml:"whole" json:"whole"`               // one JSON document, even where a stream was asked for
+	Whole       bool   `toml:"whole"        json:"whole"`        // one JSON document, even where a stream was asked for
 	ContentType string `toml:"content_type" json:"content_type"` // instead of the right one; "none" leaves it out
-	Fault       *Fault `toml:"fault" json:"fault"`
+	Fault       *Fault `toml:"fault"        json:"fault"`
 }
 
 // Call is a tool call in a Reply.
 type Call struct {
-	ID        string `toml:"id" json:"id"` // made up when empty
-	Name      string `toml:"name" json:"name"`
+	ID        string `toml:"id"        json:"id"` // made up when empty
+	Name      string `toml:"name"      json:"name"`
 	Arguments any    `toml:"arguments" json:"arguments"` // a table, or a string sent as it stands
 }
 
@@ -64,33 +64,33 @@ func (c Call) raw() string {
 
 // Usage is the number of tokens a reply says it took.
 type Usage struct {
-	Input     int64 `toml:"input" json:"input"`
-	Cached    int64 `toml:"cached" json:"cached"`
-	Output    int64 `toml:"output" json:"output"`
+	Input     int64 `toml:"input"     json:"input"`
+	Cached    int64 `toml:"cached"    json:"cached"`
+	Output    int64 `toml:"output"    json:"output"`
 	Reasoning int64 `toml:"reasoning" json:"reasoning"`
 }
 
 // Speed is how a reply comes over the wire.
 type Speed struct {
-	Chunk   int      `toml:"chunk" json:"chunk"`     // characters a delta; 0 means 12
-	Delay   Duration `toml:"delay" json:"delay"`     // before each delta
+	Chunk   int      `toml:"chunk"   json:"chunk"`   // characters a delta; 0 means 12
+	Delay   Duration `toml:"delay"   json:"delay"`   // before each delta
 	Headers Duration `toml:"headers" json:"headers"` // before the headers
-	First   Duration `toml:"first" json:"first"`     // between the headers and the first event
+	First   Duration `toml:"first"   json:"first"`   // between the headers and the first event
 }
 
 // Fault is how a reply fails.
 type Fault struct {
-	How   string `toml:"how" json:"how"`
-	At    string `toml:"at" json:"at"`       // start (the default), reasoning, text, arguments, item, end
+	How   string `toml:"how"   json:"how"`
+	At    string `toml:"at"    json:"at"`    // start (the default), reasoning, text, arguments, item, end
 	After int    `toml:"after" json:"after"` // characters into that part; for item: which one, from 1
 
-	Status  int               `toml:"status" json:"status"`
-	Code    string            `toml:"code" json:"code"`
-	Type    string            `toml:"type" json:"type"`
+	Status  int               `toml:"status"  json:"status"`
+	Code    string            `toml:"code"    json:"code"`
+	Type    string            `toml:"type"    json:"type"`
 	Message string            `toml:"message" json:"message"`
 	Headers map[string]string `toml:"headers" json:"headers"`
-	Body    string            `toml:"body" json:"body"` // instead of one made of code, type and message
-	Size    int               `toml:"size" json:"size"` // bytes, of a huge delta
+	Body    string            `toml:"body"    json:"body"` // instead of one made of code, type and message
+	Size    int               `toml:"size"    json:"size"` // bytes, of a huge delta
 }
 
 // The ways to fail.

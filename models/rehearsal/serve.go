@@ -28,7 +28,9 @@ func (s *Server) answer(r *http.Request) (*plan, *Exchange, error) {
 	}
 	exchange := &Exchange{
 		Time: s.now(), Method: r.Method, Path: r.URL.Path, Body: body, Outcome: "open",
-		Trace: r.Header.Get("X-Client-Request-Id"), Operation: r.Header.Get("X-Belay-Operation"), UserAgent: r.UserAgent(),
+		Trace: r.Header.Get(
+			"X-Client-Request-Id",
+		), Operation: r.Header.Get("X-Belay-Operation"), UserAgent: r.UserAgent(),
 	}
 	p := s.decide(r, body, exchange)
 	exchange.Status = p.status
@@ -40,7 +42,15 @@ func (s *Server) answer(r *http.Request) (*plan, *Exchange, error) {
 
 func (s *Server) decide(r *http.Request, body []byte, exchange *Exchange) *plan {
 	if s.script.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.script.Key {
-		return s.refuse(&refusal{http.StatusUnauthorized, "Incorrect API key provided. You can find your API key in the script.", "invalid_request_error", "", "invalid_api_key"})
+		return s.refuse(
+			&refusal{
+				http.StatusUnauthorized,
+				"Incorrect API key provided. You can find your API key in the script.",
+				"invalid_request_error",
+				"",
+				"invalid_api_key",
+			},
+		)
 	}
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	switch {
@@ -55,15 +65,37 @@ func (s *Server) decide(r *http.Request, body []byte, exchange *Exchange) *plan 
 		_, id, _ := strings.Cut(path, "/responses/")
 		return s.fetch(r, id)
 	default:
-		return s.refuse(&refusal{http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path), "invalid_request_error", "", ""})
+		return s.refuse(
+			&refusal{
+				http.StatusNotFound,
+				fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
+				"invalid_request_error",
+				"",
+				"",
+			},
+		)
 	}
 	if r.Method != http.MethodPost {
-		return s.refuse(&refusal{http.StatusMethodNotAllowed, "Not allowed to " + r.Method + " on " + r.URL.Path + ".", "invalid_request_error", "", "method_not_supported"})
+		return s.refuse(
+			&refusal{
+				http.StatusMethodNotAllowed,
+				"Not allowed to " + r.Method + " on " + r.URL.Path + ".",
+				"invalid_request_error",
+				"",
+				"method_not_supported",
+			},
+		)
 	}
 	asked, bad := read(exchange.API, body)
 	exchange.Model, exchange.Stream = asked.model, asked.stream
 	if asked.model != "" && !s.knows(asked.model) {
-		bad = &refusal{http.StatusNotFound, fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", asked.model), "invalid_request_error", "", "model_not_found"}
+		bad = &refusal{
+			http.StatusNotFound,
+			fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", asked.model),
+			"invalid_request_error",
+			"",
+			"model_not_found",
+		}
 	}
 	if bad != nil {
 		return s.refuse(bad)

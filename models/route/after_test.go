@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +25,12 @@ func full(r *Router, targets ...models.Target) {
 }
 
 // in plays one request in fake time.
-func in(t *testing.T, script map[models.Target][]any, change func(*Options), test func(t *testing.T, r *Router, e *endpoint)) {
+func in(
+	t *testing.T,
+	script map[models.Target][]any,
+	change func(*Options),
+	test func(t *testing.T, r *Router, e *endpoint),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: script}
@@ -43,70 +47,102 @@ func check(t *testing.T, got, want string) {
 
 func TestATryOfTheLadderBeginsAtThePreferredTarget(t *testing.T) {
 	busy := models.KindCapacity
-	in(t, map[models.Target][]any{sol: {busy}, terra: {busy}, luna: {busy}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewControl(models.Heavy)
-		_, _ = play(t.Context(), r, Need{Control: l}) // ends away, at terra
-		l.Release()
-		time.Sleep(30 * time.Second)
-		got, _ := play(t.Context(), r, Need{Control: l, ParkRetry: true})
-		check(t, got, "→sol sol(1/3) switch →terra terra(2/3) switch →luna luna(3/3) park")
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {busy}, terra: {busy}, luna: {busy}},
+		nil,
+		func(t *testing.T, r *Router, _ *endpoint) {
+			l := NewControl(models.Heavy)
+			_, _ = play(t.Context(), r, Need{Control: l}) // ends away, at terra
+			l.Release()
+			time.Sleep(30 * time.Second)
+			got, _ := play(t.Context(), r, Need{Control: l, ParkRetry: true})
+			check(t, got, "→sol sol(1/3) switch →terra terra(2/3) switch →luna luna(3/3) park")
+		},
+	)
 }
 
 func TestATryOfTheLadderKeepsToAStatedDelay(t *testing.T) {
 	hour := &models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: time.Hour}
-	in(t, map[models.Target][]any{sol: {hour}, terra: {models.KindCapacity}, luna: {models.KindCapacity}}, nil, func(t *testing.T, r *Router, e *endpoint) {
-		l := NewControl(models.Heavy)
-		_, err := play(t.Context(), r, Need{Control: l})
-		var p *Parked
-		if !errors.As(err, &p) || !p.Until.IsZero() {
-			t.Fatalf("ended with %v until %v, want parked without a time: the others may be asked", err, p.Until)
-		}
-		l.Release()
-		e.asked = nil
-		_, _ = play(t.Context(), r, Need{Control: l, ParkRetry: true})
-		if asked := strings.Join(e.asked, " "); strings.Contains(asked, "sol") || !strings.Contains(asked, "terra") {
-			t.Errorf("asked %s", asked)
-		}
-	})
-	in(t, map[models.Target][]any{sol: {hour}}, func(o *Options) { o.Policy = Never }, func(t *testing.T, r *Router, e *endpoint) {
-		_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		var p *Parked
-		if !errors.As(err, &p) || time.Until(p.Until) != time.Hour {
-			t.Errorf("ended with %v, want parked for an hour", err)
-		}
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {hour}, terra: {models.KindCapacity}, luna: {models.KindCapacity}},
+		nil,
+		func(t *testing.T, r *Router, e *endpoint) {
+			l := NewControl(models.Heavy)
+			_, err := play(t.Context(), r, Need{Control: l})
+			var p *Parked
+			if !errors.As(err, &p) || !p.Until.IsZero() {
+				t.Fatalf("ended with %v until %v, want parked without a time: the others may be asked", err, p.Until)
+			}
+			l.Release()
+			e.asked = nil
+			_, _ = play(t.Context(), r, Need{Control: l, ParkRetry: true})
+			if asked := strings.Join(e.asked, " "); strings.Contains(asked, "sol") ||
+				!strings.Contains(asked, "terra") {
+				t.Errorf("asked %s", asked)
+			}
+		},
+	)
+	in(
+		t,
+		map[models.Target][]any{sol: {hour}},
+		func(o *Options) { o.Policy = Never },
+		func(t *testing.T, r *Router, e *endpoint) {
+			_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
+			var p *Parked
+			if !errors.As(err, &p) || time.Until(p.Until) != time.Hour {
+				t.Errorf("ended with %v, want parked for an hour", err)
+			}
+		},
+	)
 }
 
 func TestAParkEndsWhenTheFirstCandidateIsFree(t *testing.T) {
 	day := &models.Fault{Kind: models.KindUsage, Scope: models.ScopeModel, Delayed: true, RetryAfter: 24 * time.Hour}
 	long := &models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 10 * time.Minute}
-	in(t, map[models.Target][]any{sol: {long}, luna: {day}}, func(o *Options) { o.Tiers[models.Medium] = nil }, func(t *testing.T, r *Router, _ *endpoint) {
-		_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		var p *Parked
-		if !errors.As(err, &p) || time.Until(p.Until).Round(time.Second) != 10*time.Minute || p.Fault.Target != sol {
-			t.Errorf("ended with %v until %v, want sol's ten minutes and not luna's day", err, p.Until)
-		}
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {long}, luna: {day}},
+		func(o *Options) { o.Tiers[models.Medium] = nil },
+		func(t *testing.T, r *Router, _ *endpoint) {
+			_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
+			var p *Parked
+			if !errors.As(err, &p) || time.Until(p.Until).Round(time.Second) != 10*time.Minute ||
+				p.Fault.Target != sol {
+				t.Errorf("ended with %v until %v, want sol's ten minutes and not luna's day", err, p.Until)
+			}
+		},
+	)
 }
 
 func TestWhoMayNotSwitchWaitsForOneTarget(t *testing.T) {
 	busy := models.KindCapacity
 	for _, policy := range []Policy{Never, Confirm} {
-		in(t, map[models.Target][]any{sol: {busy, busy, ""}}, func(o *Options) { twins(o); o.Policy = policy }, func(t *testing.T, r *Router, _ *endpoint) {
-			got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-			check(t, got, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) done")
-		})
+		in(
+			t,
+			map[models.Target][]any{sol: {busy, busy, ""}},
+			func(o *Options) { twins(o); o.Policy = policy },
+			func(t *testing.T, r *Router, _ *endpoint) {
+				got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
+				check(t, got, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) done")
+			},
+		)
 		in(t, nil, func(o *Options) { twins(o); o.Policy = policy }, func(t *testing.T, r *Router, _ *endpoint) {
 			full(r, sol)
 			got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
 			check(t, got, "30s sol(1/4) done")
 		})
 	}
-	in(t, map[models.Target][]any{sol: {models.KindAbsent}}, func(o *Options) { twins(o); o.Policy = Never }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		check(t, got, "sol(1/4) switch →spare spare(2/4) done") // nothing runs there: it is skipped
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {models.KindAbsent}},
+		func(o *Options) { twins(o); o.Policy = Never },
+		func(t *testing.T, r *Router, _ *endpoint) {
+			got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
+			check(t, got, "sol(1/4) switch →spare spare(2/4) done") // nothing runs there: it is skipped
+		},
+	)
 }
 
 func TestAChosenTierThatRestsIsWaitedForWithoutASwitch(t *testing.T) {
@@ -152,20 +188,27 @@ func TestTheLeverReachesTheWaitForARestingTarget(t *testing.T) {
 }
 
 func TestParkBetweenTwoRequestsIsHeardBeforeAnyWait(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 20 * time.Second}}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewControl(models.Heavy)
-		for chunk := range r.Stream(t.Context(), Need{Control: l}, whole) {
-			if _, failed := chunk.(models.AttemptFailed); failed {
-				break
+	in(
+		t,
+		map[models.Target][]any{
+			sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 20 * time.Second}},
+		},
+		nil,
+		func(t *testing.T, r *Router, _ *endpoint) {
+			l := NewControl(models.Heavy)
+			for chunk := range r.Stream(t.Context(), Need{Control: l}, whole) {
+				if _, failed := chunk.(models.AttemptFailed); failed {
+					break
+				}
 			}
-		}
-		l.Park() // while the tools run
-		got, err := play(t.Context(), r, Need{Control: l})
-		var p *Parked
-		if got != "" || !errors.As(err, &p) || !p.UserInitiated {
-			t.Errorf("went %s, %v", got, err)
-		}
-	})
+			l.Park() // while the tools run
+			got, err := play(t.Context(), r, Need{Control: l})
+			var p *Parked
+			if got != "" || !errors.As(err, &p) || !p.UserInitiated {
+				t.Errorf("went %s, %v", got, err)
+			}
+		},
+	)
 }
 
 func whole(models.Model) (models.Request, error) { return models.Request{}, nil }
@@ -182,22 +225,32 @@ func leaving(ctx context.Context, r *Router, l *Control) (next models.Next) {
 }
 
 func TestWhatIsAnnouncedHappensAlsoWhenTheCallerBeginsAnew(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.SwitchAfter = 1 }, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewControl(models.Heavy)
-		if next := leaving(t.Context(), r, l); next != models.NextSwitch {
-			t.Fatalf("announced %s, want a switch", next)
-		}
-		got, _ := play(t.Context(), r, Need{Control: l})
-		check(t, got, "→terra terra(1/4) done")
-		if hold := r.o.RateLimiter.FailbackAt(sol); time.Until(hold) != 5*time.Minute {
-			t.Errorf("sol is held until %v", hold)
-		}
-	})
-	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.Attempts, o.SwitchAfter = 1, 9 }, func(t *testing.T, r *Router, _ *endpoint) {
-		if next := leaving(t.Context(), r, NewControl(models.Heavy)); next != models.NextRetry {
-			t.Errorf("announced %s, want a retry: what was kept makes it a new request", next)
-		}
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {models.KindCapacity}},
+		func(o *Options) { o.SwitchAfter = 1 },
+		func(t *testing.T, r *Router, _ *endpoint) {
+			l := NewControl(models.Heavy)
+			if next := leaving(t.Context(), r, l); next != models.NextSwitch {
+				t.Fatalf("announced %s, want a switch", next)
+			}
+			got, _ := play(t.Context(), r, Need{Control: l})
+			check(t, got, "→terra terra(1/4) done")
+			if hold := r.o.RateLimiter.FailbackAt(sol); time.Until(hold) != 5*time.Minute {
+				t.Errorf("sol is held until %v", hold)
+			}
+		},
+	)
+	in(
+		t,
+		map[models.Target][]any{sol: {models.KindCapacity}},
+		func(o *Options) { o.Attempts, o.SwitchAfter = 1, 9 },
+		func(t *testing.T, r *Router, _ *endpoint) {
+			if next := leaving(t.Context(), r, NewControl(models.Heavy)); next != models.NextRetry {
+				t.Errorf("announced %s, want a retry: what was kept makes it a new request", next)
+			}
+		},
+	)
 }
 
 func TestWithinATurnItNeverGoesUpAgain(t *testing.T) {
@@ -245,16 +298,25 @@ func TestALocalTargetTakesOverAfterThreeFailures(t *testing.T) {
 }
 
 func TestWhoIsLocalAlreadySwitchesToLocalTargets(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, func(o *Options) { o.Local = func(models.Target) bool { return true } }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		check(t, got, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done") // a relay on this computer
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {models.KindCapacity}},
+		func(o *Options) { o.Local = func(models.Target) bool { return true } },
+		func(t *testing.T, r *Router, _ *endpoint) {
+			got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
+			check(t, got, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done") // a relay on this computer
+		},
+	)
 }
 
 func TestASwitchMeasuresTheWindow(t *testing.T) {
 	change := func(o *Options) {
 		o.Model = func(t models.Target) models.Model {
-			return models.Model{Target: t, Tools: true, Window: map[models.Target]int64{sol: 400_000, terra: 100_000, luna: 200_000}[t]}
+			return models.Model{
+				Target: t,
+				Tools:  true,
+				Window: map[models.Target]int64{sol: 400_000, terra: 100_000, luna: 200_000}[t],
+			}
 		}
 	}
 	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, change, func(t *testing.T, r *Router, _ *endpoint) {
@@ -272,24 +334,35 @@ func TestASwitchMeasuresTheWindow(t *testing.T) {
 }
 
 func TestAStandInThatIsRefusedEndsNothing(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {models.KindCapacity}, terra: {models.KindModel}}, func(o *Options) { o.Tiers[models.Light] = nil }, func(t *testing.T, r *Router, _ *endpoint) {
-		_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		var p *Parked
-		if !errors.As(err, &p) || p.Fault.Target != sol || p.Fault.Kind != models.KindCapacity || !strings.Contains(p.Fault.Hint, "openai/terra (model)") {
-			t.Errorf("ended with %v, want parked for sol's capacity, terra named", err)
-		}
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {models.KindCapacity}, terra: {models.KindModel}},
+		func(o *Options) { o.Tiers[models.Light] = nil },
+		func(t *testing.T, r *Router, _ *endpoint) {
+			_, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
+			var p *Parked
+			if !errors.As(err, &p) || p.Fault.Target != sol || p.Fault.Kind != models.KindCapacity ||
+				!strings.Contains(p.Fault.Hint, "openai/terra (model)") {
+				t.Errorf("ended with %v, want parked for sol's capacity, terra named", err)
+			}
+		},
+	)
 }
 
 func TestARefusedNameIsNoReasonToGoDownATier(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindModel, Scope: models.ScopeModel}}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewControl(models.Heavy)
-		for range 2 {
-			got, _ := play(t.Context(), r, Need{Control: l})
-			check(t, got, "sol(1/4) stop")
-			l.Release()
-		}
-	})
+	in(
+		t,
+		map[models.Target][]any{sol: {&models.Fault{Kind: models.KindModel, Scope: models.ScopeModel}}},
+		nil,
+		func(t *testing.T, r *Router, _ *endpoint) {
+			l := NewControl(models.Heavy)
+			for range 2 {
+				got, _ := play(t.Context(), r, Need{Control: l})
+				check(t, got, "sol(1/4) stop")
+				l.Release()
+			}
+		},
+	)
 }
 
 func TestAShortStatedRestIsWaitedForByOthersToo(t *testing.T) {
@@ -303,101 +376,4 @@ func TestAShortStatedRestIsWaitedForByOthersToo(t *testing.T) {
 			check(t, got, f.RetryAfter.String()+" sol(1/4) done")
 		})
 	}
-}
-
-func TestTheTasksOwnLimitOfRetriesIsKept(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindNetwork}, models.KindCapacity}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		left := 1
-		got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy), TakeRetry: func() bool { left--; return left >= 0 }})
-		check(t, got, "sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(2/4) stop")
-		var f *models.Fault
-		if !errors.Is(err, ErrRetries) || !errors.As(err, &f) || f.Target != sol {
-			t.Errorf("ended with %v", err)
-		}
-	})
-}
-
-func TestASuspendedComputerIsNoFailureOfTheTarget(t *testing.T) {
-	var wall time.Duration // that the computer was asleep
-	change := func(o *Options) {
-		began := time.Now()
-		o.Elapsed = func() time.Duration { return time.Since(began) }
-		o.Now = func() time.Time { return time.Now().Add(wall) }
-	}
-	in(t, map[models.Target][]any{sol: {models.KindStream, ""}}, change, func(t *testing.T, r *Router, _ *endpoint) {
-		var words []string
-		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)}, whole) {
-			if err != nil {
-				t.Error(err)
-			}
-			if _, started := chunk.(models.AttemptStarted); started && wall == 0 {
-				wall = time.Hour
-			}
-			words = append(words, word(chunk)[:1]...)
-		}
-		check(t, strings.Join(words, " "), "sol(1/4) retry 1h0m1.5s sol(1/4) done")
-	})
-}
-
-func TestAWaitEndsWhenTheComputerWakesAfterIt(t *testing.T) {
-	var asleep atomic.Int64
-	in(t, map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 30 * time.Second}, ""}}, func(o *Options) {
-		o.Now = func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
-	}, func(t *testing.T, r *Router, _ *endpoint) {
-		began := time.Now()
-		time.AfterFunc(2*time.Second, func() { asleep.Store(int64(time.Hour)) })
-		_, _ = play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("took %v of waking time", took)
-		}
-	})
-}
-
-func TestTheRetryProfiles(t *testing.T) {
-	busy := models.KindCapacity
-	in(t, map[models.Target][]any{sol: {models.KindStream}}, func(o *Options) { o.SwitchAfter = 1 }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		check(t, got, "sol(1/4) switch →terra terra(2/4) done") // switch-early
-	})
-	in(t, map[models.Target][]any{sol: {busy}}, nil, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy), SwitchAfter: 1})
-		check(t, got, "sol(1/4) switch →terra terra(2/4) done") // a request of its own mind
-	})
-	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, func(o *Options) { o.Policy, o.SwitchAfter = Never, 1<<30 }, func(t *testing.T, r *Router, _ *endpoint) {
-		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		check(t, got, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) done") // patient
-	})
-}
-
-func TestOthersWaitForTheOneWhoTriesARestedTarget(t *testing.T) {
-	in(t, map[models.Target][]any{sol: {"hang"}}, func(o *Options) { o.Policy = Never }, func(t *testing.T, r *Router, _ *endpoint) {
-		full(r, sol)
-		time.Sleep(31 * time.Second)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = play(ctx, r, Need{Control: NewControl(models.Heavy)}) }()
-		synctest.Wait()
-		r.o.Client.(*endpoint).script = nil
-		time.AfterFunc(7*time.Second, func() { r.o.Breakers.Succeeded(ctx, sol, 0); cancel() })
-		began := time.Now()
-		got, _ := play(t.Context(), r, Need{Control: NewControl(models.Heavy)})
-		check(t, got, "5s 5s sol(1/4) done")
-		if took := time.Since(began); took != 10*time.Second {
-			t.Errorf("took %v", took)
-		}
-	})
-}
-
-func TestTheSameTierBringsItBackToTheFirstTargetAndStaysThere(t *testing.T) {
-	busy := models.KindCapacity
-	in(t, map[models.Target][]any{sol: {busy, busy, ""}}, twins, func(t *testing.T, r *Router, _ *endpoint) {
-		l := NewControl(models.Heavy)
-		got, _ := play(t.Context(), r, Need{Control: l})
-		check(t, got, "sol(1/4) retry 1.5s sol(2/4) switch →spare spare(3/4) done")
-		l.Choose(models.Heavy)
-		got, _ = play(t.Context(), r, Need{Control: l})
-		check(t, got, "→sol sol(1/4) done")
-		full(r, sol)
-		got, _ = play(t.Context(), r, Need{Control: l})
-		check(t, got, "30s sol(1/4) done")
-	})
 }

@@ -39,7 +39,10 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	defer router.leave(target.Provider)
 	leave := router.o.RateLimiter.Join(parent, target.Provider)
 	op.need.Control.setTarget(op.target)
-	more := op.yield(models.AttemptStarted{Number: op.history.attempts, Of: op.of(), Tier: op.target.tier, Target: target}, nil)
+	more := op.yield(
+		models.AttemptStarted{Number: op.history.attempts, Of: op.of(), Tier: op.target.tier, Target: target},
+		nil,
+	)
 	if !more || ctx.Err() != nil { // nothing has been sent, so nothing is recorded
 		op.made--
 		leave(true)
@@ -47,7 +50,13 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 		if !more {
 			return nil
 		}
-		return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target, Err: context.Cause(ctx)}
+		return &models.Fault{
+			Kind:   models.KindCancelled,
+			Scope:  models.ScopeRequest,
+			Phase:  models.BeforeHeaders,
+			Target: target,
+			Err:    context.Cause(ctx),
+		}
 	}
 	for chunk, err := range router.o.Client.Stream(ctx, target, req) {
 		if err != nil {
@@ -67,7 +76,12 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 			return nil
 		}
 	}
-	f := &models.Fault{Kind: models.KindStream, Scope: models.ScopeProvider, Target: target, Message: "the reply ended without a closing event"}
+	f := &models.Fault{
+		Kind:    models.KindStream,
+		Scope:   models.ScopeProvider,
+		Target:  target,
+		Message: "the reply ended without a closing event",
+	}
 	meter.failed(parent, leave, f)
 	return f
 }

@@ -31,7 +31,13 @@ func begin(s *situation) decision {
 func (s *situation) firstOf(list []candidate) decision {
 	if !s.request.force {
 		if p := s.control.pending; p.until.After(s.now) && slices.Contains(list, p.candidate) {
-			return decision{next: models.NextRetry, to: p.candidate, delay: p.until.Sub(s.now), fault: p.fault, pending: true}
+			return decision{
+				next:    models.NextRetry,
+				to:      p.candidate,
+				delay:   p.until.Sub(s.now),
+				fault:   p.fault,
+				pending: true,
+			}
 		}
 		if c, condition, ok := s.shortRest(list); ok {
 			return s.waitFor(c, condition, nil)
@@ -298,7 +304,8 @@ func (s *situation) waitForSoonest(c candidate, condition models.Condition) deci
 	switch {
 	case c != (candidate{}) && !condition.Until.IsZero():
 		blame := fault
-		if p := s.condition(s.preferred().Target); p.Fault != nil && p.State != models.Disabled && p.State != models.Ready {
+		if p := s.condition(s.preferred().Target); p.Fault != nil && p.State != models.Disabled &&
+			p.State != models.Ready {
 			blame = p.Fault
 		}
 		return s.waitFor(c, condition, blame)

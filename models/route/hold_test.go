@@ -20,7 +20,9 @@ func TestARungTriesEveryTargetOnce(t *testing.T) {
 		began := time.Now()
 		got, err := play(t.Context(), router(e, nil), Need{Control: NewControl(models.Heavy), ParkRetry: true})
 		var p *Parked
-		if want := "sol(1/3) switch →terra terra(2/3) switch →luna luna(3/3) park"; got != want || !errors.As(err, &p) || p.Fault.Target != sol {
+		if want := "sol(1/3) switch →terra terra(2/3) switch →luna luna(3/3) park"; got != want ||
+			!errors.As(err, &p) ||
+			p.Fault.Target != sol {
 			t.Errorf("went %s (%v), want %s", got, err, want)
 		}
 		if time.Since(began) != 0 {
@@ -63,7 +65,8 @@ func TestATargetThatRestsIsNotAsked(t *testing.T) {
 			e := &endpoint{}
 			r := router(e, nil)
 			open(e, r)
-			if got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy), Force: true}); got != "sol(1/4) done" || err != nil {
+			if got, err := play(t.Context(), r, Need{Control: NewControl(models.Heavy), Force: true}); got != "sol(1/4) done" ||
+				err != nil {
 				t.Errorf("went %s (%v)", got, err)
 			}
 		})
@@ -130,7 +133,18 @@ func TestARequestThatIsTooLongIsShortenedOnce(t *testing.T) {
 
 func TestEveryAttemptIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &endpoint{script: map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Status: 503, Code: "server_is_overloaded", RequestID: "r1"}}}}
+		e := &endpoint{
+			script: map[models.Target][]any{
+				sol: {
+					&models.Fault{
+						Kind:      models.KindCapacity,
+						Status:    503,
+						Code:      "server_is_overloaded",
+						RequestID: "r1",
+					},
+				},
+			},
+		}
 		var rows []models.Attempt
 		r := router(e, func(o *Options) {
 			o.Record = func(_ context.Context, a models.Attempt) { rows = append(rows, a) }
@@ -142,8 +156,22 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 		}
 		var got []string
 		for _, a := range rows {
-			got = append(got, fmt.Sprintf("%s retry %d kind %q status %d code %q then %q after %dms", a.Model, a.RetryCount, a.Kind, a.StatusCode, a.ErrorCode, a.FallbackModel, a.DelayMS))
-			if a.Session != "s1" || a.ProjectID != "/p" || a.Turn != 3 || a.Endpoint != "api.example" || a.Concurrency != 1 || a.CreatedAt.IsZero() {
+			got = append(
+				got,
+				fmt.Sprintf(
+					"%s retry %d kind %q status %d code %q then %q after %dms",
+					a.Model,
+					a.RetryCount,
+					a.Kind,
+					a.StatusCode,
+					a.ErrorCode,
+					a.FallbackModel,
+					a.DelayMS,
+				),
+			)
+			if a.Session != "s1" || a.ProjectID != "/p" || a.Turn != 3 || a.Endpoint != "api.example" ||
+				a.Concurrency != 1 ||
+				a.CreatedAt.IsZero() {
 				t.Errorf("row %+v", a)
 			}
 		}

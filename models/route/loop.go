@@ -107,7 +107,12 @@ func (op *operation) steer(ctx context.Context) error {
 }
 
 func (op *operation) cancelled(ctx context.Context) error {
-	return &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: op.target.Target, Err: context.Cause(ctx)}
+	return &models.Fault{
+		Kind:   models.KindCancelled,
+		Scope:  models.ScopeRequest,
+		Target: op.target.Target,
+		Err:    context.Cause(ctx),
+	}
 }
 
 // admit asks the breakers before another attempt at the same target: meanwhile
@@ -141,7 +146,9 @@ func (op *operation) follow(ctx context.Context) error {
 	if chosen.to == from {
 		return nil // the control was moved away and back
 	}
-	return op.announce(models.Switched{From: from.Target, To: chosen.to.Target, FromTier: from.tier, ToTier: chosen.to.tier})
+	return op.announce(
+		models.Switched{From: from.Target, To: chosen.to.Target, FromTier: from.tier, ToTier: chosen.to.tier},
+	)
 }
 
 // failed carries out what follows a failed attempt. A nil error means that the
@@ -157,7 +164,10 @@ func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
 		op.tooLong = op.sent
 	}
 	failed := models.AttemptFailed{
-		Number: max(op.history.attempts, 1), Of: op.of(), Tier: op.target.tier, Target: op.target.Target, Fault: fault, Next: chosen.next,
+		Number: max(
+			op.history.attempts,
+			1,
+		), Of: op.of(), Tier: op.target.tier, Target: op.target.Target, Fault: fault, Next: chosen.next,
 	}
 	if op.uncounted(fault) {
 		failed.Number = op.history.attempts + 1 // it was made, though it does not count
@@ -305,7 +315,11 @@ func (op *operation) gather(ctx context.Context, known *answers) *situation {
 	}
 	for _, t := range all {
 		if _, known := s.targets[t]; !known && t != (models.Target{}) {
-			s.targets[t] = targetState{model: router.o.Model(t), local: router.o.Local(t), condition: router.o.RateLimiter.Condition(t)}
+			s.targets[t] = targetState{
+				model:     router.o.Model(t),
+				local:     router.o.Local(t),
+				condition: router.o.RateLimiter.Condition(t),
+			}
 		}
 	}
 	for t := range known.refused {
@@ -350,6 +364,9 @@ func (op *operation) addNearest(ctx context.Context, fault *models.Fault) {
 		return
 	}
 	if fault.Nearest = models.Nearest(fault.Target.Model, names); len(fault.Nearest) > 0 {
-		fault.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter", strings.Join(fault.Nearest, ", "))
+		fault.Hint = fmt.Sprintf(
+			"the endpoint has %s; names are compared letter by letter",
+			strings.Join(fault.Nearest, ", "),
+		)
 	}
 }

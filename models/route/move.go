@@ -23,7 +23,13 @@ func (op *operation) enter(ctx context.Context, c candidate) error {
 	if from.Target == c.Target {
 		return nil
 	}
-	chunk := models.Switched{From: from.Target, To: c.Target, FromTier: from.tier, ToTier: c.tier, Failback: c.Target == preferred.Target}
+	chunk := models.Switched{
+		From:     from.Target,
+		To:       c.Target,
+		FromTier: from.tier,
+		ToTier:   c.tier,
+		Failback: c.Target == preferred.Target,
+	}
 	if chunk.Failback {
 		op.need.Control.setFailover(failover{})
 		return op.announce(chunk)
@@ -47,8 +53,10 @@ func (op *operation) switchTo(ctx context.Context, chosen decision) error {
 	op.history.left[from.Target] = true
 	op.target = chosen.to
 	op.admitted = true
-	return op.announce(models.Switched{From: from.Target, To: chosen.to.Target, FromTier: from.tier, ToTier: chosen.to.tier,
-		Fault: chosen.fault, FailbackDelay: failbackDelay})
+	return op.announce(
+		models.Switched{From: from.Target, To: chosen.to.Target, FromTier: from.tier, ToTier: chosen.to.tier,
+			Fault: chosen.fault, FailbackDelay: failbackDelay},
+	)
 }
 
 // failOver records that the session is moved to another target, and gives how
@@ -89,7 +97,10 @@ func (op *operation) wait(ctx context.Context, chosen decision) error {
 	until := began.Add(chosen.delay)
 	router.wait(t, models.Condition{State: models.Trying, Until: until, Fault: chosen.fault})
 	defer router.waited(t)
-	if !op.yield(models.Waiting{Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: chosen.fault}, nil) {
+	if !op.yield(
+		models.Waiting{Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: chosen.fault},
+		nil,
+	) {
 		return errLeft
 	}
 	early, err := op.need.Control.wait(ctx, router.o.Now, until)

@@ -79,7 +79,11 @@ func decide(s *situation, fault *models.Fault) decision {
 		}
 	}
 	if s.parks(fault, policy) {
-		return decision{next: models.NextPark, fault: s.report(cmp.Or(s.history.first, fault)), until: s.parkedUntil(fault)}
+		return decision{
+			next:  models.NextPark,
+			fault: s.report(cmp.Or(s.history.first, fault)),
+			until: s.parkedUntil(fault),
+		}
 	}
 	return decision{next: models.NextStop, fault: s.final(fault)}
 }

@@ -110,17 +110,52 @@ func TestWhatFollowsEachKindOfFailure(t *testing.T) {
 	}{
 		{models.KindCapacity, "retry 1.5s", "switch terra", "park", "stop", "retry 1.5s", "switch terra", "retry 1.5s"},
 		{models.KindRate, "retry 1.5s", "switch spare", "park", "stop", "retry 1.5s", "switch spare", "retry 1.5s"},
-		{models.KindUsage, "switch spare", "switch spare", "park", "stop", "switch spare", "switch spare", "switch luna"},
+		{
+			models.KindUsage,
+			"switch spare",
+			"switch spare",
+			"park",
+			"stop",
+			"switch spare",
+			"switch spare",
+			"switch luna",
+		},
 		{models.KindBilling, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
 		{models.KindAuth, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
 		{models.KindModel, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
 		{models.KindRequest, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
-		{models.KindSize, "retry 0s shorter", "retry 0s shorter", "stop", "retry 0s shorter", "retry 0s shorter", "retry 0s shorter", "retry 0s shorter"},
+		{
+			models.KindSize,
+			"retry 0s shorter",
+			"retry 0s shorter",
+			"stop",
+			"retry 0s shorter",
+			"retry 0s shorter",
+			"retry 0s shorter",
+			"retry 0s shorter",
+		},
 		{models.KindServer, "retry 1.5s", "switch terra", "park", "stop", "retry 1.5s", "switch terra", "retry 1.5s"},
 		{models.KindGateway, "retry 1.5s", "retry 1.5s", "park", "stop", "retry 1.5s", "park", "retry 1.5s"},
-		{models.KindNetwork, "retry 1.5s uncounted", "retry 1.5s uncounted", "retry 1.5s uncounted", "stop", "retry 1.5s uncounted",
-			"retry 1.5s uncounted", "retry 1.5s uncounted"},
-		{models.KindAbsent, "switch terra", "switch terra", "park", "stop", "switch terra", "switch terra", "switch luna"},
+		{
+			models.KindNetwork,
+			"retry 1.5s uncounted",
+			"retry 1.5s uncounted",
+			"retry 1.5s uncounted",
+			"stop",
+			"retry 1.5s uncounted",
+			"retry 1.5s uncounted",
+			"retry 1.5s uncounted",
+		},
+		{
+			models.KindAbsent,
+			"switch terra",
+			"switch terra",
+			"park",
+			"stop",
+			"switch terra",
+			"switch terra",
+			"switch luna",
+		},
 		{models.KindStream, "retry 1.5s", "switch terra", "park", "stop", "retry 1.5s", "switch terra", "retry 1.5s"},
 		{models.KindIncomplete, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
 		{models.KindCancelled, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
@@ -178,38 +213,67 @@ func TestDecide(t *testing.T) {
 	}{
 		// The same target again.
 		{"the delay grows", 2, func(s *situation) { s.rules.policy = Never }, full(), "retry 2.5s"},
-		{"up to eight seconds", 3, func(s *situation) { s.rules.policy = Never; s.rules.attempts = 9; s.history.failures[sol] = 7 }, full(), "retry 8.5s"},
+		{"up to eight seconds", 3, func(s *situation) {
+			s.rules.policy = Never
+			s.rules.attempts = 9
+			s.history.failures[sol] = 7
+		}, full(), "retry 8.5s"},
 		{"jitter is up to a second", 1, func(s *situation) { s.random = 0.25 }, full(), "retry 1.25s"},
 		{"a stated delay is kept exactly", 1, nil, after(7 * time.Second), "retry 7s"},
 		{"a stated date that has passed is jitter", 1, nil, after(0), "retry 500ms"},
 		{"the last of four attempts", 4, func(s *situation) { s.rules.policy = Never }, full(), "park"},
-		{"attempts are counted over all targets", 4, func(s *situation) { s.history.failures[sol] = 1 }, full(), "park"},
-		{"the waiting time is used up", 2, func(s *situation) { s.rules.policy = Never; s.history.waited = 29 * time.Second }, full(), "park"},
-		{"what was kept makes a new request", 4, func(s *situation) { s.rules.policy = Never; s.history.kept = true }, full(), "retry 8.5s"},
+		{"attempts are counted over all targets", 4, func(s *situation) {
+			s.history.failures[sol] = 1
+		}, full(), "park"},
+		{"the waiting time is used up", 2, func(s *situation) {
+			s.rules.policy = Never
+			s.history.waited = 29 * time.Second
+		}, full(), "park"},
+		{"what was kept makes a new request", 4, func(s *situation) {
+			s.rules.policy = Never
+			s.history.kept = true
+		}, full(), "retry 8.5s"},
 		{"a resting target is waited for", 1, func(s *situation) {
 			s.rules.policy = Never
 			s.set(sol, models.Resting, 20*time.Second, after(20*time.Second))
 		}, full(), "retry 20s"},
-		{"a lost connection is asked for less often later", 1, func(s *situation) { s.history.began = noon.Add(-time.Minute) }, offline(), "retry 10.5s uncounted"},
-		{"and as long as it was asked for", 1, func(s *situation) { s.history.began = noon.Add(-time.Minute); s.request.networkWait = time.Minute }, offline(), "park"},
-		{"a suspended computer is no failure of the target", 4, func(s *situation) { s.history.slept = true }, full(), "retry 1.5s uncounted"},
+		{"a lost connection is asked for less often later", 1, func(s *situation) {
+			s.history.began = noon.Add(-time.Minute)
+		}, offline(), "retry 10.5s uncounted"},
+		{"and as long as it was asked for", 1, func(s *situation) {
+			s.history.began = noon.Add(-time.Minute)
+			s.request.networkWait = time.Minute
+		}, offline(), "park"},
+		{"a suspended computer is no failure of the target", 4, func(s *situation) {
+			s.history.slept = true
+		}, full(), "retry 1.5s uncounted"},
 
 		// The limits of retries.
 		{"the task's own limit ends it", 1, func(s *situation) { s.taskSpent = true }, full(), "stop limit"},
 		{"also where another target would serve", 2, func(s *situation) { s.taskSpent = true }, full(), "stop limit"},
-		{"a lost connection takes nothing from it", 1, func(s *situation) { s.taskSpent = true }, offline(), "retry 1.5s uncounted"},
+		{"a lost connection takes nothing from it", 1, func(s *situation) {
+			s.taskSpent = true
+		}, offline(), "retry 1.5s uncounted"},
 		{"an empty budget parks", 1, func(s *situation) { s.budgetSpent = true }, full(), "park"},
-		{"a stated delay takes nothing from it", 1, func(s *situation) { s.budgetSpent = true }, after(7 * time.Second), "retry 7s"},
+		{"a stated delay takes nothing from it", 1, func(s *situation) {
+			s.budgetSpent = true
+		}, after(7 * time.Second), "retry 7s"},
 		{"nor does a shorter request", 1, func(s *situation) { s.budgetSpent = true }, size(), "retry 0s shorter"},
 
 		// Another target.
 		{"switch early: one failure", 1, func(s *situation) { s.rules.switchAfter = 1 }, full(), "switch terra"},
 		{"patient: never", 3, func(s *situation) { s.rules.switchAfter = 1 << 30 }, full(), "retry 4.5s"},
 		{"a stated delay longer than what is left", 1, nil, after(time.Hour), "switch terra"},
-		{"or parks until then when nobody else may be asked", 1, func(s *situation) { s.rules.policy = Never }, after(time.Hour), "park 1h0m0s"},
+		{"or parks until then when nobody else may be asked", 1, func(s *situation) {
+			s.rules.policy = Never
+		}, after(time.Hour), "park 1h0m0s"},
 		{"ask: the user decides", 2, func(s *situation) { s.rules.policy = Confirm }, full(), "retry 2.5s"},
-		{"a tier chosen in this turn is a pin", 2, func(s *situation) { s.control.chosen = true }, full(), "retry 2.5s"},
-		{"a step that must not be degraded", 2, func(s *situation) { s.control.noFailover = true }, full(), "retry 2.5s"},
+		{"a tier chosen in this turn is a pin", 2, func(s *situation) {
+			s.control.chosen = true
+		}, full(), "retry 2.5s"},
+		{"a step that must not be degraded", 2, func(s *situation) {
+			s.control.noFailover = true
+		}, full(), "retry 2.5s"},
 		{"a pinned target", 2, func(s *situation) { s.control.only = sol }, full(), "retry 2.5s"},
 		{"but where nothing runs the next of the tier serves", 1, func(s *situation) {
 			s.rules.policy = Never
@@ -217,12 +281,26 @@ func TestDecide(t *testing.T) {
 			s.order = s.rules.tiers
 		}, &models.Fault{Kind: models.KindAbsent}, "switch spare"},
 		{"the floor holds", 2, func(s *situation) { s.rules.floor = models.Heavy }, full(), "retry 2.5s"},
-		{"after a write one tier down at most", 2, func(s *situation) { s.request.wrote = true; s.set(terra, models.Resting, time.Minute, nil) }, full(), "retry 2.5s"},
-		{"without one also two", 2, func(s *situation) { s.set(terra, models.Resting, time.Minute, nil) }, full(), "switch spare"},
-		{"the circuit is open by the failures of others", 1, func(s *situation) { s.set(sol, models.Resting, 20*time.Second, full()) }, full(), "switch terra"},
-		{"never up again", 2, func(s *situation) { s.target = candidate{terra, models.Medium}; s.history.failures[terra] = 2 }, full(), "switch spare"},
-		{"never to a target that was left", 2, func(s *situation) { s.history.left[terra] = true }, full(), "switch spare"},
-		{"never to one without tools", 2, func(s *situation) { s.targets[terra] = targetState{} }, full(), "switch spare"},
+		{"after a write one tier down at most", 2, func(s *situation) {
+			s.request.wrote = true
+			s.set(terra, models.Resting, time.Minute, nil)
+		}, full(), "retry 2.5s"},
+		{"without one also two", 2, func(s *situation) {
+			s.set(terra, models.Resting, time.Minute, nil)
+		}, full(), "switch spare"},
+		{"the circuit is open by the failures of others", 1, func(s *situation) {
+			s.set(sol, models.Resting, 20*time.Second, full())
+		}, full(), "switch terra"},
+		{"never up again", 2, func(s *situation) {
+			s.target = candidate{terra, models.Medium}
+			s.history.failures[terra] = 2
+		}, full(), "switch spare"},
+		{"never to a target that was left", 2, func(s *situation) {
+			s.history.left[terra] = true
+		}, full(), "switch spare"},
+		{"never to one without tools", 2, func(s *situation) {
+			s.targets[terra] = targetState{}
+		}, full(), "switch spare"},
 		{"with pictures only to one that sees them", 2, func(s *situation) {
 			s.request.images = true
 			state := s.targets[spare]
@@ -252,11 +330,20 @@ func TestDecide(t *testing.T) {
 		}, full(), "retry 2.5s"},
 
 		// The size of the request.
-		{"too long again: a larger window serves", 2, func(s *situation) { s.history.shortened = true; s.window(spare, 400_000) }, size(), "switch spare"},
+		{"too long again: a larger window serves", 2, func(s *situation) {
+			s.history.shortened = true
+			s.window(spare, 400_000)
+		}, size(), "switch spare"},
 		{"or nobody", 2, func(s *situation) { s.history.shortened = true }, size(), "stop"},
 		{"a smaller window is measured first", 2, func(s *situation) { s.window(terra, 100_000) }, full(), "measure"},
-		{"it holds the request", 2, func(s *situation) { s.window(terra, 100_000); s.history.size = 90_000 }, full(), "switch terra"},
-		{"it does not", 2, func(s *situation) { s.window(terra, 100_000); s.history.size = 150_000 }, full(), "switch spare"},
+		{"it holds the request", 2, func(s *situation) {
+			s.window(terra, 100_000)
+			s.history.size = 90_000
+		}, full(), "switch terra"},
+		{"it does not", 2, func(s *situation) {
+			s.window(terra, 100_000)
+			s.history.size = 150_000
+		}, full(), "switch spare"},
 
 		// Parking.
 		{"a parked request tries every target once", 1, func(s *situation) {
@@ -276,7 +363,9 @@ func TestDecide(t *testing.T) {
 		// The user's hand.
 		{"a stop", 1, func(s *situation) { s.cancelled = errors.New("stop") }, full(), "stop by the user"},
 		{"park", 1, func(s *situation) { s.control.parking = true }, full(), "park by the user"},
-		{"another tier", 1, func(s *situation) { s.control.tier, s.control.chosen = models.Light, true }, full(), "switch by the user"},
+		{"another tier", 1, func(s *situation) {
+			s.control.tier, s.control.chosen = models.Light, true
+		}, full(), "switch by the user"},
 		{"another target", 1, func(s *situation) { s.control.only = spare }, full(), "switch by the user"},
 		{"another tier while it streamed", 1, nil, &models.Fault{Kind: models.KindCancelled, Err: errTier}, "switch by the user"},
 	} {
@@ -301,71 +390,5 @@ func TestTheFaultOfThePreferredTargetIsReported(t *testing.T) {
 	d := failing(s, &models.Fault{Kind: models.KindCapacity})
 	if d.fault.Target != sol || !strings.Contains(d.fault.Hint, "openai/terra (capacity)") {
 		t.Errorf("reported %v, hint %q", d.fault, d.fault.Hint)
-	}
-}
-
-func TestBegin(t *testing.T) {
-	stated := func(k models.Kind, d time.Duration) *models.Fault {
-		return &models.Fault{Kind: k, Delayed: true, RetryAfter: d}
-	}
-	for _, tt := range []struct {
-		name   string
-		change func(*situation)
-		want   string
-	}{
-		{"the first of the tier", nil, "switch sol"},
-		{"the next when it rests", func(s *situation) { s.set(sol, models.Resting, time.Minute, nil) }, "switch terra"},
-		{"a short stated rest is waited for", func(s *situation) {
-			s.set(sol, models.Resting, 7*time.Second, stated(models.KindCapacity, 7*time.Second))
-		}, "retry 7s"},
-		{"a longer one of a limit of one's own too", func(s *situation) {
-			s.set(sol, models.Resting, 20*time.Second, stated(models.KindRate, 20*time.Second))
-		}, "retry 20s"},
-		{"unless a person wants it now", func(s *situation) {
-			s.request.force = true
-			s.set(sol, models.Resting, 7*time.Second, stated(models.KindCapacity, 7*time.Second))
-		}, "switch sol"},
-		{"a wait that was left is gone on with", func(s *situation) {
-			s.control.pending = pendingWait{candidate{sol, models.Heavy}, noon.Add(9 * time.Second), stated(models.KindCapacity, 0)}
-		}, "retry 9s"},
-		{"a refused key is asked again rather than a tier left", func(s *situation) { s.set(sol, models.Unusable, time.Minute, &models.Fault{Kind: models.KindAuth}) }, "switch sol"},
-		{"it stays where a switch has taken it", func(s *situation) {
-			s.control.failover = failover{candidate{terra, models.Medium}, sol}
-			s.failbackAt = noon.Add(time.Minute)
-			s.request.boundary = true
-		}, "switch terra"},
-		{"it goes back at the beginning of a turn when the delay is over", func(s *situation) {
-			s.control.failover = failover{candidate{terra, models.Medium}, sol}
-			s.request.boundary = true
-		}, "switch sol"},
-		{"never within a turn", func(s *situation) { s.control.failover = failover{candidate{terra, models.Medium}, sol} }, "switch terra"},
-		{"all rest: the one that can be asked soonest is waited for", func(s *situation) {
-			for t, d := range map[models.Target]time.Duration{sol: time.Minute, terra: 20 * time.Second, spare: time.Hour, luna: time.Hour} {
-				s.set(t, models.Resting, d, nil)
-			}
-		}, "retry 20s"},
-		{"or it is parked until then", func(s *situation) {
-			for t, d := range map[models.Target]time.Duration{sol: time.Minute, terra: 2 * time.Minute, spare: time.Hour, luna: time.Hour} {
-				s.set(t, models.Resting, d, nil)
-			}
-		}, "park 1m0s"},
-		{"another request is trying a rested one", func(s *situation) { s.rules.policy = Never; s.set(sol, models.HalfOpen, 2*time.Minute, nil) }, "retry 5s"},
-		{"all are set aside", func(s *situation) {
-			for t := range s.targets {
-				s.set(t, models.Disabled, 0, nil)
-			}
-		}, "stop"},
-		{"a tier without a model", func(s *situation) { s.rules.tiers[models.Heavy] = nil }, "stop"},
-		{"pictures that nobody sees", func(s *situation) { s.request.images = true }, "stop"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := afterFailures(0)
-			if tt.change != nil {
-				tt.change(s)
-			}
-			if got := begin(s).String(); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
-			}
-		})
 	}
 }

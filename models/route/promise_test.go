@@ -45,10 +45,32 @@ func (c *counting) Release(ctx context.Context, t models.Target) {
 
 // chance makes a router on an endpoint that fails at random.
 func chance(rnd *rand.Rand, e *endpoint) (*Router, *counting, *[]models.Attempt) {
-	kinds := []any{"", "", "hang", models.KindCapacity, models.KindCapacity, models.KindRate, models.KindUsage, models.KindSize, models.KindServer, models.KindGateway,
-		models.KindNetwork, models.KindAbsent, models.KindStream, models.KindAuth, models.KindModel, models.KindRequest, models.KindBilling,
-		&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 4 * time.Second}, &models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: time.Hour},
-		&models.Fault{Kind: models.KindRate, Delayed: true, RetryAfter: 20 * time.Second}}
+	kinds := []any{
+		"",
+		"",
+		"hang",
+		models.KindCapacity,
+		models.KindCapacity,
+		models.KindRate,
+		models.KindUsage,
+		models.KindSize,
+		models.KindServer,
+		models.KindGateway,
+		models.KindNetwork,
+		models.KindAbsent,
+		models.KindStream,
+		models.KindAuth,
+		models.KindModel,
+		models.KindRequest,
+		models.KindBilling,
+		&models.Fault{
+			Kind:       models.KindCapacity,
+			Delayed:    true,
+			RetryAfter: 4 * time.Second,
+		},
+		&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: time.Hour},
+		&models.Fault{Kind: models.KindRate, Delayed: true, RetryAfter: 20 * time.Second},
+	}
 	e.script = map[models.Target][]any{}
 	for _, t := range []models.Target{sol, terra, luna, spare} {
 		for range 1 + rnd.IntN(6) {
@@ -58,7 +80,11 @@ func chance(rnd *rand.Rand, e *endpoint) (*Router, *counting, *[]models.Attempt)
 	rows := new([]models.Attempt)
 	var board *counting
 	r := router(e, func(o *Options) {
-		o.Tiers = map[models.Tier][]models.Target{models.Heavy: {sol, spare}, models.Medium: {terra}, models.Light: {luna}}
+		o.Tiers = map[models.Tier][]models.Target{
+			models.Heavy:  {sol, spare},
+			models.Medium: {terra},
+			models.Light:  {luna},
+		}
 		if rnd.IntN(4) == 0 {
 			o.Tiers[models.Tiers()[rnd.IntN(3)]] = nil
 		}
@@ -110,12 +136,22 @@ func TestWhateverHappensTheBooksAreRight(t *testing.T) {
 			var words []string
 			for i := range uint64(6) {
 				ctx, cancel := context.WithCancel(t.Context())
-				need := Need{Control: l, Wrote: rnd.IntN(4) == 0, ParkRetry: rnd.IntN(4) == 0, Force: rnd.IntN(6) == 0, NetworkWait: time.Minute, Committed: func() bool { return rnd.IntN(5) == 0 }}
+				need := Need{
+					Control:     l,
+					Wrote:       rnd.IntN(4) == 0,
+					ParkRetry:   rnd.IntN(4) == 0,
+					Force:       rnd.IntN(6) == 0,
+					NetworkWait: time.Minute,
+					Committed:   func() bool { return rnd.IntN(5) == 0 },
+				}
 				began, before := time.Now(), len(e.asked)
 				by := l.state().lastTarget
 				chosen := l.chosen()
 				target := by.Target // that was announced
-				hand := time.AfterFunc(time.Duration(rnd.IntN(int(20*time.Second))), func() { pull(rand.New(rand.NewPCG(seed, 2+i)), l, cancel); l.Park() })
+				hand := time.AfterFunc(
+					time.Duration(rnd.IntN(int(20*time.Second))),
+					func() { pull(rand.New(rand.NewPCG(seed, 2+i)), l, cancel); l.Park() },
+				)
 				for chunk, err := range r.Stream(ctx, need, func(models.Model) (models.Request, error) {
 					pull(rnd, l, cancel)
 					return models.Request{Tokens: 10}, nil

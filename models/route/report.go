@@ -57,7 +57,12 @@ func (s *situation) withOthers(fault *models.Fault) *models.Fault {
 
 // cancelledFault is the fault of a request that its caller ended.
 func (s *situation) cancelledFault(f *models.Fault) *models.Fault {
-	cancelled := &models.Fault{Kind: models.KindCancelled, Scope: models.ScopeRequest, Target: s.target.Target, Err: s.cancelled}
+	cancelled := &models.Fault{
+		Kind:   models.KindCancelled,
+		Scope:  models.ScopeRequest,
+		Target: s.target.Target,
+		Err:    s.cancelled,
+	}
 	if f != nil {
 		cancelled.Phase = f.Phase
 	}

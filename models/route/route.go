@@ -168,12 +168,20 @@ func (o *Options) rules(need Need) rules {
 func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[models.Chunk, error] {
 	return func(yield func(models.Chunk, error) bool) {
 		need.Control.begin()
-		op := &operation{r: r, need: need, build: build, yield: yield, rules: r.o.rules(need), force: need.Force, history: history{
-			began:    r.o.Now(),
-			failures: map[models.Target]int{},
-			left:     map[models.Target]bool{},
-			tried:    map[models.Target]models.Kind{},
-		}}
+		op := &operation{
+			r:     r,
+			need:  need,
+			build: build,
+			yield: yield,
+			rules: r.o.rules(need),
+			force: need.Force,
+			history: history{
+				began:    r.o.Now(),
+				failures: map[models.Target]int{},
+				left:     map[models.Target]bool{},
+				tried:    map[models.Target]models.Kind{},
+			},
+		}
 		op.run(ctx)
 	}
 }

@@ -82,7 +82,9 @@ func router(e *endpoint, change func(*Options)) *Router {
 // play runs one request and writes what happened as words.
 func play(ctx context.Context, r *Router, need Need) (string, error) {
 	var words []string
-	for chunk, err := range r.Stream(ctx, need, func(models.Model) (models.Request, error) { return models.Request{}, nil }) {
+	for chunk, err := range r.Stream(ctx, need, func(models.Model) (models.Request, error) {
+		return models.Request{}, nil
+	}) {
 		if err != nil {
 			return strings.Join(words, " "), err
 		}
@@ -123,13 +125,21 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 		{"a good reply needs one attempt", nil, nil, "sol(1/4) done", "", false},
 		{"capacity is retried with a growing delay", map[models.Target][]any{sol: {full, ""}}, nil, "sol(1/4) retry 1.5s sol(2/4) done", "", false},
 		{"after two failures the next tier serves", map[models.Target][]any{sol: {full}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
-		{"without switching it waits, then parks", map[models.Target][]any{sol: {full}}, func(o *Options) { o.Policy = Never }, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) park", full, true},
+		{"without switching it waits, then parks", map[models.Target][]any{sol: {full}}, func(o *Options) {
+			o.Policy = Never
+		}, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) park", full, true},
 		{"all full parks after four attempts", map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) retry 1.5s terra(4/4) park", full, true},
 		{"a stated delay is kept exactly", map[models.Target][]any{sol: {stated, ""}}, nil, "sol(1/4) retry 7s sol(2/4) done", "", false},
 		{"a delay that is too long switches", map[models.Target][]any{sol: {far}}, nil, "sol(1/4) switch →terra terra(2/4) done", "", false},
-		{"or parks when nobody else may", map[models.Target][]any{sol: {far}}, func(o *Options) { o.Policy = Never }, "sol(1/4) park", full, true},
-		{"the floor holds", map[models.Target][]any{sol: {far}}, func(o *Options) { o.Floor = models.Heavy }, "sol(1/4) park", full, true},
-		{"a rate limit switches only to another account", map[models.Target][]any{sol: {&models.Fault{Kind: models.KindRate, Delayed: true, RetryAfter: time.Minute}}}, func(o *Options) { o.SwitchLocal = true }, "sol(1/4) switch →luna luna(2/4) done", "", false},
+		{"or parks when nobody else may", map[models.Target][]any{sol: {far}}, func(o *Options) {
+			o.Policy = Never
+		}, "sol(1/4) park", full, true},
+		{"the floor holds", map[models.Target][]any{sol: {far}}, func(o *Options) {
+			o.Floor = models.Heavy
+		}, "sol(1/4) park", full, true},
+		{"a rate limit switches only to another account", map[models.Target][]any{sol: {&models.Fault{Kind: models.KindRate, Delayed: true, RetryAfter: time.Minute}}}, func(o *Options) {
+			o.SwitchLocal = true
+		}, "sol(1/4) switch →luna luna(2/4) done", "", false},
 		{"a key that is refused stops at once", map[models.Target][]any{sol: {models.KindAuth}}, nil, "sol(1/4) stop", models.KindAuth, false},
 		{"a refused request is not shopped around", map[models.Target][]any{sol: {models.KindRequest}}, nil, "sol(1/4) stop", models.KindRequest, false},
 		{"an unknown name is not replaced", map[models.Target][]any{sol: {models.KindModel}}, nil, "sol(1/4) stop", models.KindModel, false},
@@ -137,7 +147,9 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 		{"a broken stream is retried, then switched", map[models.Target][]any{sol: {models.KindStream}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
 		{"a gateway is asked again, never switched", map[models.Target][]any{sol: {models.KindGateway}}, nil, "sol(1/4) retry 1.5s sol(2/4) retry 1.5s sol(3/4) retry 1.5s sol(4/4) park", models.KindGateway, true},
 		{"the server's word against a retry is kept", map[models.Target][]any{sol: {&models.Fault{Kind: full, ShouldRetry: &no}}}, nil, "sol(1/4) stop", full, false},
-		{"a local model is no automatic refuge", map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) { o.Attempts = 8 }, "sol(1/8) retry 1.5s sol(2/8) switch →terra terra(3/8) retry 1.5s terra(4/8) retry 2.5s terra(5/8) park", full, true},
+		{"a local model is no automatic refuge", map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) {
+			o.Attempts = 8
+		}, "sol(1/8) retry 1.5s sol(2/8) switch →terra terra(3/8) retry 1.5s terra(4/8) retry 2.5s terra(5/8) park", full, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -175,13 +187,27 @@ func TestTheLever(t *testing.T) {
 		want   string
 		err    bool
 	}{
-		{"another tier during a wait changes the waiting request", map[models.Target][]any{sol: {full}}, func(l *Control) { l.Choose(models.Medium) }, "sol(1/4) retry 1.5s →terra terra(1/4) done", false},
-		{"another tier while streaming begins again there", map[models.Target][]any{sol: {"hang"}}, func(l *Control) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) done", false},
-		{"a chosen tier is not left by itself", map[models.Target][]any{sol: {"hang"}, terra: {full}}, func(l *Control) { l.Choose(models.Medium) }, "sol(1/4) switch →terra terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park", true},
-		{"the same tier does nothing", map[models.Target][]any{sol: {full, ""}}, func(l *Control) { l.Choose(models.Heavy) }, "sol(1/4) retry 1.5s sol(2/4) done", false},
-		{"now ends the wait", map[models.Target][]any{sol: {full, ""}}, func(l *Control) { l.Now() }, "sol(1/4) retry 1.5s sol(2/4) done", false},
-		{"park ends the wait", map[models.Target][]any{sol: {full}}, func(l *Control) { l.Park() }, "sol(1/4) retry 1.5s", true},
-		{"park ends a stream", map[models.Target][]any{sol: {"hang"}}, func(l *Control) { l.Park() }, "sol(1/4) park", true},
+		{"another tier during a wait changes the waiting request", map[models.Target][]any{sol: {full}}, func(l *Control) {
+			l.Choose(models.Medium)
+		}, "sol(1/4) retry 1.5s →terra terra(1/4) done", false},
+		{"another tier while streaming begins again there", map[models.Target][]any{sol: {"hang"}}, func(l *Control) {
+			l.Choose(models.Medium)
+		}, "sol(1/4) switch →terra terra(1/4) done", false},
+		{"a chosen tier is not left by itself", map[models.Target][]any{sol: {"hang"}, terra: {full}}, func(l *Control) {
+			l.Choose(models.Medium)
+		}, "sol(1/4) switch →terra terra(1/4) retry 1.5s terra(2/4) retry 2.5s terra(3/4) park", true},
+		{"the same tier does nothing", map[models.Target][]any{sol: {full, ""}}, func(l *Control) {
+			l.Choose(models.Heavy)
+		}, "sol(1/4) retry 1.5s sol(2/4) done", false},
+		{"now ends the wait", map[models.Target][]any{sol: {full, ""}}, func(l *Control) {
+			l.Now()
+		}, "sol(1/4) retry 1.5s sol(2/4) done", false},
+		{"park ends the wait", map[models.Target][]any{sol: {full}}, func(l *Control) {
+			l.Park()
+		}, "sol(1/4) retry 1.5s", true},
+		{"park ends a stream", map[models.Target][]any{sol: {"hang"}}, func(l *Control) {
+			l.Park()
+		}, "sol(1/4) park", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -239,7 +265,10 @@ func TestTheLeverIsNeverMissed(t *testing.T) {
 				}
 				var words []string
 				var end error
-				for chunk, err := range r.Stream(t.Context(), Need{Control: l}, func(models.Model) (models.Request, error) { at("build"); return models.Request{}, nil }) {
+				for chunk, err := range r.Stream(t.Context(), Need{Control: l}, func(models.Model) (models.Request, error) {
+					at("build")
+					return models.Request{}, nil
+				}) {
 					end = err
 					switch chunk.(type) {
 					case models.AttemptStarted:
@@ -284,7 +313,11 @@ func TestAStopEndsAWaitAtOnce(t *testing.T) {
 			cancel(stop)
 		}()
 		began := time.Now()
-		_, err := play(ctx, router(&endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}, nil), Need{Control: NewControl(models.Heavy)})
+		_, err := play(
+			ctx,
+			router(&endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}, nil),
+			Need{Control: NewControl(models.Heavy)},
+		)
 		if !errors.Is(err, stop) || time.Since(began) != time.Second {
 			t.Errorf("ended with %v after %v", err, time.Since(began))
 		}
@@ -328,7 +361,11 @@ func TestALostConnectionIsWaitedOutAsLongAsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{sol: {models.KindNetwork}}}
 		began := time.Now()
-		_, err := play(t.Context(), router(e, nil), Need{Control: NewControl(models.Heavy), NetworkWait: 10 * time.Minute})
+		_, err := play(
+			t.Context(),
+			router(e, nil),
+			Need{Control: NewControl(models.Heavy), NetworkWait: 10 * time.Minute},
+		)
 		var p *Parked
 		if !errors.As(err, &p) || time.Since(began) < 9*time.Minute || time.Since(began) > 10*time.Minute {
 			t.Errorf("ended with %v after %v", err, time.Since(began))
@@ -338,9 +375,15 @@ func TestALostConnectionIsWaitedOutAsLongAsAsked(t *testing.T) {
 
 func TestAFailureThatWasLeftIsStillRestedFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &endpoint{script: map[models.Target][]any{sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 20 * time.Second}, ""}}}
+		e := &endpoint{
+			script: map[models.Target][]any{
+				sol: {&models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: 20 * time.Second}, ""},
+			},
+		}
 		r, need := router(e, nil), Need{Control: NewControl(models.Heavy)}
-		for chunk := range r.Stream(t.Context(), need, func(models.Model) (models.Request, error) { return models.Request{}, nil }) {
+		for chunk := range r.Stream(t.Context(), need, func(models.Model) (models.Request, error) {
+			return models.Request{}, nil
+		}) {
 			if _, failed := chunk.(models.AttemptFailed); failed {
 				break
 			}

@@ -18,7 +18,13 @@ func SleepUntil(ctx context.Context, now func() time.Time, until time.Time, poll
 }
 
 // sleepUntil ends early when somebody wakes it.
-func sleepUntil(ctx context.Context, now func() time.Time, until time.Time, poll time.Duration, wake <-chan struct{}) (early bool, err error) {
+func sleepUntil(
+	ctx context.Context,
+	now func() time.Time,
+	until time.Time,
+	poll time.Duration,
+	wake <-chan struct{},
+) (early bool, err error) {
 	timer := time.NewTimer(min(until.Sub(now()), poll))
 	defer timer.Stop()
 	for {
