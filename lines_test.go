@@ -19,24 +19,48 @@ var every = map[string][]string{
 	"attempt.started": {"attempt", "of", "tier", "target"},
 	"attempt.resumed": {"target"},
 	"attempt.failed":  {"fault", "attempt", "of", "tier", "target", "next", "will_retry", "delay_ms"},
-	"request":         {"target", "budget", "trigger", "counted", "counts", "parts", "output", "effort", "steps", "tools", "left_out", "masked"},
-	"noted":           {"text"},
-	"steps":           {"task", "steps"},
-	"step.started":    {"number", "title", "state", "session", "fault"},
-	"step.ended":      {"number", "title", "state", "session", "fault", "usage", "cost"},
-	"step.checked":    {"number", "command", "ok", "summary", "output", "took_ms"},
-	"checkpoint":      {"step", "tree", "files", "skipped", "took_ms"},
-	"rewound":         {"to", "conversation", "files", "written", "removed", "failed"},
-	"reduced":         {"by", "before", "after"},
-	"compacted":       {"through", "summary", "usage", "cost", "before", "after"},
-	"waiting":         {"attempt", "of", "until", "target", "fault"},
-	"switched":        {"from", "to", "from_tier", "to_tier", "fault"},
-	"parked":          {"until", "rung", "fault"},
-	"asked":           {"call_id", "tool", "title"},
-	"turn.ended":      {"outcome", "fault", "usage", "cost", "text", "served_model"},
+	"request": {
+		"target",
+		"budget",
+		"trigger",
+		"counted",
+		"counts",
+		"parts",
+		"output",
+		"effort",
+		"steps",
+		"tools",
+		"left_out",
+		"masked",
+	},
+	"noted":        {"text"},
+	"steps":        {"task", "steps"},
+	"step.started": {"number", "title", "state", "session", "fault"},
+	"step.ended":   {"number", "title", "state", "session", "fault", "usage", "cost"},
+	"step.checked": {"number", "command", "ok", "summary", "output", "took_ms"},
+	"checkpoint":   {"step", "tree", "files", "skipped", "took_ms"},
+	"rewound":      {"to", "conversation", "files", "written", "removed", "failed"},
+	"reduced":      {"by", "before", "after"},
+	"compacted":    {"through", "summary", "usage", "cost", "before", "after"},
+	"waiting":      {"attempt", "of", "until", "target", "fault"},
+	"switched":     {"from", "to", "from_tier", "to_tier", "fault"},
+	"parked":       {"until", "rung", "fault"},
+	"asked":        {"call_id", "tool", "title"},
+	"turn.ended":   {"outcome", "fault", "usage", "cost", "text", "served_model"},
 }
 
-var faultFields = []string{"kind", "scope", "phase", "status", "code", "type", "message", "request_id", "retry_after_ms", "reset_at"}
+var faultFields = []string{
+	"kind",
+	"scope",
+	"phase",
+	"status",
+	"code",
+	"type",
+	"message",
+	"request_id",
+	"retry_after_ms",
+	"reset_at",
+}
 
 // checkLines returns the types of JSON lines, in order, a run of the same type
 // once. What a request is made of comes before each attempt, and is left out.
@@ -103,7 +127,8 @@ func TestCheckLinesRefusesALineThat(t *testing.T) {
 		"has no such type": head + `"type":"song"}`,
 		"lacks a field":    head + `"type":"text"}`,
 		"lacks the head":   `{"type":"text","text":""}`,
-		"lacks the fault":  head + `"type":"attempt.failed","fault":null,"attempt":1,"of":4,"tier":"heavy","target":"a/b","next":"stop","will_retry":false,"delay_ms":0}`,
+		"lacks the fault": head + `"type":"attempt.failed","fault":null,"attempt":1,"of":4,"tier":"heavy",` +
+			`"target":"a/b","next":"stop","will_retry":false,"delay_ms":0}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := checkLines(l); err == nil {

@@ -187,7 +187,8 @@ func launch(ts *testscript.TestScript, name string, words ...string) *program {
 func environment(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{
-		"PATH", "HOME", "TMPDIR", "WORK", "BELAY_HOME", "BELAY_CONFIG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GOCOVERDIR", "GORACE",
+		"PATH", "HOME", "TMPDIR", "WORK", "BELAY_HOME", "BELAY_CONFIG", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GOCOVERDIR",
+		"GORACE",
 		"GIT_CONFIG_NOSYSTEM", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
 	} {
 		if v := ts.Getenv(name); v != "" {
@@ -250,7 +251,17 @@ var line = regexp.MustCompile(`(\S+)\n`)
 
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1, "serve SCRIPT")
-	p := launch(ts, "server", "belay", "rehearse", ts.MkAbs(args[0]), "--addr", "127.0.0.1:0", "--log", filepath.Join(ts.Getenv("WORK"), "server.log"))
+	p := launch(
+		ts,
+		"server",
+		"belay",
+		"rehearse",
+		ts.MkAbs(args[0]),
+		"--addr",
+		"127.0.0.1:0",
+		"--log",
+		filepath.Join(ts.Getenv("WORK"), "server.log"),
+	)
 	ts.Setenv("OPENAI_BASE_URL", p.await(ts, line)[1])
 }
 

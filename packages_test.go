@@ -96,7 +96,12 @@ func inCLI(dir string) bool { return dir == "ui/cli" || strings.HasPrefix(dir, "
 // cliLayer is the place of a folder of the command line in its order: each may
 // use what stands before it. It is -1 for any other folder.
 func cliLayer(dir string) int {
-	layers := [][]string{{"ui/cli/exit", "ui/cli/maintenance"}, {"ui/cli/app"}, {"ui/cli/doctor", "ui/cli/statistics", "ui/cli/demo"}, {"ui/cli"}}
+	layers := [][]string{
+		{"ui/cli/exit", "ui/cli/maintenance"},
+		{"ui/cli/app"},
+		{"ui/cli/doctor", "ui/cli/statistics", "ui/cli/demo"},
+		{"ui/cli"},
+	}
 	return slices.IndexFunc(layers, func(names []string) bool { return slices.Contains(names, dir) })
 }
 
@@ -125,7 +130,9 @@ func mayImport(from, to string) bool {
 	case from == "ui/theme" || from == "ui/keys":
 		return to == "models" || to == "session"
 	case inCLI(from):
-		return cliLayer(to) >= 0 && cliLayer(to) < cliLayer(from) || to == "ui/theme" || to == "ui/keys" || to == "ui/plain" || toTop != "ui"
+		return cliLayer(to) >= 0 && cliLayer(to) < cliLayer(from) || to == "ui/theme" || to == "ui/keys" ||
+			to == "ui/plain" ||
+			toTop != "ui"
 	case from == "ui/plain":
 		return to == "ui/theme" || to == "ui/keys" || toTop != "ui"
 	case top == "ui":
@@ -154,7 +161,8 @@ func TestTheScreensLibraryStaysOnTheScreen(t *testing.T) {
 	for _, p := range packages(t) {
 		for file, f := range p.files {
 			for _, name := range importsOf(f) {
-				if outside := !strings.HasPrefix(p.dir, "ui") || inCLI(p.dir) || p.dir == "ui/plain"; outside && terminal(name) {
+				if outside := !strings.HasPrefix(p.dir, "ui") || inCLI(p.dir) || p.dir == "ui/plain"; outside &&
+					terminal(name) {
 					t.Errorf("%s/%s imports %s", p.dir, file, name)
 				}
 				if name == "github.com/openai/openai-go/v3" {
@@ -193,14 +201,31 @@ func TestEveryPackageSaysWhatItDecides(t *testing.T) {
 }
 
 func TestNothingNewStandsAtTheTop(t *testing.T) {
-	known := []string{"go.mod", "go.sum", "main.go", "ui", "session", "context", "models", "config", "testdata", "README.md", "LICENSE", "AGENTS.md", "CHANGELOG.md"}
+	known := []string{
+		"go.mod",
+		"go.sum",
+		"main.go",
+		"ui",
+		"session",
+		"context",
+		"models",
+		"config",
+		"testdata",
+		"README.md",
+		"LICENSE",
+		"AGENTS.md",
+		"CHANGELOG.md",
+	}
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		built := e.Name() == "belay" || e.Name() == "belay.exe" || e.Name() == "dist" || strings.HasSuffix(e.Name(), ".test") || strings.HasSuffix(e.Name(), ".prof")
-		if !built && !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), "_test.go") && !slices.Contains(known, e.Name()) {
+		built := e.Name() == "belay" || e.Name() == "belay.exe" || e.Name() == "dist" ||
+			strings.HasSuffix(e.Name(), ".test") ||
+			strings.HasSuffix(e.Name(), ".prof")
+		if !built && !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), "_test.go") &&
+			!slices.Contains(known, e.Name()) {
 			t.Errorf("%s stands at the top: put it into one of the folders", e.Name())
 		}
 	}

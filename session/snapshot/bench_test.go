@@ -44,7 +44,13 @@ func BenchmarkTake(b *testing.B) {
 			}
 			p.take()
 			for i := 0; b.Loop(); i++ {
-				p.write(map[string]string{"d1/s1/f1.go": fmt.Sprint(i), "d7/new.go": fmt.Sprint(i), "d9/s9/f9.go": fmt.Sprint(i)})
+				p.write(
+					map[string]string{
+						"d1/s1/f1.go": fmt.Sprint(i),
+						"d7/new.go":   fmt.Sprint(i),
+						"d9/s9/f9.go": fmt.Sprint(i),
+					},
+				)
 				p.take()
 			}
 		})

@@ -12,7 +12,10 @@ import (
 // covered lists the files of a kept tree.
 func (p *place) covered(id string) []string {
 	p.Helper()
-	out, err := run(p.Context(), p.Store.git.storeGit(p.Context(), p.storeDir(), "ls-tree", "-r", "-z", "--name-only", id))
+	out, err := run(
+		p.Context(),
+		p.Store.git.storeGit(p.Context(), p.storeDir(), "ls-tree", "-r", "-z", "--name-only", id),
+	)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -23,14 +26,16 @@ func TestCoversWhatGitAddWould(t *testing.T) {
 	p := newPlace(t)
 	p.git("init", "-q")
 	global := filepath.Join(filepath.Dir(p.dir), "my rules")
-	for name, content := range map[string]string{global: "*.mine\n", filepath.Join(p.root, ".git/info/exclude"): "*.local\n"} {
+	for name, content := range map[string]string{global: "*.mine\n",
+		filepath.Join(p.root, ".git/info/exclude"): "*.local\n"} {
 		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p.git("config", "core.excludesFile", global)
 	p.write(map[string]string{
-		".gitignore": "*.log\n/build/\nforced\n", "a.log": "x", "build/x": "x", "sub/build/x": "x", "b.mine": "x", "c.local": "x", "sub/d.log": "x",
+		".gitignore": "*.log\n/build/\nforced\n", "a.log": "x", "build/x": "x", "sub/build/x": "x", "b.mine": "x",
+		"c.local": "x", "sub/d.log": "x",
 		"sub/.gitignore": "!keep.log\n/e\n", "sub/keep.log": "x", "sub/e": "x", "a": "x", "forced": "x",
 	})
 	p.git("add", "-f", "forced")

@@ -16,8 +16,11 @@ import (
 
 func TestTakeMendsWhatAKilledOneLeft(t *testing.T) {
 	for name, harm := range map[string]func(p *place){
-		"a lock file":       func(p *place) { p.inStore("index.lock", "half") },
-		"a damaged index":   func(p *place) { p.inStore("index", "DIRC and then nonsense that is long enough to have a sum") },
+		"a lock file": func(p *place) { p.inStore("index.lock", "half") },
+		"a damaged index": func(p *place) {
+			p.inStore("index",
+				"DIRC and then nonsense that is long enough to have a sum")
+		},
 		"an empty index":    func(p *place) { p.inStore("index", "") },
 		"half a pack":       func(p *place) { p.inStore("objects/pack/tmp_pack_x", "half") },
 		"half a ref":        func(p *place) { p.inStore("refs/belay/"+strings.Repeat("a", 40)+".lock", "half") },
@@ -63,7 +66,10 @@ func TestAKilledTakeLeavesNothingBroken(t *testing.T) {
 	p := newPlace(t)
 	files := map[string]string{}
 	for i := range 400 {
-		files["d"+string(rune('a'+i%20))+"/f"+strings.Repeat("x", i/20)] = strings.Repeat(string(rune('a'+i%20)), 20000+i)
+		files["d"+string(rune('a'+i%20))+"/f"+strings.Repeat("x", i/20)] = strings.Repeat(
+			string(rune('a'+i%20)),
+			20000+i,
+		)
 	}
 	p.write(files)
 	cmd := exec.Command(os.Args[0])
@@ -166,8 +172,9 @@ func TestRestoreRefusesWhatHasChangedSince(t *testing.T) {
 	if !errors.As(err, &changed) || !errors.Is(err, ErrChanged) || !slices.Equal(changed.Paths, []string{"b", "new"}) {
 		t.Fatalf("got %v, want that b and new changed", err)
 	}
-	if got, want := err.Error(), "restore the files: files have changed since they were compared: b and 1 more"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	const said = "restore the files: files have changed since they were compared: b and 1 more"
+	if got := err.Error(); got != said {
+		t.Errorf("got %q, want %q", got, said)
 	}
 	same(t, look(t, p.root), want)
 }
@@ -222,7 +229,8 @@ func fake(t *testing.T, cases string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\ncase \"$*\" in\n"+cases+"\nesac\nexec '"+git+"' \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "git"),
+		[]byte("#!/bin/sh\ncase \"$*\" in\n"+cases+"\nesac\nexec '"+git+"' \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -238,12 +246,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"a placeholder for git": {
 			func(t *testing.T, _ *place) { fake(t, "*) echo 'xcode-select: note' >&2; exit 1;;") }, ErrNoGit, "install git",
 		},
-		"old git": {func(t *testing.T, _ *place) { fake(t, "--version) echo git version 2.17.1; exit;;") }, ErrOldGit, "install git 2.20"},
+		"old git": {func(t *testing.T, _ *place) { fake(t, "--version) echo git version 2.17.1; exit;;") }, ErrOldGit,
+			"install git 2.20"},
 		"no room": {func(t *testing.T, _ *place) {
 			fake(t, "*update-index*) echo 'fatal: write error: No space left on device' >&2; exit 128;;")
 		}, ErrFull, "free some space"},
 		"no writing": {func(t *testing.T, _ *place) {
-			fake(t, "*update-index*) echo 'error: insufficient permission for adding an object to repository database' >&2; exit 128;;")
+			fake(t, "*update-index*) echo 'error: insufficient permission for adding an object "+
+				"to repository database' >&2; exit 128;;")
 		}, ErrReadOnly, "BELAY_HOME"},
 		"a file in the way": {func(t *testing.T, p *place) {
 			if err := os.WriteFile(p.dir, nil, 0o644); err != nil {

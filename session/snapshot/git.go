@@ -58,7 +58,11 @@ func (p *gitProgram) locate(ctx context.Context) error {
 	case major < 2 || major == 2 && minor < minMinor:
 		return &Error{
 			Kind: ErrOldGit, Path: path, Err: errors.New(strings.TrimSpace(string(out))),
-			Advice: fmt.Sprintf("install git 2.%d or later to keep the files of checkpoints; %s", minMinor, withoutFiles),
+			Advice: fmt.Sprintf(
+				"install git 2.%d or later to keep the files of checkpoints; %s",
+				minMinor,
+				withoutFiles,
+			),
 		}
 	case major > 2:
 		minor += 1000
@@ -179,7 +183,11 @@ func storeEnv(home string) []string {
 		"GIT_DIR=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_NO_LAZY_FETCH=1", "GIT_LITERAL_PATHSPECS=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
 	}
-	pass := []string{"PATH", "TMPDIR", "GIT_TEST_FSYNC"} // the last is set by tests of which durability is not the subject
+	pass := []string{
+		"PATH",
+		"TMPDIR",
+		"GIT_TEST_FSYNC",
+	} // the last is set by tests of which durability is not the subject
 	if runtime.GOOS == "windows" {
 		pass = append(pass, "SYSTEMROOT", "TEMP", "TMP")
 	}
@@ -207,7 +215,10 @@ func (op *operation) runOnStore(ctx context.Context, in io.Reader, args ...strin
 
 // workspaceGit is a git that works on the workspace with the store's index.
 func (op *operation) workspaceGit(ctx context.Context, in io.Reader, args ...string) *exec.Cmd {
-	cmd := op.store.git.storeGit(ctx, op.dir, append([]string{"-c", "core.excludesFile=" + op.repo.excludes}, args...)...)
+	cmd := op.store.git.storeGit(
+		ctx,
+		op.dir,
+		append([]string{"-c", "core.excludesFile=" + op.repo.excludes}, args...)...)
 	cmd.Dir = op.root
 	cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+op.repo.root, "GIT_INDEX_FILE="+op.index)
 	cmd.Stdin, cmd.ExtraFiles = in, op.lock.inherit()

@@ -237,7 +237,13 @@ func (op *operation) write(ctx context.Context, tree *workspaceTree, entries []e
 }
 
 // receiveFiles reads what `git cat-file --batch` prints.
-func receiveFiles(ctx context.Context, from *bufio.Reader, tree *workspaceTree, entries []entry, done *RestoreResult) error {
+func receiveFiles(
+	ctx context.Context,
+	from *bufio.Reader,
+	tree *workspaceTree,
+	entries []entry,
+	done *RestoreResult,
+) error {
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err

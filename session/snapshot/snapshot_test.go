@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "config"), "GIT_CONFIG_NOSYSTEM": "1"} {
+	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "config"),
+		"GIT_CONFIG_NOSYSTEM": "1"} {
 		os.Setenv(name, value)
 	}
 	code := m.Run()
@@ -178,7 +179,8 @@ func same(t testing.TB, got, want map[string]string) {
 func (p *place) difficult() {
 	p.Helper()
 	p.write(map[string]string{
-		".gitattributes":   "* text=auto eol=crlf ident filter=evil diff=evil\n[attr]all filter=evil text\nsub/** all merge=evil working-tree-encoding=UTF-16\n",
+		".gitattributes": "* text=auto eol=crlf ident filter=evil diff=evil\n[attr]all filter=evil text\n" +
+			"sub/** all merge=evil working-tree-encoding=UTF-16\n",
 		"sub/.gitignore":   "*.log\n",
 		"unix.txt":         "a\nb $Id$\n",
 		"dos.txt":          "a\r\nb\r\n",
@@ -221,8 +223,9 @@ func (p *place) havoc() {
 	p.Helper()
 	p.remove("goes", "link", "dir", "file", "linked-dir", "run.sh", "sub/deep", ".gitattributes")
 	p.write(map[string]string{
-		"unix.txt": "changed\r\n", "binary": "text", "dir": "is a file", "file/to/more": "deeper", "link": "no link", "linked-dir/real/x": "folder",
-		"run.sh": "#!/bin/sh\nexit 1\n", "new/one/here": "new", "empty": "full",
+		"unix.txt": "changed\r\n", "binary": "text", "dir": "is a file", "file/to/more": "deeper", "link": "no link",
+		"linked-dir/real/x": "folder",
+		"run.sh":            "#!/bin/sh\nexit 1\n", "new/one/here": "new", "empty": "full",
 	})
 	if runtime.GOOS != "windows" {
 		p.remove("new\nline", "dos.txt")
@@ -234,7 +237,8 @@ func TestRestoreBringsBackEveryByte(t *testing.T) {
 	ran := func(p *place) string { return filepath.Join(filepath.Dir(p.dir), "ran") }
 	hostile := func(p *place) {
 		command := "touch '" + filepath.ToSlash(ran(p)) + "'; cat"
-		for _, key := range []string{"filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.textconv", "diff.evil.command", "core.fsmonitor", "core.sshCommand", "diff.external"} {
+		for _, key := range []string{"filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.textconv",
+			"diff.evil.command", "core.fsmonitor", "core.sshCommand", "diff.external"} {
 			p.git("config", key, command)
 		}
 		p.git("config", "--global", "filter.evil.clean", command)

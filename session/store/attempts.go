@@ -29,7 +29,9 @@ func attemptFields(a *ledger.Attempt, at *int64) []any {
 	}
 }
 
-var insertAttempt = "INSERT INTO attempts (" + attemptColumns + ") VALUES (" + parameters(strings.Count(attemptColumns, ",")+1) + ")"
+var insertAttempt = "INSERT INTO attempts (" + attemptColumns + ") VALUES (" + parameters(
+	strings.Count(attemptColumns, ",")+1,
+) + ")"
 
 // parameters are n question marks of a statement.
 func parameters(n int) string { return strings.TrimPrefix(strings.Repeat(", ?", n), ", ") }
@@ -55,7 +57,8 @@ func (s *Store) Attempts(ctx context.Context, since, until time.Time) iter.Seq2[
 		if !until.IsZero() {
 			end = nanos(until)
 		}
-		const query = "SELECT " + attemptColumns + " FROM attempts WHERE created_at >= ? AND created_at < ? ORDER BY created_at, id"
+		const query = "SELECT " + attemptColumns + ` FROM attempts
+			WHERE created_at >= ? AND created_at < ? ORDER BY created_at, id`
 		rows, err := s.reader.QueryContext(ctx, query, nanos(since), end)
 		if err != nil {
 			yield(ledger.Attempt{}, s.wrap(step, err))

@@ -138,14 +138,16 @@ func TestAttemptsOfATimeComeInItsOrder(t *testing.T) {
 func TestWhatIsRecordedIsHarmless(t *testing.T) {
 	s := open(t, t.TempDir())
 	record(t, s, ledger.Attempt{
-		Endpoint: "https://user:secret@host/v1?key=secret#secret", ErrorCode: "a\x1b[2Jb\u202e\n" + strings.Repeat("ä", 200), Cost: math.NaN(),
+		Endpoint:  "https://user:secret@host/v1?key=secret#secret",
+		ErrorCode: "a\x1b[2Jb\u202e\n" + strings.Repeat("ä", 200), Cost: math.NaN(),
 		Model: "\xff", CreatedAt: time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("x", 3600)),
 	})
 	got := attempts(t, s, time.Time{}, time.Time{})[0]
 	if got.Endpoint != "https://host/v1" {
 		t.Errorf("endpoint is %q", got.Endpoint)
 	}
-	if !strings.HasPrefix(got.ErrorCode, "a[2Jbä") || len(got.ErrorCode) > 200 || !strings.HasSuffix(got.ErrorCode, "ä") {
+	if !strings.HasPrefix(got.ErrorCode, "a[2Jbä") || len(got.ErrorCode) > 200 ||
+		!strings.HasSuffix(got.ErrorCode, "ä") {
 		t.Errorf("error code is %q", got.ErrorCode)
 	}
 	if got.Cost != 0 || got.Model != "�" || !got.CreatedAt.Equal(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)) {
@@ -161,7 +163,8 @@ func TestOldAttemptsAreForgotten(t *testing.T) {
 	if n, err := s.ForgetAttempts(ctx, day.AddDate(0, 0, 3)); n != 3 || err != nil {
 		t.Errorf("ForgetAttempts() = %d, %v; want 3", n, err)
 	}
-	if left := attempts(t, s, time.Time{}, time.Time{}); len(left) != 1 || !left[0].CreatedAt.Equal(day.AddDate(0, 0, 3)) {
+	if left := attempts(t, s, time.Time{}, time.Time{}); len(left) != 1 ||
+		!left[0].CreatedAt.Equal(day.AddDate(0, 0, 3)) {
 		t.Errorf("left is %v", left)
 	}
 }
@@ -172,7 +175,9 @@ func first(t *testing.T) string {
 	dir := t.TempDir()
 	s := open(t, dir)
 	create(t, s, "/p")
-	if _, err := s.writer.Exec("DROP TABLE capacity; DROP TABLE attempts; DROP TABLE parts; DROP INDEX events_trees; PRAGMA user_version = 1"); err != nil {
+	const toVersion1 = "DROP TABLE capacity; DROP TABLE attempts; DROP TABLE parts; DROP INDEX events_trees; " +
+		"PRAGMA user_version = 1"
+	if _, err := s.writer.Exec(toVersion1); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -99,7 +99,8 @@ func many(b *testing.B, count int) *Store {
 
 func BenchmarkList5000(b *testing.B) {
 	s := many(b, 5000)
-	for name, f := range map[string]session.Filter{"all": {}, "first 50": {Limit: 50}, "project": {Project: "/project/7"}} {
+	for name, f := range map[string]session.Filter{"all": {}, "first 50": {Limit: 50},
+		"project": {Project: "/project/7"}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := s.List(ctx, f); err != nil {

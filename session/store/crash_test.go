@@ -43,7 +43,13 @@ func childAppends() {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
-		_, head, err := s.Append(ctx, id, 1, session.Noted{Text: "a" + strings.Repeat("x", n%3000)}, session.Noted{Text: "b"})
+		_, head, err := s.Append(
+			ctx,
+			id,
+			1,
+			session.Noted{Text: "a" + strings.Repeat("x", n%3000)},
+			session.Noted{Text: "b"},
+		)
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
@@ -215,7 +221,8 @@ func TestAFolderThatCannotBeWrittenToIsRead(t *testing.T) {
 			readable(t, c, dir)
 			out, err := c.CombinedOutput()
 			want := fmt.Sprintf("%s 2\n", id)
-			if err != nil || !strings.HasPrefix(string(out), want) || !strings.Contains(string(out), "cannot be written to") {
+			if err != nil || !strings.HasPrefix(string(out), want) ||
+				!strings.Contains(string(out), "cannot be written to") {
 				t.Errorf("list says %s (%v), want %s and a refusal to create", out, err, want)
 			}
 		})

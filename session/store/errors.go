@@ -63,7 +63,9 @@ func (e *OwnedError) Hint() string {
 	if e.Lost {
 		return "go on there, or open the session here anew"
 	}
-	return "close it there, or take it over with belay -r " + string(e.ID) + ": the other belay then stops writing to it"
+	return "close it there, or take it over with belay -r " + string(
+		e.ID,
+	) + ": the other belay then stops writing to it"
 }
 
 // Unwrap gives ErrOwned or ErrTakenOver.

@@ -33,7 +33,10 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 		says("done \u202e so"),
 		call,
 		session.Unknown{Type: "future", Data: []byte(`{"a":1}`)},
-		session.TurnEnded{Outcome: session.OutcomeFailed, Fault: &models.Fault{Kind: models.KindCapacity, Message: "full"}},
+		session.TurnEnded{
+			Outcome: session.OutcomeFailed,
+			Fault:   &models.Fault{Kind: models.KindCapacity, Message: "full"},
+		},
 	)
 	for range 200 {
 		add(t, s, id, session.Noted{Text: "n"})
@@ -42,7 +45,8 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 	if err := s.Export(ctx, id, &md, "markdown"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# fix\n", "fix\nit\n", "done  so\n", "**shell** cat x", "\n````\n```\n]52;c;evilfence\n```\n````\n", "failed. capacity: full"} {
+	for _, want := range []string{"# fix\n", "fix\nit\n", "done  so\n", "**shell** cat x",
+		"\n````\n```\n]52;c;evilfence\n```\n````\n", "failed. capacity: full"} {
 		if !strings.Contains(md.String(), want) {
 			t.Errorf("markdown lacks %q:\n%.1000s", want, md.String())
 		}
@@ -60,7 +64,8 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 	}
 	for i, text := range lines {
 		var l exportedEvent
-		if err := json.Unmarshal([]byte(text), &l); err != nil || l.Seq != int64(i+1) || l.Version != 1 || l.Session != id {
+		if err := json.Unmarshal([]byte(text), &l); err != nil || l.Seq != int64(i+1) || l.Version != 1 ||
+			l.Session != id {
 			t.Fatalf("line %d = %s, %v", i+1, text, err)
 		}
 		if _, err := session.Decode(l.Type, l.Data); err != nil {
@@ -83,7 +88,8 @@ func TestAnExportSaysWhatWasTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := md.String()
-	for _, want := range []string{"first", "*From here on, this was taken back by a rewind:*", "two", "second", "*Up to here, it was taken back.*", "*Rewound: ", "three"} {
+	for _, want := range []string{"first", "*From here on, this was taken back by a rewind:*", "two", "second",
+		"*Up to here, it was taken back.*", "*Rewound: ", "three"} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("%q is not in its place:\n%s", want, md.String())

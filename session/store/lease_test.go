@@ -86,7 +86,8 @@ func own(t *testing.T, s *Store, id session.ID, o session.Owner, born string, be
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.writer.Exec("INSERT OR REPLACE INTO owners VALUES (?, 'theirs', ?, ?, ?)", id, born, nanos(beat), data); err != nil {
+	if _, err := s.writer.Exec("INSERT OR REPLACE INTO owners VALUES (?, 'theirs', ?, ?, ?)", id, born, nanos(beat),
+		data); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -113,7 +114,8 @@ func TestADeadOwnerIsReplaced(t *testing.T) {
 		{"a process that is gone is dead", session.Owner{PID: gone, Host: host}, "?", now, true},
 		{"a number used by a younger process is dead", session.Owner{PID: me, Host: host}, "earlier", now, true},
 		{"a running process lives", session.Owner{PID: me, Host: host}, processStart(me), now, false},
-		{"another machine with a fresh beat lives", session.Owner{PID: gone, Host: "else"}, "", now.Add(-30 * time.Second), false},
+		{"another machine with a fresh beat lives", session.Owner{PID: gone, Host: "else"}, "", now.Add(-30 * time.Second),
+			false},
 		{"another machine long silent is dead", session.Owner{PID: me, Host: "else"}, "", now.Add(-5 * time.Minute), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,7 +178,8 @@ func TestASessionWhoseProgramDiedIsListedAsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Append(t.Context(), head.ID, 1, session.TurnStarted{Prompt: session.Prompt{ID: "a", Text: "x"}}); err != nil {
+	if _, _, err := s.Append(t.Context(), head.ID, 1,
+		session.TurnStarted{Prompt: session.Prompt{ID: "a", Text: "x"}}); err != nil {
 		t.Fatal(err)
 	}
 	status := func() session.Status {

@@ -335,7 +335,8 @@ func FuzzRows(f *testing.F) {
 		if data == nil {
 			data = []byte{}
 		}
-		if _, err := s.writer.Exec("INSERT OR REPLACE INTO events (session, seq, turn, time, type, data) VALUES (?, 2, 1, 1, ?, ?)", id, name, data); err != nil {
+		const statement = "INSERT OR REPLACE INTO events (session, seq, turn, time, type, data) VALUES (?, 2, 1, 1, ?, ?)"
+		if _, err := s.writer.Exec(statement, id, name, data); err != nil {
 			t.Skip(err)
 		}
 		log, err := s.Records(ctx, id, 0, 0, 0)

@@ -22,7 +22,8 @@ func TestAnOlderSchemaIsBroughtUpToDate(t *testing.T) {
 		}
 	}
 	var version, rows int
-	if err := s.writer.QueryRow("SELECT user_version, (SELECT count(*) FROM later) FROM pragma_user_version").Scan(&version, &rows); err != nil ||
+	const query = "SELECT user_version, (SELECT count(*) FROM later) FROM pragma_user_version"
+	if err := s.writer.QueryRow(query).Scan(&version, &rows); err != nil ||
 		version != len(next) ||
 		rows != 1 {
 		t.Errorf("version = %d with %d rows, %v; want %d with 1", version, rows, err, len(next))
@@ -48,7 +49,8 @@ func TestAFailedStepChangesNothing(t *testing.T) {
 	if v, err := schemaVersion(ctx, s.writer); err != nil || v != len(migrations) {
 		t.Errorf("version = %d, %v; want %d", v, err, len(migrations))
 	}
-	if err := migrate(ctx, s.writer, append(migrations[:len(migrations):len(migrations)], "CREATE TABLE later (x)")); err != nil {
+	if err := migrate(ctx, s.writer,
+		append(migrations[:len(migrations):len(migrations)], "CREATE TABLE later (x)")); err != nil {
 		t.Errorf("the good step after the bad = %v", err)
 	}
 }

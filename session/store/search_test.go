@@ -37,14 +37,16 @@ func TestSearchFindsPartsOfWordsAndAllScripts(t *testing.T) {
 		{"go", 2}, {"r", 2}, {"re", 2}, {"100%", 1}, {"price_test.go:12", 1},
 		{"straßen", 1}, {"ärger", 1},
 		{"hidden", 0}, {"missing", 0}, {"", 0}, {"   ", 0},
-		{`"`, 0}, {`""`, 0}, {"NOT", 0}, {"AND", 1}, {"a* OR (", 0}, {"text:x", 0}, {"-", 0}, {"^", 0}, {"\x00\xff", 0}, {"NEAR(a b)", 0}, {"';--", 0},
+		{`"`, 0}, {`""`, 0}, {"NOT", 0}, {"AND", 1}, {"a* OR (", 0}, {"text:x", 0}, {"-", 0}, {"^", 0}, {"\x00\xff", 0},
+		{"NEAR(a b)", 0}, {"';--", 0},
 	} {
 		hits, err := s.Search(ctx, tt.query, session.Filter{})
 		if err != nil || len(hits) != tt.want {
 			t.Errorf("Search(%q) = %d hits, %v; want %d", tt.query, len(hits), err, tt.want)
 		}
 		for _, h := range hits {
-			if !strings.Contains(h.Snippet, "\x02") || strings.Contains(h.Snippet, "\x1b") || h.Seq == 0 || h.Session.ID == "" {
+			if !strings.Contains(h.Snippet, "\x02") || strings.Contains(h.Snippet, "\x1b") || h.Seq == 0 ||
+				h.Session.ID == "" {
 				t.Errorf("Search(%q) = %+v, want a marked snippet and a place", tt.query, h)
 			}
 		}

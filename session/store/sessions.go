@@ -94,9 +94,19 @@ func saveState(ctx context.Context, tx *sql.Tx, state session.Session, indexed i
 	if err != nil {
 		return fmt.Errorf("encode state: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE sessions SET project = ?, updated = ?, archived = ?, deleted = ?,
+	_, err = tx.ExecContext(
+		ctx,
+		`UPDATE sessions SET project = ?, updated = ?, archived = ?, deleted = ?,
 		events = ?, indexed = ?, head = ? WHERE id = ?`,
-		state.Project, nanos(state.Updated), state.Archived, nanos(state.Deleted), state.LastSeq, indexed, data, state.ID)
+		state.Project,
+		nanos(state.Updated),
+		state.Archived,
+		nanos(state.Deleted),
+		state.LastSeq,
+		indexed,
+		data,
+		state.ID,
+	)
 	return err
 }
 

@@ -42,10 +42,17 @@ func TestSharedValues(t *testing.T) {
 		err    error
 		want   map[string]string
 	}{
-		{"a new key has no old value", a, "x", func(old []byte) ([]byte, error) { return fmt.Appendf(nil, "%v", old == nil), nil }, nil, map[string]string{"x": "true"}},
-		{"another store sees it and changes it", b, "x", func(old []byte) ([]byte, error) { return append(old, '!'), nil }, nil, map[string]string{"x": "true!"}},
-		{"nil changes nothing", a, "x", func([]byte) ([]byte, error) { return nil, nil }, nil, map[string]string{"x": "true!"}},
-		{"an error changes nothing", a, "x", func([]byte) ([]byte, error) { return []byte("lost"), broken }, broken, map[string]string{"x": "true!"}},
+		{"a new key has no old value", a, "x",
+			func(old []byte) ([]byte, error) {
+				return fmt.Appendf(nil, "%v", old == nil),
+					nil
+			}, nil, map[string]string{"x": "true"}},
+		{"another store sees it and changes it", b, "x", func(old []byte) ([]byte, error) { return append(old, '!'), nil },
+			nil, map[string]string{"x": "true!"}},
+		{"nil changes nothing", a, "x", func([]byte) ([]byte, error) { return nil, nil }, nil,
+			map[string]string{"x": "true!"}},
+		{"an error changes nothing", a, "x", func([]byte) ([]byte, error) { return []byte("lost"), broken }, broken,
+			map[string]string{"x": "true!"}},
 		{"keys are kept apart", a, "target/p/a/b", set("y"), nil, map[string]string{"x": "true!", "target/p/a/b": "y"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -366,7 +366,8 @@ func TestTheTreesOfAProjectsSessionsAreListed(t *testing.T) {
 	s := open(t, t.TempDir())
 	a, other := create(t, s, "/p"), create(t, s, "/q")
 	for id, tree := range map[session.ID]string{a.ID: "t1", other.ID: "t9"} {
-		if _, _, err := s.Append(ctx, id, 1, session.Checkpointed{Tree: tree}, session.Rewinding{Tree: "t1", From: "t2"}); err != nil {
+		if _, _, err := s.Append(ctx, id, 1, session.Checkpointed{Tree: tree},
+			session.Rewinding{Tree: "t1", From: "t2"}); err != nil {
 			t.Fatal(err)
 		}
 	}

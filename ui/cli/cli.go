@@ -105,7 +105,8 @@ Without a command it opens the full screen.`,
 	root.Flags().BoolVarP(&last, "continue", "c", false, "go on with the last session of this folder")
 	root.Flags().StringVarP(&resume, "resume", "r", "", "open this session; without an `ID`, pick one")
 	root.Flags().Lookup("resume").NoOptDefVal = pickSession
-	root.Flags().StringVar(&globals.rehearsal, "rehearsal", "", "play with a scripted model: your own `SCRIPT`, or the built-in one")
+	root.Flags().StringVar(&globals.rehearsal, "rehearsal", "",
+		"play with a scripted model: your own `SCRIPT`, or the built-in one")
 	root.Flags().Lookup("rehearsal").NoOptDefVal = app.BuiltIn
 	cli.addModelFlags(root, &globals)
 	root.AddCommand(
@@ -131,8 +132,10 @@ const pickSession = "pick"
 
 func (cli CLI) addModelFlags(c *cobra.Command, g *globalFlags) {
 	c.Flags().StringVar(&g.tier, "tier", "", "`TIER` to ask: heavy, medium or light")
-	c.Flags().StringVar(&g.effort, "effort", "", "reasoning `EFFORT` to ask for, such as low or high (default: the settings')")
-	c.Flags().StringVar(&g.approve, "approve", "", "`MODE`, what runs without asking: ask (reading), edits (and file changes), all")
+	c.Flags().StringVar(&g.effort, "effort", "",
+		"reasoning `EFFORT` to ask for, such as low or high (default: the settings')")
+	c.Flags().StringVar(&g.approve, "approve", "",
+		"`MODE`, what runs without asking: ask (reading), edits (and file changes), all")
 	c.Flags().BoolVar(&g.trust, "trust", false, "trust this folder: read its .belay.toml and AGENTS.md")
 }
 

@@ -17,17 +17,22 @@ import (
 func (cli CLI) configCommand(g *globalFlags) *cobra.Command {
 	command := &cobra.Command{Use: "config", Short: "Show, check and explain the settings", Args: cobra.NoArgs}
 	sub := func(use, short string, does func(config.Sources) error) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			choice, err := cli.options(*g, "config")
-			if err != nil {
-				return err
-			}
-			from, err := app.SettingsSources(cmd.Context(), choice)
-			if err != nil {
-				return err
-			}
-			return does(from)
-		}}
+		return &cobra.Command{
+			Use:   use,
+			Short: short,
+			Args:  cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				choice, err := cli.options(*g, "config")
+				if err != nil {
+					return err
+				}
+				from, err := app.SettingsSources(cmd.Context(), choice)
+				if err != nil {
+					return err
+				}
+				return does(from)
+			},
+		}
 	}
 	show := sub("show", "Every setting, its value and where it comes from", cli.showSettings)
 	command.AddCommand(

@@ -30,7 +30,8 @@ Exit codes: 0 all is well · 69 endpoint · 75 capacity or limits · 77 account 
 	}
 	command.Flags().BoolVar(&options.Fallbacks, "fallbacks", false, "try every model of every tier")
 	command.Flags().BoolVar(&options.JSON, "json", false, "one JSON object a line")
-	command.Flags().BoolVar(&options.Curl, "curl", false, "for each request that failed, the curl command that makes it again")
+	command.Flags().BoolVar(&options.Curl, "curl", false,
+		"for each request that failed, the curl command that makes it again")
 	addRehearsalFlag(command, &globals.rehearsal)
 	command.Flags().BoolVar(&globals.trust, "trust", false, "trust this folder: read its .belay.toml")
 	return command

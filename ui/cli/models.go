@@ -128,5 +128,13 @@ func (l modelLine) row(cli CLI) []string {
 			can = append(can, a.name)
 		}
 	}
-	return []string{string(l.Tier), l.Target.String(), state, window, price, strings.Join(can, " "), theme.Line(l.Served)}
+	return []string{
+		string(l.Tier),
+		l.Target.String(),
+		state,
+		window,
+		price,
+		strings.Join(can, " "),
+		theme.Line(l.Served),
+	}
 }

@@ -56,7 +56,8 @@ SCRIPT it prints an example of one.`,
 		},
 	}
 	command.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on")
-	command.Flags().StringVar(&logFile, "log", "", "append each request and what became of it to this `FILE`, one JSON object a line")
+	command.Flags().StringVar(&logFile, "log", "",
+		"append each request and what became of it to this `FILE`, one JSON object a line")
 	return command
 }
 

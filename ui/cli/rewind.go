@@ -54,7 +54,13 @@ func (cli CLI) checkpointsCommand() *cobra.Command {
 				}
 				rows = append(
 					rows,
-					[]string{strconv.Itoa(i + 1), strconv.FormatInt(p.Seq, 10), theme.Age(p.Time, cli.Now()), files, what},
+					[]string{
+						strconv.Itoa(i + 1),
+						strconv.FormatInt(p.Seq, 10),
+						theme.Age(p.Time, cli.Now()),
+						files,
+						what,
+					},
 				)
 			}
 			return plain.Table(cli.Out, rows, cli.Width(cli.Out))

@@ -69,9 +69,11 @@ limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
 	cli.addRunFlags(command, &flags)
 	command.Flags().BoolVarP(&flags.continueLast, "continue", "c", false, "in the last session of this folder")
 	command.Flags().StringVarP(&flags.id, "resume", "r", "", "in the session with this `ID`")
-	command.Flags().BoolVar(&flags.steps, "steps", false, "split the task into checkpointed steps, and carry them out in order")
+	command.Flags().BoolVar(&flags.steps, "steps", false,
+		"split the task into checkpointed steps, and carry them out in order")
 	command.Flags().StringVar(&flags.plan, "plan", "", "carry out the steps in this `FILE` (see `belay help steps`)")
-	command.Flags().StringVar(&flags.template, "template", "", "with --steps: the usual `SHAPE` to begin with: change, fix or review")
+	command.Flags().StringVar(&flags.template, "template", "",
+		"with --steps: the usual `SHAPE` to begin with: change, fix or review")
 	cli.addModelFlags(command, globals)
 	return command
 }
@@ -129,7 +131,9 @@ func (cli CLI) runPrompt(ctx context.Context, flags runFlags, args []string) err
 			See: "belay help steps",
 		}
 	case flags.plan != "" && flags.template != "":
-		return &exit.UsageError{Err: errors.New("--plan and --template exclude each other: a plan is there, or is made")}
+		return &exit.UsageError{
+			Err: errors.New("--plan and --template exclude each other: a plan is there, or is made"),
+		}
 	case task == "" || len(args) > 0:
 		var err error
 		if prompt, err = cli.readPrompt(args); err != nil {
@@ -173,7 +177,9 @@ func (cli CLI) readPrompt(args []string) (session.Prompt, error) {
 			return prompt, fmt.Errorf("read the prompt: %w", err)
 		}
 		if len(data) > maxPrompt {
-			return prompt, &exit.UsageError{Err: fmt.Errorf("the prompt on standard input is longer than %d MB", maxPrompt>>20)}
+			return prompt, &exit.UsageError{
+				Err: fmt.Errorf("the prompt on standard input is longer than %d MB", maxPrompt>>20),
+			}
 		}
 		if bytes.IndexByte(data, 0) >= 0 {
 			return prompt, &exit.UsageError{

@@ -35,7 +35,8 @@ switch that belay made by itself is listed: worth a look once a week.
 		},
 	}
 	command.Flags().StringVar(&options.Since, "since", "30d", "only what happened since this `TIME`")
-	command.Flags().StringVar(&options.By, "by", "model", "one line for each `WHAT`: model, project, hour or size (of the input)")
+	command.Flags().StringVar(&options.By, "by", "model",
+		"one line for each `WHAT`: model, project, hour or size (of the input)")
 	command.Flags().BoolVar(&here, "here", false, "only what was done in this folder")
 	command.Flags().BoolVar(&options.JSON, "json", false, "everything as one JSON object")
 	command.Flags().BoolVar(&options.CSV, "csv", false, "comma-separated values")

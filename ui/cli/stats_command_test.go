@@ -62,13 +62,20 @@ func months() []ledger.Attempt {
 	for hour := range 9 * 24 {
 		for n := range 4 {
 			attempt := ledger.Attempt{
-				Provider: "openai", Model: "sol", CreatedAt: noon.Add(time.Duration(hour-9*24)*time.Hour + time.Duration(n)*time.Minute), InputTokens: 10_000, OutputTokens: 500,
-				LatencyMS: 9000, FirstTokenMS: 1900, Cost: 0.05, Session: "abcdefgh", Turn: hour, ProjectID: "/shop", Tier: models.Heavy, StatusCode: 200,
+				Provider: "openai", Model: "sol",
+				CreatedAt: noon.Add(time.Duration(hour-9*24)*time.Hour + time.Duration(n)*time.Minute), InputTokens: 10_000,
+				OutputTokens: 500,
+				LatencyMS:    9000, FirstTokenMS: 1900, Cost: 0.05, Session: "abcdefgh", Turn: hour, ProjectID: "/shop",
+				Tier: models.Heavy, StatusCode: 200,
 			}
 			if attempt.CreatedAt.Hour() == 14 || attempt.CreatedAt.Hour() == 15 {
 				attempt.InputTokens = 150_000
 				if n < 2 {
-					attempt.Kind, attempt.ErrorCode, attempt.StatusCode, attempt.RetryCount, attempt.FirstTokenMS = models.KindCapacity, "server_is_overloaded", 503, n, 0
+					attempt.Kind = models.KindCapacity
+					attempt.ErrorCode = "server_is_overloaded"
+					attempt.StatusCode = 503
+					attempt.RetryCount = n
+					attempt.FirstTokenMS = 0
 				}
 				if n == 1 {
 					attempt.FallbackModel = "openai/terra"
@@ -135,7 +142,8 @@ func TestStatsForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &s); err != nil || code != 0 || s["v"] != 1.0 {
 		t.Fatalf("exit %d, %v: %.300s", code, err, out)
 	}
-	for _, name := range []string{"since", "until", "total", "by", "rows", "costs", "episodes", "weeks", "sizes", "risks", "alerts", "degrades"} {
+	for _, name := range []string{"since", "until", "total", "by", "rows", "costs", "episodes", "weeks", "sizes",
+		"risks", "alerts", "degrades"} {
 		if s[name] == nil {
 			t.Errorf("JSON has no %q", name)
 		}
@@ -146,11 +154,13 @@ func TestStatsForPrograms(t *testing.T) {
 		strings.Join(
 			rows[0][:16],
 			",",
-		) != "request_id,project_id,team_id,environment,model,endpoint,stream,input_tokens,output_tokens,concurrency,retry_count,fallback_model,status_code,error_code,latency_ms,created_at" {
+		) != "request_id,project_id,team_id,environment,model,endpoint,stream,input_tokens,output_tokens,concurrency,"+
+			"retry_count,fallback_model,status_code,error_code,latency_ms,created_at" {
 		t.Errorf("CSV has %d rows, %v: %v", len(rows), err, rows[0])
 	}
 	out, _, _ = belay(t, 0, "stats", "--csv", "--by", "model")
-	if rows, err := csv.NewReader(strings.NewReader(out)).ReadAll(); err != nil || len(rows) != 2 || rows[0][0] != "key" ||
+	if rows, err := csv.NewReader(strings.NewReader(out)).ReadAll(); err != nil || len(rows) != 2 ||
+		rows[0][0] != "key" ||
 		rows[1][0] != "openai/sol" {
 		t.Errorf("CSV by model: %v, %v", rows, err)
 	}

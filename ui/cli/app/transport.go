@@ -99,7 +99,9 @@ func rehearsalTransport(script string) (http.RoundTripper, error) {
 		var err error
 		name = script
 		if text, err = os.ReadFile(script); err != nil {
-			return nil, &exit.SettingsError{Err: fmt.Errorf("read the script: %w (belay's own is --rehearsal %s)", err, BuiltIn)}
+			return nil, &exit.SettingsError{
+				Err: fmt.Errorf("read the script: %w (belay's own is --rehearsal %s)", err, BuiltIn),
+			}
 		}
 	}
 	parsed, err := rehearsal.Parse(name, text)

@@ -143,7 +143,8 @@ func (d *demo) finished(ctx context.Context, a *app.App) (session.Session, bool)
 			continue // the screen says what is wrong with the store
 		}
 		for _, x := range list {
-			if x.Plan != nil && len(x.Plan.Steps) > 0 && x.Plan.Done() == len(x.Plan.Steps) && x.Status == session.Idle {
+			if x.Plan != nil && len(x.Plan.Steps) > 0 && x.Plan.Done() == len(x.Plan.Steps) &&
+				x.Status == session.Idle {
 				return x, true
 			}
 		}

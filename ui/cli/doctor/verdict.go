@@ -38,7 +38,8 @@ type verdict struct {
 // network.
 func (x *examination) verdict() verdict {
 	for _, judge := range []func() (verdict, bool){
-		x.account, x.unreachable, x.wrongName, x.limits, x.capacity, x.replyShape, x.largeRequests, x.otherFault, x.pastFaults,
+		x.account, x.unreachable, x.wrongName, x.limits, x.capacity, x.replyShape, x.largeRequests, x.otherFault,
+		x.pastFaults,
 	} {
 		if v, ok := judge(); ok {
 			return v
@@ -101,11 +102,16 @@ func (x *examination) unreachable() (verdict, bool) {
 	if len(list) == 0 {
 		return verdict{}, false
 	}
-	return verdict{Class: "endpoint", Text: "the endpoint cannot be reached; no model is to blame", Evidence: quote(list),
+	return verdict{
+		Class:    "endpoint",
+		Text:     "the endpoint cannot be reached; no model is to blame",
+		Evidence: quote(list),
 		Next: []string{
 			"check the connection and base_url",
 			"for a local endpoint: is it running?",
-		}, code: exit.Unreachable}, true
+		},
+		code: exit.Unreachable,
+	}, true
 }
 
 func (x *examination) wrongName() (verdict, bool) {
@@ -207,8 +213,13 @@ func (x *examination) replyShape() (verdict, bool) {
 func (x *examination) largeRequests() (verdict, bool) {
 	for _, f := range x.findings {
 		if !f.OK && f.probe == probeLarge && f.Fault != nil {
-			return verdict{Class: "size", Text: "short requests pass, larger ones do not", Evidence: quote([]Finding{f}),
-				Next: []string{"a lower [context] budget, or a model with a larger window"}, code: exit.Failed}, true
+			return verdict{
+				Class:    "size",
+				Text:     "short requests pass, larger ones do not",
+				Evidence: quote([]Finding{f}),
+				Next:     []string{"a lower [context] budget, or a model with a larger window"},
+				code:     exit.Failed,
+			}, true
 		}
 	}
 	return verdict{}, false
@@ -262,7 +273,9 @@ func (x *examination) pastFaults() (verdict, bool) {
 			Next: []string{fmt.Sprintf("[context] budget = %d", record.sizeFrom)}}, true
 	case len(record.hours) > 0:
 		return verdict{Class: "peak hours", Text: "all is well now; in the last days failures came in certain hours",
-			Evidence: []string{strings.Join(record.hours, ", ")}, Next: []string{"leave heavy work to other hours"}}, true
+			Evidence: []string{
+				strings.Join(record.hours, ", "),
+			}, Next: []string{"leave heavy work to other hours"}}, true
 	}
 	return verdict{}, false
 }

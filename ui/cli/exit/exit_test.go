@@ -18,10 +18,12 @@ func TestTheExitCodeOfAFault(t *testing.T) {
 		if got := OfFault(f); got != want {
 			t.Errorf("exitFault of %s = %d, want %d", kind, got, want)
 		}
-		if got := OfSession(session.Session{Status: session.NeedsPerson, LastTurn: session.LastTurn{Fault: f}}, true); got != 4 {
+		if got := OfSession(session.Session{Status: session.NeedsPerson, LastTurn: session.LastTurn{Fault: f}},
+			true); got != 4 {
 			t.Errorf("a limit at %s ends with %d, want 4", kind, got)
 		}
-		if got := OfSession(session.Session{Status: session.Failed, LastTurn: session.LastTurn{Fault: f}}, false); got != want {
+		if got := OfSession(session.Session{Status: session.Failed, LastTurn: session.LastTurn{Fault: f}},
+			false); got != want {
 			t.Errorf("a turn that failed by %s ends with %d, want %d", kind, got, want)
 		}
 	}

@@ -125,7 +125,9 @@ func (w *Worker) alert(text string) {
 		return
 	}
 	if err := runAlertCommand(command, text); err != nil {
-		w.alertTo(session.Alerted{Text: fmt.Sprintf("%s (the command of [alerts] failed: %v)", text, err), Screen: true})
+		w.alertTo(
+			session.Alerted{Text: fmt.Sprintf("%s (the command of [alerts] failed: %v)", text, err), Screen: true},
+		)
 	}
 }
 

@@ -58,7 +58,8 @@ func TestPurgeForgetsWhatIsTooOld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := w.o.Store.Append(t.Context(), s.ID, 0, session.ArchiveChanged{Deleted: now.AddDate(0, 0, -days)}); err != nil {
+		if _, _, err := w.o.Store.Append(t.Context(), s.ID, 0,
+			session.ArchiveChanged{Deleted: now.AddDate(0, 0, -days)}); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, s.ID)

@@ -156,7 +156,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 		return day, nil
 	}
 	for unit, days := range map[string]int{"d": 1, "w": 7} {
-		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n > 0 &&
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) &&
+			n > 0 &&
 			n < 100_000 {
 			return now.AddDate(0, 0, -n*days), nil
 		}

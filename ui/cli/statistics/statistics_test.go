@@ -14,7 +14,8 @@ var noon = time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC)
 
 func TestParseSince(t *testing.T) {
 	for text, want := range map[string]time.Time{
-		"36h": noon.Add(-36 * time.Hour), "7d": noon.AddDate(0, 0, -7), "2w": noon.AddDate(0, 0, -14), "90m": noon.Add(-90 * time.Minute),
+		"36h": noon.Add(-36 * time.Hour), "7d": noon.AddDate(0, 0, -7), "2w": noon.AddDate(0, 0, -14),
+		"90m":        noon.Add(-90 * time.Minute),
 		"2026-03-01": time.Date(2026, 3, 1, 0, 0, 0, 0, time.Local),
 	} {
 		if got, err := parseSince(text, noon); err != nil || !got.Equal(want) {
