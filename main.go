@@ -295,7 +295,7 @@ func (s *screen) capacity(ctx context.Context) (capacity.View, error) {
 	if err != nil {
 		return capacity.View{}, err
 	}
-	view := capacity.View{Says: recent.Sentences()}
+	view := capacity.View{Findings: recent.Sentences()}
 	for _, day := range recent.CapacityByHour() {
 		view.Week = append(view.Week, capacity.Day(day))
 	}

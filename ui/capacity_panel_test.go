@@ -33,7 +33,7 @@ func capacityView() capacity.View {
 	heavy.Until, heavy.Fault, heavy.Streak, heavy.Share = noon.Add(102*time.Second), capacityFault(), 3, 0.91
 	v := capacity.View{Rows: []capacity.Row{heavy, row(models.Medium, terra, "terra", models.Ready),
 		row(models.Light, luna, "luna", models.Ready)},
-		Says: []string{"failures start above 96k input (22% against 3%)",
+		Findings: []string{"failures start above 96k input (22% against 3%)",
 			"3 episodes without room, longest 14:00, median 2:00"}}
 	for day := range 7 {
 		var d capacity.Day

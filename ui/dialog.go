@@ -189,7 +189,7 @@ func (d leaveDialog) view(f frame) box {
 	})
 }
 
-// takeoverDialog says who else writes to a session.
+// takeoverDialog says which other belay writes to a session.
 type takeoverDialog struct {
 	id    session.ID
 	owner session.Owner

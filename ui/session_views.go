@@ -254,7 +254,7 @@ func (vs *sessionViews) topBar(folder, branch string, now time.Time) status.Top 
 		switch {
 		case v == shown:
 		case s.NeedsYou():
-			top.Need++
+			top.NeedPerson++
 		case s.Live() && s.PartOf == "" && !ofShown:
 			top.Running++
 		}

@@ -37,7 +37,7 @@ func (d *sessionsDialog) update(msg tea.Msg) action {
 		}
 		d.pane.Set(d.withOpen(msg.list))
 	case hitsMsg:
-		d.pane.Found(msg.query, msg.hits)
+		d.pane.SetHits(msg.query, msg.hits)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (d *sessionsDialog) key(name, text string) action {
 		}
 		return d.remove(s)
 	case sessions.Undo:
-		if gone, ok := d.pane.Undone(); ok {
+		if gone, ok := d.pane.TakeDeleted(); ok {
 			d.pane.Note("taken back")
 			return d.file(gone, session.SetArchived{Archived: gone.Archived})
 		}
@@ -105,7 +105,7 @@ func (d *sessionsDialog) remove(s session.Session) action {
 		d.pane.Note("it runs: stop it first")
 		return nil
 	}
-	d.pane.Removed(s)
+	d.pane.Remove(s)
 	remove := sendTo{id: s.ID, command: session.SetArchived{Archived: s.Archived, Deleted: d.now()}}
 	if s.ID == d.views.current {
 		return together{show{}, remove}

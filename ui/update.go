@@ -200,7 +200,7 @@ func (m *Model) sessionRecords(id session.ID, records []session.Record) tea.Cmd 
 		view.setTiers(m.backend.engine.Tiers(id))
 	}
 	if d, ok := m.dialog.(*sessionsDialog); ok {
-		d.pane.Live(view.state)
+		d.pane.SetOpen(view.state)
 	}
 	return tea.Batch(
 		m.notifier.call(m.views.title(&view.state), reasonToCall(records, &view.state, needed)),

@@ -32,17 +32,18 @@ const (
 
 // Pane is the question about one call.
 type Pane struct {
+	theme *theme.Theme
+	now   func() time.Time
+	diff  func(th *theme.Theme, diff string, width int, sideBySide bool) []string
+
 	asked        session.Approval
-	theme        *theme.Theme
-	now          func() time.Time
+	pending      int       // questions in all
 	guardedSince time.Time // the guard runs from here
+	offset       int       // lines of the question that are scrolled away
 	confirming   bool      // the scope of "always" is being confirmed
-	refusing     bool      // a refusal's words are being written
-	reason       string
-	offset       int
-	diff         func(th *theme.Theme, diff string, width int, besides bool) []string
+	refusing     bool      // the reason of a refusal is being written
+	reason       string    // so far
 	reply        session.Answer
-	pending      int // questions in all
 }
 
 // New makes the pane; diff lays out the change of an edit.
@@ -53,7 +54,8 @@ func New(th *theme.Theme, now func() time.Time, diff func(*theme.Theme, string, 
 // SetTheme changes the colours.
 func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
 
-// Ask shows the first of the open questions. The guard begins when it changes.
+// Ask shows the first of the open questions. The guard begins anew when that is
+// another one.
 func (p *Pane) Ask(open []session.Approval) {
 	p.pending = len(open)
 	if len(open) == 0 {

@@ -14,9 +14,9 @@ import (
 
 // View is what the panel shows.
 type View struct {
-	Rows []Row
-	Week []Day    // the map of busy hours, Monday first; nil until there is a record
-	Says []string // what the record of the last days says, a line each
+	Rows     []Row
+	Week     []Day    // the map of busy hours, Monday first; nil until there is a record
+	Findings []string // what the record of the last days says, a line each
 }
 
 // Row is one target of one tier.
@@ -151,7 +151,7 @@ func (p *Pane) weekMap(th *theme.Theme, width, room int) []string {
 	if beside {
 		sayRoom = width - 32
 	}
-	for _, s := range p.view.Says {
+	for _, s := range p.view.Findings {
 		says = append(says, theme.Wrap(theme.Line(s), sayRoom)...)
 	}
 	var lines []string

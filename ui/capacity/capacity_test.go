@@ -33,7 +33,7 @@ func view() View {
 		week = append(week, d)
 	}
 	return View{Rows: []Row{sol, row(models.Medium, "gpt-5.6-terra", "terra", models.Ready), luna}, Week: week,
-		Says: []string{"failures start above 96k input (22% against 3%)", "longest episode 14 min, median 2 min"}}
+		Findings: []string{"failures start above 96k input (22% against 3%)", "longest episode 14 min, median 2 min"}}
 }
 
 func draw(t *testing.T, w, h int) string {

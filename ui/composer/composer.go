@@ -22,16 +22,16 @@ const (
 	maxPaste      = 1 << 20 // bytes of one paste that are kept
 )
 
-// Pane is the place where a person writes.
+// Pane is where a person writes.
 type Pane struct {
 	area      textarea.Model
 	theme     *theme.Theme
 	width     int
-	rows      int // most rows
+	maxRows   int // that the draft may take
 	hint      string
 	pastes    []paste
 	history   []string
-	historyAt int    // place in the history; len: the draft
+	historyAt int    // place in the history; its length: the draft
 	unsent    string // what was being written before the history was walked
 
 	borrowed bool   // it holds something other than the draft
@@ -48,17 +48,17 @@ type Pane struct {
 
 type paste struct {
 	mark, text string
-	typed      bool // a person's own words that were too long to show, not material
+	own        bool // the person wrote it, and it was too long to show
 }
 
 // New makes an empty composer.
 func New(th *theme.Theme) *Pane {
-	p := &Pane{area: textarea.New(), rows: 8}
+	p := &Pane{area: textarea.New(), maxRows: 8}
 	p.area.ShowLineNumbers = false
 	p.area.CharLimit, p.area.MaxWidth = 0, 0
 	p.area.DynamicHeight = true
 	p.area.MinHeight = 1
-	p.area.MaxHeight = p.rows
+	p.area.MaxHeight = p.maxRows
 	p.area.MaxContentHeight = 10_000
 	p.area.SetVirtualCursor(false)
 	p.area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys(keys.Of(keys.NewLine).Keys...))
@@ -99,8 +99,8 @@ func (p *Pane) SetTheme(th *theme.Theme) {
 
 // SetSize gives the width in cells and the most rows the draft may take.
 func (p *Pane) SetSize(width, rows int) {
-	p.width, p.rows = width, max(rows, 1)
-	p.area.MaxHeight = p.rows
+	p.width, p.maxRows = width, max(rows, 1)
+	p.area.MaxHeight = p.maxRows
 	p.area.SetWidth(width - 1)
 	p.cachedFor = ""
 }
@@ -128,7 +128,7 @@ func (p *Pane) Focus(on bool) {
 // Empty reports whether nothing is written.
 func (p *Pane) Empty() bool { return p.area.Length() == 0 }
 
-// Draft is the text as shown, with pastes folded.
+// Draft is the text as it is shown, with pastes folded.
 func (p *Pane) Draft() string { return p.area.Value() }
 
 // Text is the whole text: folded pastes are opened again.
@@ -177,13 +177,13 @@ func (p *Pane) Restore(text string, attached []models.Attachment) {
 	}
 }
 
-// Prompt is what would be sent: the words, and apart from them what was pasted.
-// A paste alone is the words.
+// Prompt is what would be sent: the text, and apart from it what was pasted. A
+// paste that is all there is is the text.
 func (p *Pane) Prompt() (words string, attached []models.Attachment) {
 	words = strings.TrimSpace(p.area.Value())
 	for _, f := range p.pastes {
 		switch {
-		case f.typed || words == f.mark:
+		case f.own || words == f.mark:
 			words = strings.TrimSpace(strings.Replace(words, f.mark, f.text, 1))
 		case strings.Contains(words, f.mark):
 			attached = append(attached, models.Attachment{Name: strings.Trim(f.mark, "[]"), Text: f.text})
@@ -276,7 +276,7 @@ func (p *Pane) Key(msg tea.KeyPressMsg) {
 	p.updatePopup()
 }
 
-// walkHistory goes through the history; the draft waits at its end.
+// walkHistory goes through the history, whose end is the draft.
 func (p *Pane) walkHistory(by int) {
 	to := p.historyAt + by
 	if to < 0 || to > len(p.history) {
@@ -297,7 +297,7 @@ func (p *Pane) walkHistory(by int) {
 	}
 }
 
-// removeFold removes a paste's mark as one, when the cursor stands behind it.
+// removeFold removes the mark of a paste as a whole, when the cursor is behind it.
 func (p *Pane) removeFold() bool {
 	value := p.area.Value()
 	for i, f := range p.pastes {
@@ -332,7 +332,7 @@ func (p *Pane) draftRows() []string {
 		}
 		return []string{prompt + p.theme.Dim.Paint(theme.Cut(p.hint, p.width-4))}
 	}
-	// Laying the draft out costs more than all else in a frame when it is long.
+	// Laying a long draft out costs more than everything else in a frame.
 	k := fmt.Sprint(p.area.Line(), p.area.Column(), p.area.ScrollYOffset(), p.area.Height(), "\x00", p.area.Value())
 	if k != p.cachedFor {
 		p.cachedFor, p.cachedRows = k, strings.Split(p.area.View(), "\n")
@@ -340,7 +340,7 @@ func (p *Pane) draftRows() []string {
 	return p.cachedRows
 }
 
-// Cursor is where the cursor stands within View, and whether it shows.
+// Cursor is the position of the cursor within View, and whether it shows.
 func (p *Pane) Cursor() (x, y int, ok bool) {
 	if !p.focused {
 		return 0, 0, false
@@ -353,4 +353,4 @@ func (p *Pane) Cursor() (x, y int, ok bool) {
 }
 
 // Resized reports whether SetSize would change anything.
-func (p *Pane) Resized(width, rows int) bool { return p.width != width || p.rows != rows }
+func (p *Pane) Resized(width, rows int) bool { return p.width != width || p.maxRows != rows }

@@ -97,7 +97,8 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	return box[:min(len(box), max(height, 0))]
 }
 
-// sizeLine is the size of it all, with a bar on which the trigger is marked.
+// sizeLine is the size of the whole request, with a bar on which the trigger is
+// marked.
 func (p *Pane) sizeLine(th *theme.Theme, width int) []string {
 	total, measured := p.total()
 	sign, after := "", ""
@@ -137,7 +138,8 @@ func (p *Pane) sizeLine(th *theme.Theme, width int) []string {
 	return []string{theme.Sides(left, bar+right, width)}
 }
 
-// triggerCell is the cell of a bar at which the conversation is lightened; -1: never.
+// triggerCell is the cell of a bar from which belay prunes by itself; -1: it never
+// does.
 func (p *Pane) triggerCell(size int) int {
 	if p.usage.Trigger <= 0 || p.usage.Budget <= 0 {
 		return -1
@@ -148,7 +150,7 @@ func (p *Pane) triggerCell(size int) int {
 // minTwoColumns is from how many cells on two columns are readable.
 const minTwoColumns = 70
 
-// partsTable gives each origin a row, in one column or two.
+// partsTable gives each source a row, in one column or two.
 func (p *Pane) partsTable(th *theme.Theme, width, columns int) []string {
 	width = (width - 4*(columns-1)) / columns
 	parts := p.parts()
@@ -210,7 +212,7 @@ func unbroken(s string, width int) string {
 	return strings.ReplaceAll(s, " ", "\u00a0")
 }
 
-// joined joins words with dots, over as few lines as it takes.
+// joined puts dots between words, on as few lines as possible.
 func joined(st theme.Style, words []string, width int) []string {
 	var lines []string
 	line := ""
@@ -243,7 +245,7 @@ func section(th *theme.Theme, st theme.Style, name string, words []string, width
 	return lines
 }
 
-// omitted is what stays out of the requests, and what each took.
+// omitted is what stays out of the requests, and how large each of it was.
 func (p *Pane) omitted(th *theme.Theme, width int) []string {
 	var words []string
 	for _, l := range p.state.Omitted {
@@ -273,7 +275,7 @@ func (p *Pane) omissionText(l session.Omission) string {
 	return what + " −" + theme.Count(max(l.Freed, 0))
 }
 
-// extras is what is shown as far as there is room, the useful first.
+// extras are shown as far as there is room, the most useful first.
 func (p *Pane) extras(th *theme.Theme, width int) [][]string {
 	usage := p.usage
 	total, measured := p.total()

@@ -12,7 +12,7 @@ import (
 	"belay/ui/theme"
 )
 
-// Item is a row one can choose.
+// Item is a row that can be chosen.
 type Item struct {
 	ID    string
 	Text  string
@@ -29,7 +29,7 @@ type Pane struct {
 	shown     []Item
 	query     string
 	lead      string // before the filter
-	arguments string // what stands behind the name of a command
+	arguments string // what was typed behind the name of a command
 	commands  bool   // the rows are commands, which may be called by name
 	slash     bool   // the name of a command is being typed
 	selected  int
@@ -184,7 +184,7 @@ func (p *Pane) filter(query string) {
 }
 
 // View gives a box of width cells and at most height rows; x and y are where
-// the cursor stands in it.
+// the cursor is in it.
 func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	th := p.theme
 	inner := max(width-4, 10)

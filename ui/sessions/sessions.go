@@ -1,5 +1,5 @@
-// Package sessions decides how many sessions are found and told apart: those
-// that need a person first, with what each one is doing.
+// Package sessions decides how sessions are listed and found: those that need a
+// person first, with what each one is doing.
 package sessions
 
 import (
@@ -29,43 +29,47 @@ type Verdict int
 
 // The verdicts.
 const (
-	Nothing     Verdict = iota
-	Open                // the chosen session
-	Close               //
-	SearchTexts         // the filter changed: search texts again
-	Reload              // another list is wanted
-	Rename              // to Name
-	Fork                //
-	Archive             // or take out of the archive
-	Delete              // or take back
-	Undo                // the last deletion
-	NewSession          // not one of the list
+	Nothing Verdict = iota
+	Open            // the chosen session
+	Close
+	SearchTexts // the filter changed: search texts again
+	Reload      // another list is wanted
+	Rename      // to Name
+	Fork
+	Archive    // or take out of the archive
+	Delete     // or take back
+	Undo       // the last deletion
+	NewSession // not one of the list
 )
 
-// Pane is the picker.
+// Pane is the list of sessions with a filter.
 type Pane struct {
-	theme         *theme.Theme
-	now           func() time.Time
-	project       string
-	list          List
-	all           []session.Session
-	hits          []session.Hit
-	shown         []row
-	query         string
-	selected, top int
-	naming        bool
-	name          string
-	undo          *session.Session
-	loading       bool
-	note          string
+	theme   *theme.Theme
+	now     func() time.Time
+	project string // the one that belay was started in
+
+	list     List
+	all      []session.Session // of the list
+	hits     []session.Hit     // texts in which the query was found
+	shown    []row
+	query    string
+	selected int // index of the row under the cursor
+	top      int // index of the first row in view
+	loading  bool
+	note     string           // words under the list, until the next key
+	deleted  *session.Session // the last one, which can be taken back
+
+	naming bool   // a new title is being written
+	name   string // so far
 }
 
+// row is a session, and a text of it in which the query was found.
 type row struct {
 	s       session.Session
 	snippet string
 }
 
-// New makes the picker; the project is the one belay was started in.
+// New makes the list; the project is the one that belay was started in.
 func New(th *theme.Theme, now func() time.Time, project string) *Pane {
 	return &Pane{theme: th, now: now, project: project, loading: true}
 }
@@ -79,8 +83,8 @@ func (p *Pane) Set(list []session.Session) {
 	p.filterAndSort()
 }
 
-// Live replaces the state of sessions that this belay runs.
-func (p *Pane) Live(s session.Session) {
+// SetOpen replaces the state of sessions that this belay runs.
+func (p *Pane) SetOpen(s session.Session) {
 	for i := range p.all {
 		if p.all[i].ID == s.ID {
 			p.all[i] = s
@@ -90,8 +94,8 @@ func (p *Pane) Live(s session.Session) {
 	}
 }
 
-// Found gives the places where a search of all texts found the query.
-func (p *Pane) Found(query string, hits []session.Hit) {
+// SetHits gives the places where a search of all texts found the query.
+func (p *Pane) SetHits(query string, hits []session.Hit) {
 	if query == p.query {
 		p.hits = hits
 		p.filterAndSort()
@@ -101,10 +105,10 @@ func (p *Pane) Found(query string, hits []session.Hit) {
 // Note shows words under the list until the next key.
 func (p *Pane) Note(s string) { p.note = s }
 
-// List is the list in view, and the words searched for.
+// List is the list in view.
 func (p *Pane) List() List { return p.list }
 
-// Query is the filter.
+// Query is the words that the filter looks for.
 func (p *Pane) Query() string { return p.query }
 
 // Name is the new title after the verdict Rename.
@@ -118,22 +122,22 @@ func (p *Pane) Chosen() (session.Session, bool) {
 	return p.shown[p.selected].s, true
 }
 
-// Removed remembers a deleted session so that it can be taken back, and drops
+// Remove remembers a deleted session so that it can be taken back, and drops
 // it from the list.
-func (p *Pane) Removed(s session.Session) {
-	p.undo = &s
+func (p *Pane) Remove(s session.Session) {
+	p.deleted = &s
 	p.all = slices.DeleteFunc(p.all, func(x session.Session) bool { return x.ID == s.ID })
 	p.note = "deleted “" + theme.Cut(title(s), 30) + "”; " + keys.SessionList.Label(keys.UndoDelete) + " takes it back"
 	p.filterAndSort()
 }
 
-// Undone is the deleted session to take back.
-func (p *Pane) Undone() (session.Session, bool) {
-	if p.undo == nil {
+// TakeDeleted is the deleted session to take back.
+func (p *Pane) TakeDeleted() (session.Session, bool) {
+	if p.deleted == nil {
 		return session.Session{}, false
 	}
-	s := *p.undo
-	p.undo = nil
+	s := *p.deleted
+	p.deleted = nil
 	return s, true
 }
 

@@ -38,7 +38,7 @@ func TestThoseThatNeedAPersonComeFirst(t *testing.T) {
 	if got := order(p); got != "dcba" {
 		t.Errorf("order = %s, want dcba", got)
 	}
-	p.Live(session.Session{ID: "a", Title: "old and done", Status: session.NeedsPerson, Updated: noon})
+	p.SetOpen(session.Session{ID: "a", Title: "old and done", Status: session.NeedsPerson, Updated: noon})
 	if got := order(p); got != "adcb" {
 		t.Errorf("order = %s, want adcb", got)
 	}
@@ -49,8 +49,8 @@ func TestFilterKeepsWhatTextsHold(t *testing.T) {
 	for _, k := range strings.Split("done", "") {
 		p.Key(k, k)
 	}
-	p.Found("other words", []session.Hit{{Session: session.Session{ID: "x"}}})
-	p.Found("done", []session.Hit{{Session: session.Session{ID: "z", Title: "elsewhere"},
+	p.SetHits("other words", []session.Hit{{Session: session.Session{ID: "x"}}})
+	p.SetHits("done", []session.Hit{{Session: session.Session{ID: "z", Title: "elsewhere"},
 		Snippet: "all \x02done\x03 now"}})
 	if got := order(p); got != "baz" {
 		t.Errorf("order = %s, want baz: titles, then texts, not those of an old query", got)
@@ -79,14 +79,14 @@ func TestTheBoxIsAsLargeAsAsked(t *testing.T) {
 func TestADeletionCanBeTakenBackOnce(t *testing.T) {
 	p := pane()
 	s, _ := p.Chosen()
-	p.Removed(s)
+	p.Remove(s)
 	if got := order(p); got != "cba" {
 		t.Errorf("order = %s, want cba", got)
 	}
-	if got, ok := p.Undone(); !ok || got.ID != "d" {
+	if got, ok := p.TakeDeleted(); !ok || got.ID != "d" {
 		t.Errorf("Undone = %v, %v", got.ID, ok)
 	}
-	if _, ok := p.Undone(); ok {
+	if _, ok := p.TakeDeleted(); ok {
 		t.Error("taken back twice")
 	}
 }

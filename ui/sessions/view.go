@@ -10,7 +10,7 @@ import (
 )
 
 // View gives a box of width cells and height rows; x and y are where the
-// cursor stands in it.
+// cursor is in it.
 func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	th := p.theme
 	inner := max(width-4, 20)
@@ -137,8 +137,7 @@ func cost(s session.Session) string {
 	return theme.Money(s.Cost)
 }
 
-// snippet paints the words that a search found; they stand between 0x02 and
-// 0x03.
+// snippet paints the words that a search found; 0x02 and 0x03 are around them.
 func (p *Pane) snippet(text string, width int) string {
 	var b strings.Builder
 	left := width

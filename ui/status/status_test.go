@@ -43,7 +43,7 @@ func TestTheStripTellsStatesApartWithoutColour(t *testing.T) {
 
 func TestTheBarFitsAnyWidthAndKeepsTheSymbols(t *testing.T) {
 	top := Top{Project: strings.Repeat("long", 20), Title: strings.Repeat("題", 60), Tiers: tiers(),
-		Active: models.Heavy, Now: noon, Need: 2}
+		Active: models.Heavy, Now: noon, NeedPerson: 2}
 	for w := 60; w <= 200; w += 7 {
 		got := ansi.Strip(top.View(colour, w))
 		if theme.Width(got) != w {

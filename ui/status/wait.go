@@ -10,21 +10,20 @@ import (
 	"belay/ui/theme"
 )
 
-// Wait is the box that explains a wait. It is one box that changes in place.
+// Wait is the box that explains a wait. It changes in place while the wait goes on.
 type Wait struct {
-	Fault    *models.Fault
-	Target   models.Target // who failed
-	Next     models.Target // who is asked next
-	Number   int           // of the next attempt
-	Of       int
-	From     time.Time // when the wait began
-	Until    time.Time // zero: the attempt is on its way
-	Now      time.Time
-	Below    *models.Condition // the tier below, if there is one
-	Focused  bool
-	Details  bool
-	Tiers    []models.Condition
-	Failures int
+	Fault   *models.Fault
+	Target  models.Target // that failed
+	Next    models.Target // that is asked next
+	Number  int           // of the next attempt
+	Of      int
+	From    time.Time // when the wait began
+	Until   time.Time // zero: the attempt is on its way
+	Now     time.Time
+	Below   *models.Condition // the tier below, if there is one
+	Focused bool
+	Details bool
+	Tiers   []models.Condition
 }
 
 // View gives the box.

@@ -343,7 +343,7 @@ func needsText(list []int) string {
 	return "after " + strings.Join(words, ", ")
 }
 
-// tierText says who is asked, as a sentence.
+// tierText says which tier is asked, as a sentence.
 func tierText(t models.Tier, pin bool) string {
 	switch {
 	case t == "" && pin:

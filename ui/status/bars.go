@@ -18,11 +18,12 @@ type Top struct {
 	Tiers                  []models.Condition // heavy first
 	Active                 models.Tier
 	Now                    time.Time
-	Need                   int // other sessions that need a person
+	NeedPerson             int // other sessions that need a person
 	Running                int // other sessions that run
 }
 
-// View gives the bar: where one is on the left, the tiers on the right.
+// View gives the bar: the project and the session on the left, the tiers on the
+// right.
 func (t Top) View(th *theme.Theme, width int) string {
 	strip := t.strip(th, 2)
 	left := t.left(th)
@@ -45,8 +46,8 @@ func (t Top) left(th *theme.Theme) string {
 	if t.Branch != "" {
 		b.WriteString(th.Dim.Paint(" · " + theme.Line(t.Branch)))
 	}
-	if t.Need > 0 {
-		b.WriteString("  " + th.Warn.Paint("! "+needText(t.Need)))
+	if t.NeedPerson > 0 {
+		b.WriteString("  " + th.Warn.Paint("! "+needText(t.NeedPerson)))
 	} else if t.Running > 0 {
 		b.WriteString("  " + th.Dim.Paint("▸ "+theme.Plural(t.Running, "other")+" at work"))
 	}
@@ -63,8 +64,8 @@ func needText(n int) string {
 	return theme.Plural(n, "session") + " need you"
 }
 
-// strip draws the tiers: 2 with names and countdowns, 1 with names for the
-// active one only, 0 symbols alone.
+// strip draws the tiers with as much detail as there is room for: 2 is all names
+// and countdowns, 1 the name of the active one, 0 symbols alone.
 func (t Top) strip(th *theme.Theme, detail int) string {
 	parts := make([]string, 0, len(t.Tiers))
 	for i, condition := range t.Tiers {
