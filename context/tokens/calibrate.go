@@ -1,7 +1,6 @@
 package tokens
 
 import (
-	"math"
 	"sync"
 
 	"belay/models"
@@ -62,9 +61,4 @@ func (c *Counter) Measured(target models.Target) bool {
 	c.family.scales.mu.RLock()
 	defer c.family.scales.mu.RUnlock()
 	return c.family.scales.of[target].reports > 0
-}
-
-// Scale turns a count of ours into what the target will most likely report.
-func (c *Counter) Scale(target models.Target, ours int64) int64 {
-	return int64(math.Round(float64(ours) * c.Factor(target)))
 }

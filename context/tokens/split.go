@@ -169,6 +169,11 @@ func (v *vocabulary) split(text string, i int) int {
 	if first&number != 0 {
 		return v.digits(text, i)
 	}
+	return v.symbols(text, i)
+}
+
+// symbols is where punctuation ends that begins at i, or else white space.
+func (v *vocabulary) symbols(text string, i int) int {
 	from := i
 	if text[i] == ' ' {
 		from++

@@ -10,11 +10,11 @@ import (
 
 // What is kept of an attachment when there is no room for the whole of it.
 const (
-	lastLines      = 50
-	lastDefs       = 3
-	isDefinition   = 12  // of one definition
-	maxTraceLines  = 40  // lines that speak of an error
-	maxExcerptLine = 400 // bytes of a line
+	lastLines       = 50
+	lastDefs        = 3
+	definitionLines = 12  // of one definition
+	maxTraceLines   = 40  // lines that speak of an error
+	maxExcerptLine  = 400 // bytes of a line
 )
 
 // truncatedNote stands where lines of an attachment were left out.
@@ -27,7 +27,7 @@ var (
 	errorWords = regexp.MustCompile(
 		`(?i)\b(?:error|errors|exception|panic|fatal|traceback|failed|failure|caused by|assert\w*|segmentation fault|undefined|cannot|core dumped)\b|--- FAIL|^\s*at \S+.*[:(]\d+|^\s*File ".*", line \d+|^goroutine \d+|\S+\.\w{1,5}:\d+(?::\d+)?[:)\s]`,
 	)
-	pruneNote = regexp.MustCompile(`^\s*(?://|#(?:\s|$)|--\s|/\*|\*/|\*\s)`)
+	commentLine = regexp.MustCompile(`^\s*(?://|#(?:\s|$)|--\s|/\*|\*/|\*\s)`)
 )
 
 // Excerpt shortens a text that came along with a person's words to what tells
@@ -51,9 +51,9 @@ func Excerpt(text string) string {
 			continue
 		}
 		defs++
-		for j := i; j < min(i+isDefinition, tail); j++ {
+		for j := i; j < min(i+definitionLines, tail); j++ {
 			keep[j] = true
-			dull[j] = strings.TrimSpace(lines[j]) == "" || pruneNote.MatchString(lines[j])
+			dull[j] = strings.TrimSpace(lines[j]) == "" || commentLine.MatchString(lines[j])
 		}
 	}
 	var b strings.Builder

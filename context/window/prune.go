@@ -58,7 +58,13 @@ func Prune(counter Counter, tools []models.ToolSpec, pieces []Piece, budget, wan
 	}
 	pass.tail = tailFrom(counter, pieces, min(protectTail, budget/4))
 	pass.findCalls()
-	for _, step := range []func(){pass.duplicates, pass.reasoning, pass.excerpts, func() { pass.outputs(pass.turn - 2) }, func() { pass.outputs(pass.turn) }} {
+	for _, step := range []func(){
+		pass.duplicates,
+		pass.reasoning,
+		pass.excerpts,
+		func() { pass.outputs(pass.turn - 2) },
+		func() { pass.outputs(pass.turn) },
+	} {
 		step()
 		if pass.freed >= want {
 			break

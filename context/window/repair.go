@@ -15,14 +15,7 @@ const unknown = "interrupted: whether this call was carried out is not known. Ve
 // reasoning goes only to its maker and only with the item it led to; no id of
 // the provider's stands twice. The result is a new slice.
 func Repair(items []models.Item, target models.Target) []models.Item {
-	outputs := map[string]models.Item{}
-	for _, it := range items {
-		if it.Kind == models.Output {
-			if _, twice := outputs[it.CallID]; !twice {
-				outputs[it.CallID] = it
-			}
-		}
-	}
+	outputs := firstOutputs(items)
 	out := make([]models.Item, 0, len(items))
 	called, ids := map[string]bool{}, map[string]bool{}
 	var pending []models.Item // outputs of the reply being copied
@@ -41,11 +34,7 @@ func Repair(items []models.Item, target models.Target) []models.Item {
 				continue
 			}
 			called[it.CallID] = true
-			result, ok := outputs[it.CallID]
-			if !ok {
-				result = models.Item{Kind: models.Output, CallID: it.CallID, Text: unknown}
-			}
-			pending = append(pending, result)
+			pending = append(pending, outputOf(it.CallID, outputs))
 		case models.Reasoning:
 			if it.Origin.Provider != target.Provider || it.Origin.Model != target.Model || again {
 				continue
@@ -54,7 +43,7 @@ func Repair(items []models.Item, target models.Target) []models.Item {
 			if it.Role != models.Assistant {
 				flush()
 			}
-			if it.Text == "" && len(it.Images)+len(it.Attachments) == 0 {
+			if isEmpty(it) {
 				continue
 			}
 		}
@@ -65,11 +54,34 @@ func Repair(items []models.Item, target models.Target) []models.Item {
 		out = append(out, it)
 	}
 	flush()
-	return indent(out)
+	return dropOrphanedReasoning(out)
 }
 
-// indent drops reasoning that no longer stands before what it led to.
-func indent(items []models.Item) []models.Item {
+// firstOutputs are the outputs by the id of their call; of two the first counts.
+func firstOutputs(items []models.Item) map[string]models.Item {
+	outputs := map[string]models.Item{}
+	for _, it := range items {
+		if _, twice := outputs[it.CallID]; it.Kind == models.Output && !twice {
+			outputs[it.CallID] = it
+		}
+	}
+	return outputs
+}
+
+// outputOf is the output of a call, or one that says that nobody recorded it.
+func outputOf(callID string, outputs map[string]models.Item) models.Item {
+	if output, ok := outputs[callID]; ok {
+		return output
+	}
+	return models.Item{Kind: models.Output, CallID: callID, Text: unknown}
+}
+
+func isEmpty(it models.Item) bool {
+	return it.Text == "" && len(it.Images)+len(it.Attachments) == 0
+}
+
+// dropOrphanedReasoning drops reasoning that no longer stands before what it led to.
+func dropOrphanedReasoning(items []models.Item) []models.Item {
 	leads := false
 	for i := len(items) - 1; i >= 0; i-- {
 		switch it := items[i]; {

@@ -63,8 +63,8 @@ type Account struct {
 // Total is the size of the request.
 func (a Account) Total() int64 { return a.Briefing + a.Tools + a.Conversation }
 
-// pruneOutput stands in for the output of a call when there is no room for it.
-const pruneOutput = "(left out to save room; run the call again if you need its output)"
+// prunedOutput stands in for the output of a call when there is no room for it.
+const prunedOutput = "(left out to save room; run the call again if you need its output)"
 
 // Conversation is a conversation that a request is to be made of.
 type Conversation struct {
@@ -123,13 +123,13 @@ func Fit(
 	}
 	account.Conversation += note
 	items, sizes = items[start:], sizes[start:]
-	masked := int64(counter.Text(pruneOutput)) + int64(counter.Item(models.Item{}))
+	masked := int64(counter.Text(prunedOutput)) + int64(counter.Item(models.Item{}))
 	for i := range items {
 		if account.Total() <= account.Budget {
 			break
 		}
 		if items[i].Kind == models.Output && sizes[i] > masked && i < len(items)-1 {
-			items[i].Text, items[i].Images = pruneOutput, nil
+			items[i].Text, items[i].Images = prunedOutput, nil
 			account.Conversation -= sizes[i] - masked
 			account.LeftTokens += sizes[i] - masked
 			account.Truncated++
@@ -175,7 +175,7 @@ func trim(counter Counter, items []models.Item, sizes []int64, account *Account,
 		}
 		texts, shorter := excerpts(items[i])
 		account.Pruned += shorter
-		truncateText(&items[i], texts)
+		replaceAttachments(&items[i], texts)
 		n := int64(counter.Item(items[i]))
 		account.Conversation -= sizes[i] - n
 		account.LeftTokens += sizes[i] - n
@@ -213,12 +213,12 @@ func trimToFit(
 	for i := range items {
 		switch it := &items[i]; {
 		case it.Kind == models.Output && gone[it.CallID]:
-			it.Text, it.Images = pruneOutput, nil
+			it.Text, it.Images = prunedOutput, nil
 			account.Truncated++
 		case it.Kind == models.Reasoning && pieces[i].Turn <= thought:
 			*it = models.Item{} // goes with the empty ones
 		case len(it.Attachments) > 0 && len(texts[pieces[i].Turn]) > 0:
-			truncateText(it, texts[pieces[i].Turn])
+			replaceAttachments(it, texts[pieces[i].Turn])
 			account.Pruned++
 		default:
 			continue
@@ -233,8 +233,8 @@ func trimToFit(
 	}
 }
 
-// truncateText puts texts in the place of what is attached to an item.
-func truncateText(it *models.Item, texts []string) {
+// replaceAttachments puts texts in the place of what is attached to an item.
+func replaceAttachments(it *models.Item, texts []string) {
 	it.Attachments = slices.Clone(it.Attachments)
 	for i, text := range texts {
 		it.Attachments[i].Text = text

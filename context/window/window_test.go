@@ -170,7 +170,7 @@ func TestFit(t *testing.T) {
 			nil,
 			Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}},
 		)
-		if err != nil || a.Truncated != 1 || req.Items[2].Text != pruneOutput {
+		if err != nil || a.Truncated != 1 || req.Items[2].Text != prunedOutput {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})

@@ -55,7 +55,7 @@ func (b *Breakers) outOfUse(target models.Target, e *entry, now instant) (*model
 
 // Allow asks whether a request may go to a target now. Of all belays only one
 // request at a time is let through to a target that has rested; whoever is
-// allowed reports how it went by Succeeded, Failed or Left. Insist says that a
+// allowed reports how it went by Succeeded, Failed or Release. Force says that a
 // person wants it now: then only what the user set aside is refused. When the
 // answer is no, the condition says why, and until when if that is known.
 func (b *Breakers) Allow(ctx context.Context, target models.Target, insist bool) (models.Condition, bool) {
@@ -252,7 +252,7 @@ func (b *Breakers) SetDisabled(ctx context.Context, t models.Target, isolated bo
 	})
 }
 
-// SetOutage marks a target as down: the whole ladder was climbed in vain. A
+// SetOutage marks a target as down: all tries of a parked turn were in vain. A
 // success takes the mark away, and so does a night in which the computer slept.
 func (b *Breakers) SetOutage(ctx context.Context, t models.Target, down bool) {
 	now := b.clock.observe()

@@ -104,7 +104,7 @@ func (a *providerState) releaseSlot(slotID string, now time.Time, clean bool) {
 // Retry takes one automatic retry out of a provider's budget of 10, which
 // refills by one a minute and is shared by all sessions of all running belays.
 // It reports whether there was one; if not, the request is parked instead.
-// Retries by hand, rungs of the ladder, stated delays and network retries are
+// Retries by hand, tries of parked turns, stated delays and network retries are
 // free and do not ask.
 func (b *Breakers) Retry(ctx context.Context, name string) bool {
 	now := b.clock.observe()
@@ -187,7 +187,7 @@ func sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) (bool,
 }
 
 // Join counts a request that does not wait for its turn, because a person
-// does. Queued work makes room for it. Leave is as with Enter.
+// does. Queued work waits for it. Leave is as with Enter.
 func (b *Breakers) Join(ctx context.Context, name string) (leave func(clean bool)) {
 	slotID := b.newSlotID()
 	b.enter(ctx, b.clock.observe(), name, slotID, func(*providerState) bool { return true })

@@ -1,5 +1,5 @@
 // Package capacity decides who may be asked now: it keeps each target's state
-// (circuit, streak, health, holds) and each provider's allowances (automatic
+// (circuit, streak, health, fail-back) and each provider's allowances (automatic
 // retries, pace, requests at once), the same for all running belays of a user.
 //
 // The state lives in memory, where reading it costs next to nothing, and in a
@@ -47,7 +47,7 @@ type Shared interface {
 	SharedStates(ctx context.Context) (map[string][]byte, error)
 }
 
-// Options are what a Board works with. The zero value keeps everything in
+// Options are what Breakers work with. The zero value keeps everything in
 // memory.
 type Options struct {
 	Shared Shared // nil: nothing is shared and nothing survives this program
@@ -55,7 +55,7 @@ type Options struct {
 
 	Owner         string                    // names this program among those that share the store; needed with Shared
 	Concurrency   func(provider string) int // the user's limit on queued requests at once; nil or 0: none
-	FailbackDelay time.Duration             // the first fail-back hold; 0: 5 minutes
+	FailbackDelay time.Duration             // the first fail-back delay; 0: 5 minutes
 
 	Now    func() time.Time // nil: time.Now
 	Random func() float64   // uniform in [0, 1); nil: always a half
@@ -90,7 +90,7 @@ type Breakers struct {
 	notifyChanged  chan struct{} // closed and renewed whenever the view is
 }
 
-// New returns a board that knows nothing. It does nothing until it is used.
+// New returns breakers that know nothing. They do nothing until they are used.
 func New(options Options) *Breakers {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -159,7 +159,7 @@ func decode(data []byte) (saved, bool) {
 // fixed values, and never writes into a slice that it finds.
 type change func(*saved) bool
 
-// view is a state of the whole board. It is replaced, never changed.
+// view is everything that is known at one moment. It is replaced, never changed.
 type view struct {
 	entries map[id]*entry
 }
@@ -315,7 +315,7 @@ func (b *Breakers) updateMemory(now instant, entryID id, c change) (*entry, bool
 	return b.entry(entryID), did
 }
 
-// publishLocked replaces the view; the caller holds mu.
+// publishLocked replaces the view.
 func (b *Breakers) publishLocked(now instant, fresh map[id]saved) {
 	old := b.view.Load()
 	next := &view{entries: maps.Clone(old.entries)}

@@ -107,7 +107,11 @@ func (c *circuit) cooldown(now time.Time, d time.Duration) {
 // closeCircuit records a reply that came to its end.
 func (c *circuit) closeCircuit() {
 	c.Streak, c.Trips, c.Open = 0, 0, false
-	c.Since, c.Last, c.CooldownSet, c.CooldownUntil, c.Outage = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	c.Since = time.Time{}
+	c.Last = time.Time{}
+	c.CooldownSet = time.Time{}
+	c.CooldownUntil = time.Time{}
+	c.Outage = time.Time{}
 	c.Fault, c.Lease, c.OutOfUse = nil, lease{}, outage{}
 }
 
@@ -128,8 +132,9 @@ func (c *circuit) addFirstToken(d time.Duration) {
 	}
 }
 
-// startFailbackDelay begins a hold, or a longer one when the last is over only shortly: a
-// relapse. Who leaves during a hold adds nothing; it is the same trouble.
+// startFailbackDelay keeps requests away from the target for a while, and for
+// longer when the last time is over only shortly: a relapse. Leaving again
+// meanwhile adds nothing; it is the same trouble.
 func (c *circuit) startFailbackDelay(now time.Time, first time.Duration) bool {
 	if now.Before(c.FailbackUntil) && !c.FailbackSet.After(now) {
 		return false

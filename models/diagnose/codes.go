@@ -11,25 +11,39 @@ import (
 // codes says what an error's code, or its type, means by itself. Codes are
 // compared in lower case. What is missing here is decided by the status.
 var codes = codeTable(map[models.Kind]string{
-	models.KindCapacity: `server_is_overloaded server_overloaded slow_down no_capacity overloaded_error model_overloaded overloaded
-		engine_overloaded engine_overloaded_error capacity_exceeded insufficient_capacity model_at_capacity no_available_capacity
-		service_tier_capacity_exceeded insufficient_system_resource unavailable unavailable_error modelnotreadyexception queue_full`,
-	models.KindRate:  `rate_limit_exceeded rate_limited rate_limit_reached throttlingexception concurrency_limit_exceeded resource_exhausted`,
-	models.KindUsage: `usage_limit_reached usage_limit_exceeded daily_limit_exceeded quota_exceeded monthly_limit_exceeded`,
-	models.KindBilling: `insufficient_quota usage_not_included billing_hard_limit_reached billing_not_active payment_required
-		insufficient_balance insufficient_credits credit_balance_too_low exceeded_current_quota_error billing_error spend_limit_reached`,
-	models.KindAuth: `invalid_api_key incorrect_api_key api_key_invalid invalid_authentication invalid_authentication_error
-		authentication_error unauthorized unauthenticated token_expired expired_token invalid_token no_api_key permission_error
-		permission_denied forbidden access_denied account_deactivated missing_scope insufficient_permissions
-		unsupported_country_region_territory ip_not_authorized mismatched_organization mismatched_project`,
-	models.KindModel: `model_not_found deployment_not_found deploymentnotfound unknown_model invalid_model unsupported_model
-		model_not_supported not_found_error`,
-	models.KindSize: `context_length_exceeded exceed_context_size_error request_too_large prompt_too_long context_window_exceeded
-		input_too_long tokens_limit_reached string_above_max_length`,
-	models.KindRequest: `invalid_prompt content_policy_violation content_filter policy_violation responsibleaipolicyviolation
-		moderation_blocked invalid_encrypted_content unsupported_parameter unsupported_value invalid_value unknown_parameter
-		missing_required_parameter invalid_function_parameters previous_response_not_found invalid_json`,
-	models.KindGateway: `bad_gateway gateway_timeout`,
+	models.KindCapacity: `
+		server_is_overloaded server_overloaded slow_down no_capacity overloaded_error model_overloaded
+		overloaded engine_overloaded engine_overloaded_error capacity_exceeded insufficient_capacity
+		model_at_capacity no_available_capacity service_tier_capacity_exceeded insufficient_system_resource
+		unavailable unavailable_error modelnotreadyexception queue_full`,
+	models.KindRate: `
+		rate_limit_exceeded rate_limited rate_limit_reached throttlingexception concurrency_limit_exceeded
+		resource_exhausted`,
+	models.KindUsage: `
+		usage_limit_reached usage_limit_exceeded daily_limit_exceeded quota_exceeded monthly_limit_exceeded`,
+	models.KindBilling: `
+		insufficient_quota usage_not_included billing_hard_limit_reached billing_not_active payment_required
+		insufficient_balance insufficient_credits credit_balance_too_low exceeded_current_quota_error
+		billing_error spend_limit_reached`,
+	models.KindAuth: `
+		invalid_api_key incorrect_api_key api_key_invalid invalid_authentication
+		invalid_authentication_error authentication_error unauthorized unauthenticated token_expired
+		expired_token invalid_token no_api_key permission_error permission_denied forbidden access_denied
+		account_deactivated missing_scope insufficient_permissions unsupported_country_region_territory
+		ip_not_authorized mismatched_organization mismatched_project`,
+	models.KindModel: `
+		model_not_found deployment_not_found deploymentnotfound unknown_model invalid_model
+		unsupported_model model_not_supported not_found_error`,
+	models.KindSize: `
+		context_length_exceeded exceed_context_size_error request_too_large prompt_too_long
+		context_window_exceeded input_too_long tokens_limit_reached string_above_max_length`,
+	models.KindRequest: `
+		invalid_prompt content_policy_violation content_filter policy_violation responsibleaipolicyviolation
+		moderation_blocked invalid_encrypted_content unsupported_parameter unsupported_value invalid_value
+		unknown_parameter missing_required_parameter invalid_function_parameters previous_response_not_found
+		invalid_json`,
+	models.KindGateway: `
+		bad_gateway gateway_timeout`,
 })
 
 func codeTable(kinds map[models.Kind]string) map[string]models.Kind {

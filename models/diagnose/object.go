@@ -182,7 +182,10 @@ func (w *errorObject) addDelays(m map[string]any) {
 	for _, f := range []struct {
 		name string
 		unit unit
-	}{{"retry_after_ms", millis}, {"retry_after_seconds", seconds}, {"retry_after", seconds}, {"resets_in_seconds", seconds}, {"resets_at", instant}} {
+	}{
+		{"retry_after_ms", millis}, {"retry_after_seconds", seconds}, {"retry_after", seconds},
+		{"resets_in_seconds", seconds}, {"resets_at", instant},
+	} {
 		if s := text(m[f.name]); s != "" {
 			w.delays = append(w.delays, statedDelay{s, f.unit})
 		}

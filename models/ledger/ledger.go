@@ -69,7 +69,8 @@ const maxText = 200
 func (a Attempt) Clean() Attempt {
 	a.Endpoint = Endpoint(a.Endpoint)
 	for _, s := range []*string{
-		&a.RequestID, &a.TeamID, &a.Environment, &a.Model, &a.FallbackModel, &a.ErrorCode, &a.Session, &a.Step, &a.Provider, &a.ServedModel,
+		&a.RequestID, &a.TeamID, &a.Environment, &a.Model, &a.FallbackModel,
+		&a.ErrorCode, &a.Session, &a.Step, &a.Provider, &a.ServedModel,
 		(*string)(&a.Tier), (*string)(&a.Kind), (*string)(&a.Phase),
 	} {
 		*s = clean(*s, maxText)
@@ -112,7 +113,10 @@ func Endpoint(address string) string {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	for _, bare := range []url.URL{{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}, {Scheme: u.Scheme, Host: u.Host}} {
+	for _, bare := range []url.URL{
+		{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath},
+		{Scheme: u.Scheme, Host: u.Host},
+	} {
 		if s := clean(bare.String(), maxText+1); len(s) <= maxText {
 			return s
 		}

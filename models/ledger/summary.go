@@ -83,7 +83,9 @@ func (g *grouping) add(attempt *Attempt) {
 	if attempt.FirstTokenMS > 0 {
 		g.first = append(g.first, attempt.FirstTokenMS)
 	}
-	g.Input, g.Output, g.Cached = g.Input+attempt.InputTokens, g.Output+attempt.OutputTokens, g.Cached+attempt.CachedTokens
+	g.Input += attempt.InputTokens
+	g.Output += attempt.OutputTokens
+	g.Cached += attempt.CachedTokens
 	g.Cost += attempt.Cost
 	g.WaitedMS += attempt.DelayMS
 }

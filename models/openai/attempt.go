@@ -72,7 +72,8 @@ func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *
 		api = models.Responses
 	}
 	a := &attempt{
-		c: c, parent: ctx, provider: provider, target: target, phase: models.BeforeHeaders, begin: c.now(), traceID: c.id(), lastEvent: -1,
+		c: c, parent: ctx, provider: provider, target: target, phase: models.BeforeHeaders,
+		begin: c.now(), traceID: c.id(), lastEvent: -1,
 		origin: models.Origin{Provider: provider.Name, API: api, Model: target.Model},
 	}
 	a.connect()

@@ -102,7 +102,12 @@ func New(options Options) *Client {
 	for _, l := range []struct {
 		to   *time.Duration
 		from time.Duration
-	}{{&client.timeouts.FirstEvent, options.Timeouts.FirstEvent}, {&client.timeouts.Reasoning, options.Timeouts.Reasoning}, {&client.timeouts.Text, options.Timeouts.Text}, {&client.timeouts.Local, options.Timeouts.Local}} {
+	}{
+		{&client.timeouts.FirstEvent, options.Timeouts.FirstEvent},
+		{&client.timeouts.Reasoning, options.Timeouts.Reasoning},
+		{&client.timeouts.Text, options.Timeouts.Text},
+		{&client.timeouts.Local, options.Timeouts.Local},
+	} {
 		if l.from > 0 {
 			*l.to = l.from
 		}

@@ -185,24 +185,28 @@ func (q *question) readResponses(input json.RawMessage) *refusal {
 	return nil
 }
 
+func (q *question) readMessage(i int, it inputItem) *refusal {
+	switch it.Role {
+	case "user":
+		q.lastUser = words(it.Content)
+		q.lastOutput = ""
+	case "assistant":
+		q.lastOutput = ""
+	case "system", "developer":
+	default:
+		return invalid(
+			fmt.Sprintf("input[%d].role", i),
+			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+			it.Role,
+		)
+	}
+	return nil
+}
+
 func (q *question) readItem(i int, it inputItem, items []inputItem, calls, answered map[string]bool) *refusal {
 	switch it.Type {
 	case "", "message":
-		switch it.Role {
-		case "user", "assistant", "system", "developer":
-		default:
-			return invalid(
-				fmt.Sprintf("input[%d].role", i),
-				"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
-				it.Role,
-			)
-		}
-		if it.Role == "user" {
-			q.lastUser = words(it.Content)
-		}
-		if it.Role == "user" || it.Role == "assistant" {
-			q.lastOutput = ""
-		}
+		return q.readMessage(i, it)
 	case "reasoning":
 		if len(it.Summary) == 0 {
 			return invalid(fmt.Sprintf("input[%d].summary", i), "Missing required parameter: 'input[%d].summary'.", i)

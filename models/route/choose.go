@@ -44,8 +44,8 @@ func (s *situation) firstOf(list []candidate) decision {
 		}
 	}
 	force := s.request.force
-	// A key or a name that was refused does not mend itself, and is no reason to
-	// go down a tier; but a person may have mended it, so the endpoint gives its
+	// A key or a name that was refused does not pass by itself, and is no reason to
+	// go down a tier; but a person may have corrected it, so the endpoint gives its
 	// own answer rather than an old one.
 	usable := func(c candidate) bool { return !needsPerson(s.condition(c.Target)) }
 	if i := slices.IndexFunc(list, usable); i < 0 || list[i].tier != list[0].tier {
@@ -112,7 +112,8 @@ func (s *situation) admissible() ([]candidate, *models.Fault) {
 	list := s.candidates(s.history.left)
 	if len(list) == 0 {
 		return nil, &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: s.preferred().Target,
-			Message: "no model of the tier can do what this request needs", Hint: "choose another tier, or leave the pictures out"}
+			Message: "no model of the tier can do what this request needs",
+			Hint:    "choose another tier, or leave the pictures out"}
 	}
 	return list, nil
 }
@@ -337,5 +338,6 @@ func (s *situation) waitFor(c candidate, condition models.Condition, blame *mode
 
 func (s *situation) allDisabled() *models.Fault {
 	return &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: s.preferred().Target,
-		Message: "every model that could serve is set aside", Hint: "take one back in the capacity panel, or choose another tier"}
+		Message: "every model that could serve is set aside",
+		Hint:    "take one back in the capacity panel, or choose another tier"}
 }

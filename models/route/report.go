@@ -46,7 +46,8 @@ func (s *situation) withOthers(fault *models.Fault) *models.Fault {
 	report := *fault
 	switch {
 	case allSame && len(seen) > 1:
-		report.Hint = "Every model failed in the same way. `belay doctor` tells whether a name, the key or a proxy is the cause."
+		report.Hint = "Every model failed in the same way. " +
+			"`belay doctor` tells whether a name, the key or a proxy is the cause."
 	case len(others) > 0:
 		report.Hint = strings.TrimSpace(fault.Hint + " Also asked: " + strings.Join(others, ", ") + ".")
 	default:

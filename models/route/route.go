@@ -31,7 +31,7 @@ type Breakers interface {
 	// Order puts a tier's targets in the order in which they should be asked.
 	Order(tier []models.Target) []models.Target
 	// Allow asks whether a request may go to a target now. Whoever is allowed
-	// reports by Succeeded, Failed or Left. Insist is a person's word.
+	// reports by Succeeded, Failed or Release. Force is a person's word.
 	Allow(ctx context.Context, t models.Target, force bool) (models.Condition, bool)
 	Succeeded(ctx context.Context, t models.Target, firstToken time.Duration)
 	Failed(ctx context.Context, t models.Target, f *models.Fault)
@@ -44,15 +44,15 @@ type RateLimiter interface {
 	Retry(ctx context.Context, provider string) bool
 	// Join counts a request at a provider while it runs.
 	Join(ctx context.Context, provider string) (leave func(clean bool))
-	// StartFailback notes that requests are moved away from a target; Hold is until
-	// when they stay away.
+	// StartFailback notes that requests are moved away from a target, and
+	// returns when they may come back; FailbackAt returns the same.
 	StartFailback(ctx context.Context, t models.Target) time.Time
 	FailbackAt(t models.Target) time.Time
 	// Condition gives the state of a target.
 	Condition(t models.Target) models.Condition
 }
 
-// Options are what a Router works with. Client, Board, Allowance, Tiers,
+// Options are what a Router works with. Client, Breakers, RateLimiter, Tiers,
 // Model, Now and Random are needed.
 type Options struct {
 	Client      models.Client
@@ -88,8 +88,10 @@ type Need struct {
 	Purpose     models.Purpose // whose it is, for the record
 	NetworkWait time.Duration  // how long to wait out a lost connection; 0: as long as it takes
 	SwitchAfter int            // capacity failures in a row before a target is left; 0: as the Router's Options say
-	ParkRetry   bool           // a parked request tries again by itself: every target that is not resting once, the preferred one first
-	Force       bool           // a person wants it now: the first attempt may also go to a target that rests
+	// ParkRetry says that a parked request tries again by itself: every target
+	// that is not resting once, the preferred one first.
+	ParkRetry bool
+	Force     bool // a person wants it now: the first attempt may also go to a target that rests
 	// Committed reports whether the attempt that just failed has left something that
 	// its caller keeps: what follows is a new request then. Nil: nothing is kept.
 	Committed func() bool
@@ -108,7 +110,9 @@ type Build func(models.Model) (models.Request, error)
 
 // Parked says that a request has been given up for now.
 type Parked struct {
-	Until         time.Time     // when there may be room, by the server's word or the target's rest; zero if nobody knows
+	// Until is when there may be capacity, by the server's word or the target's
+	// rest; zero if nobody knows.
+	Until         time.Time
 	Fault         *models.Fault // of the preferred target
 	UserInitiated bool          // the user pressed park
 }

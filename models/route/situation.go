@@ -137,7 +137,7 @@ func (r *rules) tierOf(t models.Target, top models.Tier) models.Tier {
 }
 
 // needsPerson reports whether a target is unusable for a reason that does not
-// mend itself: its key, plan or name was refused.
+// pass by itself: its key, plan or name was refused.
 func needsPerson(c models.Condition) bool {
 	return c.State == models.Unusable && c.Fault != nil && c.Fault.Kind.Policy().Park == models.ParkNever
 }
