@@ -56,15 +56,6 @@ var durableNames = func() map[reflect.Type]string {
 	return names
 }()
 
-// Durable reports whether an event belongs in the log.
-func Durable(e Event) bool {
-	if _, ok := e.(Unknown); ok {
-		return true
-	}
-	_, ok := durableNames[reflect.TypeOf(e)]
-	return ok
-}
-
 // Encode gives a durable event's stored name and its JSON.
 func Encode(e Event) (name string, data []byte, err error) {
 	if u, ok := e.(Unknown); ok {

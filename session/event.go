@@ -18,7 +18,7 @@ type Record struct {
 }
 
 // Event is something that happened in a session. The set is closed. Events
-// that are not Durable are published and forgotten.
+// that are not durable are published and forgotten.
 type Event interface{ event() }
 
 // Created is the first event of every session.

@@ -7,9 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"belay/session"
-	"belay/ui/keys"
-	"belay/ui/palette"
 	"belay/ui/theme"
 )
 
@@ -61,7 +58,7 @@ type box struct {
 }
 
 // over puts a box over the lines of the screen.
-func (b box) over(lines []string, width int) {
+func (b box) over(lines []string) {
 	for i, line := range b.lines {
 		row := b.top + i
 		if row >= len(lines) {
@@ -96,154 +93,4 @@ func (b box) centred(area frame, version string) []string {
 func panelBox(f frame, draw func(f frame) []string) box {
 	f.height -= 5
 	return box{lines: draw(f), top: 2}
-}
-
-// commandDialog is the palette: every command, found by its name or its words.
-type commandDialog struct{ pane *palette.Pane }
-
-func (d commandDialog) key(name, text string) action {
-	switch d.pane.Key(name, text) {
-	case palette.Close:
-		return closeDialog{}
-	case palette.Choose:
-		item, _ := d.pane.Chosen()
-		return together{closeDialog{}, command{keys.Action(item.ID), d.pane.Arguments()}}
-	}
-	return nil
-}
-
-func (d commandDialog) view(f frame) box { return paletteBox(f, d.pane) }
-
-// promptDialog is the list of earlier prompts.
-type promptDialog struct{ pane *palette.Pane }
-
-func (d promptDialog) key(name, text string) action {
-	switch d.pane.Key(name, text) {
-	case palette.Close:
-		return closeDialog{}
-	case palette.Choose:
-		item, _ := d.pane.Chosen()
-		return together{closeDialog{}, setDraft{item.ID}}
-	}
-	return nil
-}
-
-func (d promptDialog) view(f frame) box { return paletteBox(f, d.pane) }
-
-func paletteBox(f frame, pane *palette.Pane) box {
-	width := min(f.width-4, 84)
-	if f.width < 92 {
-		width = f.width // slivers of text beside a box only distract
-	}
-	lines, x, y := pane.View(width, min(f.height-5, 20))
-	return box{lines: lines, left: (f.width - width) / 2, top: 2, cursor: &tea.Position{X: x, Y: y}}
-}
-
-// helpDialog is the table of keys.
-type helpDialog struct{ page palette.Help }
-
-func (d *helpDialog) key(name, _ string) action {
-	if d.page.Key(name) {
-		return closeDialog{}
-	}
-	return nil
-}
-
-func (d *helpDialog) scroll(lines int) { d.page.Scroll(max(-1, min(lines, 1))) }
-
-func (d *helpDialog) view(f frame) box {
-	return box{lines: d.page.View(f.theme, f.width, f.height-2), top: 1}
-}
-
-// leaveDialog asks what becomes of the sessions that are at work.
-type leaveDialog struct{ views *sessionViews }
-
-func (d leaveDialog) key(name, _ string) action {
-	switch keys.LeaveDialog.Action(name) {
-	case keys.ParkAll:
-		return leaveAll{session.Park{}}
-	case keys.StopAll:
-		return leaveAll{session.Stop{}}
-	case keys.Close:
-		return closeDialog{}
-	}
-	return nil
-}
-
-func (d leaveDialog) interrupt() action { return leaveAll{session.Park{}} }
-
-func (d leaveDialog) view(f frame) box {
-	return warningBox(f, "these sessions are at work", func(width int) []string {
-		th := f.theme
-		var lines []string
-		for _, v := range d.views.list() {
-			if v.state.Live() && v.state.PartOf == "" {
-				symbol, status, st := th.Status(&v.state)
-				title := theme.Cut(theme.Line(v.state.Title), width-14)
-				lines = append(lines, st.Paint(symbol+" "+theme.Fit(status, 10))+" "+title)
-			}
-		}
-		hint := keys.LeaveDialog.Hint
-		return append(lines, "", th.Keys(hint("park all and leave", keys.ParkAll), hint("stop all and leave", keys.StopAll),
-			hint("stay", keys.Close)))
-	})
-}
-
-// takeoverDialog says which other belay writes to a session.
-type takeoverDialog struct {
-	id    session.ID
-	owner session.Owner
-}
-
-func (d takeoverDialog) key(name, _ string) action {
-	switch keys.TakeOverDialog.Action(name) {
-	case keys.TakeOver:
-		return together{closeDialog{}, openSession{d.id, true}}
-	case keys.Close:
-		return closeDialog{}
-	}
-	return nil
-}
-
-func (d takeoverDialog) view(area frame) box {
-	return warningBox(area, "this session is open elsewhere", func(width int) []string {
-		o, hint := d.owner, keys.TakeOverDialog.Hint
-		who := "a belay (" + theme.Line(o.Program) + ", process " + theme.Count(int64(o.PID)) + " on " +
-			theme.Line(o.Host) + ") has written to it since " + theme.At(o.Since) + "."
-		lines := theme.Wrap(who, width)
-		takeover := "If you take it over, that one stops writing; nothing that is saved gets lost."
-		lines = append(lines, theme.Wrap(takeover, width)...)
-		return append(lines, "", area.theme.Keys(hint("take over", keys.TakeOver), hint("leave it", keys.Close)))
-	})
-}
-
-func warningBox(f frame, title string, content func(width int) []string) box {
-	width := min(f.width-4, 76)
-	lines := f.theme.Box(f.theme.Warn.Paint(title), content(width-4), width, f.theme.Warn)
-	return box{lines: lines, left: (f.width - width) / 2, top: max(f.height/4, 2)}
-}
-
-// failurePage says why belay cannot go on.
-type failurePage struct{ err error }
-
-func (d failurePage) key(name, _ string) action {
-	if keys.FailurePage.Action(name) == keys.Quit {
-		return quit{}
-	}
-	return nil
-}
-
-func (d failurePage) interrupt() action { return command{name: keys.Quit} }
-
-func (d failurePage) view(f frame) box {
-	th, room := f.theme, min(f.width-8, 76)
-	lines := []string{th.Bad.Paint("belay cannot go on"), ""}
-	lines = append(lines, theme.Wrap(theme.Plain(d.err.Error()), room)...)
-	if h := session.ErrorHint(d.err); h != "" {
-		lines = append(lines, "")
-		for _, l := range theme.Wrap(theme.Plain(h), room) {
-			lines = append(lines, th.Dim.Paint(l))
-		}
-	}
-	return box{lines: append(lines, "", th.Keys(keys.FailurePage.Hint("leave", keys.Quit))), page: true}
 }

@@ -105,7 +105,7 @@ func (m *Model) overlay(area frame, lines []string, write *tea.Cursor) ([]string
 	if shown.page {
 		return shown.centred(area, m.options.Version), nil
 	}
-	shown.over(lines, area.width)
+	shown.over(lines)
 	if shown.cursor == nil {
 		return lines, nil
 	}
