@@ -214,7 +214,8 @@ var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func variable(v any) (string, string) {
 	if text := v.(string); text != "" && !variablePattern.MatchString(text) {
 		// Most likely the key itself: it must not be repeated.
-		return "is not the name of a variable", "name the environment variable that holds the key; the key itself does not belong here"
+		return "is not the name of a variable",
+			"name the environment variable that holds the key; the key itself does not belong here"
 	}
 	return "", ""
 }

@@ -96,7 +96,9 @@ type Provider struct {
 	Concurrency int               // requests at once; 0 means no limit of ours
 	Local       bool              // on a loopback address
 	ServiceTier string            // service_tier of every request; empty leaves it to the endpoint
-	Resume      bool              // the endpoint keeps replies, so that one whose connection broke can be taken up again
+	// Resume says that the endpoint keeps replies, so that one whose connection
+	// broke can be taken up again.
+	Resume bool
 }
 
 // Price is in US dollars for a million tokens; zero means unknown or free.

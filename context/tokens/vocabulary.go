@@ -193,23 +193,8 @@ func hash[T string | []byte](s T) uint64 {
 
 func load[T string | []byte](s T) uint64 {
 	_ = s[7]
-	return uint64(
-		s[0],
-	) | uint64(
-		s[1],
-	)<<8 | uint64(
-		s[2],
-	)<<16 | uint64(
-		s[3],
-	)<<24 | uint64(
-		s[4],
-	)<<32 | uint64(
-		s[5],
-	)<<40 | uint64(
-		s[6],
-	)<<48 | uint64(
-		s[7],
-	)<<56
+	low := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
+	return low | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 func mix(x uint64) uint64 {

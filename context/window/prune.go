@@ -42,7 +42,8 @@ const (
 
 // Prune finds what to take out of a conversation so that about want tokens are
 // freed: first what is there twice, then reasoning of earlier turns, then all but
-// the telling parts of attachments to earlier turns, then the outputs of old calls, those of the last two turns only if nothing else helps.
+// the telling parts of attachments to earlier turns, then the outputs of old
+// calls, those of the last two turns only if nothing else helps.
 // It never touches words, calls, or the end of the conversation. What matters of
 // the tools that were called is read from their specs. The same conversation
 // gives the same reductions.

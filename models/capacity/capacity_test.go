@@ -106,7 +106,7 @@ func under(t *testing.T, test func(t *testing.T, shared capacity.Shared)) {
 	})
 }
 
-func TestTwoBoardsAgree(t *testing.T) {
+func TestTwoProcessesAgree(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
 		a, b := board(shared, "a"), board(shared, "b")
 		a.Failed(ctx, sol, full())

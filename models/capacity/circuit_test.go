@@ -182,7 +182,7 @@ func TestHealthDecidesTheOrderInATier(t *testing.T) {
 	})
 }
 
-func TestARelapseDoublesTheHold(t *testing.T) {
+func TestARelapseDoublesTheFailbackDelay(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
 		b := board(shared, "a")
 		var got []string

@@ -144,14 +144,15 @@ func (b *Breakers) Status(t models.Target) Status {
 	e := b.entry(id{t})
 	state := &e.Target
 	status := Status{
-		Condition: b.condition(
-			t,
-			e,
-			now,
-		), Tried: !state.ObservedAt.IsZero(), Streak: state.Streak, Since: state.Since, Outage: state.Outage,
-		FailbackAt: e.failback.at(
-			now,
-		), Share: state.successShare(now.wall), Health: state.health(now.wall, e.firstToken, b.medianFirstToken(b.tierOf(t))), FirstToken: e.firstToken,
+		Condition:  b.condition(t, e, now),
+		Tried:      !state.ObservedAt.IsZero(),
+		Streak:     state.Streak,
+		Since:      state.Since,
+		Outage:     state.Outage,
+		FailbackAt: e.failback.at(now),
+		Share:      state.successShare(now.wall),
+		Health:     state.health(now.wall, e.firstToken, b.medianFirstToken(b.tierOf(t))),
+		FirstToken: e.firstToken,
 	}
 	status.Unhealthy = isUnhealthy(state.Unhealthy, status.Health)
 	// Nobody looked while the computer slept.

@@ -96,15 +96,10 @@ func Fault(ev Evidence) *models.Fault {
 
 func fill(fault *models.Fault, object errorObject, source []byte, ev Evidence) {
 	clean := func(s string) string { return truncate(redact(s, ev.Key), maxMessage) }
-	fault.Code, fault.Type, fault.Param, fault.Message = clean(
-		object.code,
-	), clean(
-		object.kind,
-	), clean(
-		object.param,
-	), clean(
-		object.message,
-	)
+	fault.Code = clean(object.code)
+	fault.Type = clean(object.kind)
+	fault.Param = clean(object.param)
+	fault.Message = clean(object.message)
 	fault.RequestID = cmp.Or(fault.RequestID, clean(object.requestID))
 	if len(source) > maxRead {
 		source = source[:maxRead]
@@ -181,12 +176,17 @@ func isNetwork(err error) bool {
 // scope narrows what a kind speaks about by what the evidence adds.
 func scope(class models.Kind, ev Evidence) models.Scope {
 	switch {
-	case class == models.KindGateway && (ev.Local || containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays)):
+	case class == models.KindGateway && (ev.Local || fromLocalRelay(ev)):
 		return models.ScopeLocal
 	case class == models.KindStream && isNetwork(ev.Err):
 		return models.ScopeNetwork
 	}
 	return class.Policy().Scope
+}
+
+// fromLocalRelay reports whether a program on this computer answered.
+func fromLocalRelay(ev Evidence) bool {
+	return containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays)
 }
 
 func isHTML(b []byte) bool {

@@ -23,7 +23,8 @@ func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 		if strings.Contains(strings.ToLower(object.message), "loading model") {
 			return "The model is still being loaded; it answers when that is done."
 		}
-		return "The model has no room at the moment. Your key and your network are not the cause; waiting or another model helps."
+		return "The model has no room at the moment. " +
+			"Your key and your network are not the cause; waiting or another model helps."
 	case models.KindRate:
 		return "You have reached your own limit for a short time" + clearsIn(fault) + ". Fewer requests at once help."
 	case models.KindUsage:
@@ -34,7 +35,8 @@ func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 		return authHint(ev, key, host)
 	case models.KindModel:
 		return fmt.Sprintf(
-			"%s does not know %q for this account. Names are compared letter by letter, with case and spaces; `belay models` lists them.",
+			"%s does not know %q for this account. "+
+				"Names are compared letter by letter, with case and spaces; `belay models` lists them.",
 			host,
 			ev.Target.Model,
 		)

@@ -39,7 +39,8 @@ func (a Alert) String() string {
 		return fmt.Sprintf("%s had no room for %s of the requests of the last hour", a.Target, percent(a.Now))
 	case AlertJump:
 		return fmt.Sprintf(
-			"%s had no room for %s of the requests of the last day, %s in the week before: look at the order of the models, the quota, and what sends more than usual",
+			"%s had no room for %s of the requests of the last day, %s in the week before: "+
+				"look at the order of the models, the quota, and what sends more than usual",
 			a.Target,
 			percent(a.Now),
 			percent(a.Before),

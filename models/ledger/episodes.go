@@ -19,12 +19,14 @@ const (
 
 // Episode is a time in which a target had no capacity.
 type Episode struct {
-	Target   models.Target `json:"target"`
-	Begin    time.Time     `json:"begin"` // the first failure
-	End      time.Time     `json:"end"`   // the success that ended it; the last failure if it is not over, or nobody asked again
-	Peak     int           `json:"peak"`  // the most failures in a row
-	Failures int           `json:"failures"`
-	Over     bool          `json:"over"`
+	Target models.Target `json:"target"`
+	Begin  time.Time     `json:"begin"` // the first failure
+	// End is the success that ended it; the last failure if it is not over, or
+	// nobody asked again.
+	End      time.Time `json:"end"`
+	Peak     int       `json:"peak"` // the most failures in a row
+	Failures int       `json:"failures"`
+	Over     bool      `json:"over"`
 }
 
 // Length is how long the episode lasted, as far as it was seen.

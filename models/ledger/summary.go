@@ -93,16 +93,10 @@ func (g *grouping) add(attempt *Attempt) {
 func (g *grouping) row() Row {
 	slices.Sort(g.first)
 	slices.Sort(g.latency)
-	g.FirstTokenMS, g.LatencyMS, g.Latency95MS = quantile(
-		g.first,
-		0.5,
-	), quantile(
+	g.FirstTokenMS, g.LatencyMS, g.Latency95MS = quantile(g.first, 0.5), quantile(
 		g.latency,
 		0.5,
-	), quantile(
-		g.latency,
-		0.95,
-	)
+	), quantile(g.latency, 0.95)
 	return g.Row
 }
 

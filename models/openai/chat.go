@@ -93,7 +93,10 @@ func (u *chatUsage) usage() models.Usage {
 		return models.Usage{}
 	}
 	out := models.Usage{
-		Input: u.Prompt, Cached: cmp.Or(u.PromptDetails.Cached, u.CacheHit), Output: u.Completion, Reasoning: u.CompletionDetails.Reasoning,
+		Input:     u.Prompt,
+		Cached:    cmp.Or(u.PromptDetails.Cached, u.CacheHit),
+		Output:    u.Completion,
+		Reasoning: u.CompletionDetails.Reasoning,
 	}
 	if out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+out.Reasoning {
 		out.Output += out.Reasoning // xAI counts reasoning beside the completion
@@ -349,7 +352,8 @@ func (t *chatReply) endCalls(open *callBuilder) error {
 			continue
 		}
 		call.finished = true
-		if err := t.emitCall(models.Item{Kind: models.Call, CallID: call.id, Name: call.name, Arguments: args}); err != nil {
+		item := models.Item{Kind: models.Call, CallID: call.id, Name: call.name, Arguments: args}
+		if err := t.emitCall(item); err != nil {
 			return err
 		}
 	}

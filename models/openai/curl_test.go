@@ -53,9 +53,7 @@ func TestCurlSendsTheSame(t *testing.T) {
 					}
 				}
 				shell := exec.CommandContext(t.Context(), "sh")
-				shell.Stdin, shell.Env = strings.NewReader(
-					line,
-				), append(
+				shell.Stdin, shell.Env = strings.NewReader(line), append(
 					shell.Environ(),
 					p.KeyEnv+"="+p.Key,
 					"X_GATE=open-sesame",

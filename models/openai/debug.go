@@ -51,7 +51,9 @@ func NewDebug(
 	if next == nil {
 		debug.next = transport()
 	}
-	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Api-Key", "X-Api-Key"} {
+	for _, name := range []string{
+		"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Api-Key", "X-Api-Key",
+	} {
 		debug.hide[name] = true
 	}
 	for _, p := range providers {

@@ -78,7 +78,10 @@ var _ models.Client = (*Client)(nil)
 // New makes a client for the given providers. It opens no connection.
 func New(options Options) *Client {
 	client := &Client{
-		providers: map[string]models.Provider{}, id: options.ID, now: options.Now, userAgent: "belay/" + options.Version,
+		providers: map[string]models.Provider{},
+		id:        options.ID,
+		now:       options.Now,
+		userAgent: "belay/" + options.Version,
 		timeouts: Timeouts{
 			FirstEvent: 300 * time.Second,
 			Reasoning:  300 * time.Second,

@@ -95,9 +95,7 @@ func survey(t *testing.T, api models.API, events []string) expected {
 			continue
 		}
 		if u, ok := e["usage"].(map[string]any); ok {
-			w.input, w.output = int64(
-				u["prompt_tokens"].(float64),
-			), int64(
+			w.input, w.output = int64(u["prompt_tokens"].(float64)), int64(
 				u["total_tokens"].(float64)-u["prompt_tokens"].(float64),
 			)
 		}

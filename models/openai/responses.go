@@ -313,13 +313,9 @@ func (r *reply) handleItem(it *outputItem, raw json.RawMessage, shown bool) erro
 			}
 		}
 	case "function_call":
-		got.Kind, got.CallID, got.Name, got.Arguments = models.Call, string(
-			it.CallID,
-		), string(
+		got.Kind, got.CallID, got.Name, got.Arguments = models.Call, string(it.CallID), string(
 			it.Name,
-		), string(
-			it.Arguments,
-		)
+		), string(it.Arguments)
 	default:
 		return nil // tools that run at the provider; none was asked for
 	}

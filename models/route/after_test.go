@@ -45,7 +45,7 @@ func check(t *testing.T, got, want string) {
 	}
 }
 
-func TestATryOfTheLadderBeginsAtThePreferredTarget(t *testing.T) {
+func TestAParkedRequestBeginsAtThePreferredTarget(t *testing.T) {
 	busy := models.KindCapacity
 	in(
 		t,
@@ -62,7 +62,7 @@ func TestATryOfTheLadderBeginsAtThePreferredTarget(t *testing.T) {
 	)
 }
 
-func TestATryOfTheLadderKeepsToAStatedDelay(t *testing.T) {
+func TestAParkedRequestKeepsToAStatedDelay(t *testing.T) {
 	hour := &models.Fault{Kind: models.KindCapacity, Delayed: true, RetryAfter: time.Hour}
 	in(
 		t,
@@ -161,7 +161,7 @@ func TestAChosenTierThatRestsIsWaitedForWithoutASwitch(t *testing.T) {
 	})
 }
 
-func TestTheLeverReachesTheWaitForARestingTarget(t *testing.T) {
+func TestTheControlReachesTheWaitForARestingTarget(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		pull func(*Control)

@@ -13,7 +13,7 @@ import (
 	"belay/models"
 )
 
-func TestARungTriesEveryTargetOnce(t *testing.T) {
+func TestAParkedRequestTriesEveryTargetOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := models.KindCapacity
 		e := &endpoint{script: map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}}

@@ -14,7 +14,7 @@ import (
 	"belay/models/capacity"
 )
 
-// counting is a board that counts what it lets through and what comes back.
+// counting are breakers that counts what it lets through and what comes back.
 type counting struct {
 	*capacity.Breakers
 	out int
@@ -124,9 +124,9 @@ func (l *Control) servedBefore() bool {
 	return l.state().lastTarget != (candidate{})
 }
 
-// TestWhateverHappensTheBooksAreRight plays sessions at random: failures of
-// every kind, a hand on the lever at every moment, callers that leave.
-func TestWhateverHappensTheBooksAreRight(t *testing.T) {
+// TestEveryLeaseIsReturnedAndEveryAttemptRecorded plays sessions at random: failures of
+// every kind, the control used at every moment, callers that leave.
+func TestEveryLeaseIsReturnedAndEveryAttemptRecorded(t *testing.T) {
 	for seed := range uint64(400) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))

@@ -178,7 +178,7 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 	}
 }
 
-func TestTheLever(t *testing.T) {
+func TestTheControl(t *testing.T) {
 	full := models.KindCapacity
 	for _, tt := range []struct {
 		name   string
@@ -226,8 +226,8 @@ func TestTheLever(t *testing.T) {
 	}
 }
 
-// TestTheLeverIsNeverMissed pulls it at moments that are no wait and no stream.
-func TestTheLeverIsNeverMissed(t *testing.T) {
+// TestTheControlIsNeverMissed uses it at moments that are no wait and no stream.
+func TestTheControlIsNeverMissed(t *testing.T) {
 	light := func(l *Control) { l.Choose(models.Light) }
 	park := func(l *Control) { l.Park() }
 	for _, tt := range []struct {
