@@ -11,11 +11,11 @@ import (
 
 // Apply moves the state on by one record of the log. It is total: a record
 // that makes no sense in the present state changes as little as it can.
-func (s *Session) Apply(r Record) {
-	s.LastSeq, s.Updated = max(s.LastSeq, r.Seq), r.Time
-	switch e := r.Event.(type) {
+func (s *Session) Apply(record Record) {
+	s.LastSeq, s.Updated = max(s.LastSeq, record.Seq), record.Time
+	switch e := record.Event.(type) {
 	case Created:
-		s.ID, s.Created, s.Project, s.Parent = r.Session, r.Time, e.Project, e.Parent
+		s.ID, s.Created, s.Project, s.Parent = record.Session, record.Time, e.Project, e.Parent
 		s.PartOf, s.Step = e.PartOf, e.Step
 		s.Tier, s.Mode, s.Status = e.Tier, e.Mode, Idle
 	case Renamed:
@@ -64,7 +64,7 @@ func (s *Session) Apply(r Record) {
 			s.Plan = s.Plan.start(e)
 		}
 	case StepMoved:
-		s.move(e)
+		s.moveStep(e)
 	case Checkpointed:
 		if e.Turn >= s.CheckpointTurn && !e.After {
 			s.CheckpointTree, s.CheckpointTurn = e.Tree, e.Turn
@@ -72,7 +72,7 @@ func (s *Session) Apply(r Record) {
 	case Rewinding:
 		s.PendingRewind = &e
 	case Rewound:
-		s.applyRewound(r.Seq, e)
+		s.applyRewound(record.Seq, e)
 	case TodosChanged:
 		s.Todos = e.Todos
 	case Switched:
@@ -84,31 +84,31 @@ func (s *Session) Apply(r Record) {
 		s.ParkCount = 0 // a model has answered: what fails from here is a new trouble
 	case ItemAdded:
 		if e.Item.Kind == models.Message && e.Item.Role == models.Assistant {
-			s.LastLine = line(e.Item.Text)
+			s.LastLine = firstLine(e.Item.Text)
 		}
 	default:
-		s.applyTurn(r)
+		s.applyTurn(record)
 	}
 }
 
 // applyTurn handles the events that begin, carry and end a turn.
-func (s *Session) applyTurn(r Record) {
-	switch e := r.Event.(type) {
+func (s *Session) applyTurn(record Record) {
+	switch e := record.Event.(type) {
 	case TurnStarted:
 		s.unqueue(e.Prompt.ID)
-		s.Turn, s.TurnStartedAt, s.PromptID, s.RunsPlan = r.Turn, r.Time, e.Prompt.ID, e.RunsPlan
-		s.run()
+		s.Turn, s.TurnStartedAt, s.PromptID, s.RunsPlan = record.Turn, record.Time, e.Prompt.ID, e.RunsPlan
+		s.startRunning()
 		s.ParkCount = 0
-		s.Todos, s.PendingApprovals = unfinished(s.Todos), nil // what was asked before is no longer wanted
-		s.LastLine = line(e.Prompt.Text)
+		s.Todos, s.PendingApprovals = carryOverTodos(s.Todos), nil // what was asked before is no longer wanted
+		s.LastLine = firstLine(e.Prompt.Text)
 		if s.FirstPrompt == "" {
-			s.FirstPrompt = bounded(e.Prompt.Text, mostFirst)
+			s.FirstPrompt = truncate(e.Prompt.Text, maxFirstPrompt)
 		}
 		if !s.UserTitled && s.Title == "" {
-			s.Title = line(e.Prompt.Text)
+			s.Title = firstLine(e.Prompt.Text)
 		}
 	case TurnResumed:
-		s.run()
+		s.startRunning()
 	case ToolStarted:
 		s.OpenEffects = append(slices.Clone(s.OpenEffects), e.Effect)
 	case EffectInterrupted:
@@ -121,15 +121,15 @@ func (s *Session) applyTurn(r Record) {
 	case ToolEnded:
 		s.OpenEffects = without(s.OpenEffects, func(x Effect) bool { return x.CallID == e.CallID })
 		if e.Diff != "" && !e.Error {
-			s.touch(e.Title)
+			s.addChangedFile(e.Title)
 		}
-		s.settle(e.CallID)
+		s.settleApproval(e.CallID)
 	case ApprovalAsked:
-		s.settle(e.Approval.CallID)
+		s.settleApproval(e.Approval.CallID)
 		s.PendingApprovals = append(slices.Clone(s.PendingApprovals), e.Approval)
 		s.Status = Asking
 	case ApprovalAnswered:
-		s.settle(e.Answer.CallID)
+		s.settleApproval(e.Answer.CallID)
 	case TurnEnded:
 		s.Fault, s.RetryAt, s.ParkCount = e.Fault, e.RetryAt, e.ParkCount
 		if e.Outcome != OutcomeNeedsPerson {
@@ -153,8 +153,8 @@ func (s *Session) applyTurn(r Record) {
 	}
 }
 
-// move gives a step its new state; what it took in its session is counted here.
-func (s *Session) move(e StepMoved) {
+// moveStep gives a step its new state; what it took in its session is counted here.
+func (s *Session) moveStep(e StepMoved) {
 	if s.Plan == nil || e.Number < 1 || e.Number > len(s.Plan.Steps) {
 		return
 	}
@@ -163,17 +163,19 @@ func (s *Session) move(e StepMoved) {
 	old := steps.Steps[e.Number-1]
 	steps.Steps[e.Number-1] = e.Step
 	s.Plan = &steps
-	s.Usage = s.Usage.Add(models.Usage{Input: e.Step.Usage.Input - old.Usage.Input, Cached: e.Step.Usage.Cached - old.Usage.Cached,
-		Output: e.Step.Usage.Output - old.Usage.Output, Reasoning: e.Step.Usage.Reasoning - old.Usage.Reasoning})
+	s.Usage = s.Usage.Add(
+		models.Usage{Input: e.Step.Usage.Input - old.Usage.Input, Cached: e.Step.Usage.Cached - old.Usage.Cached,
+			Output: e.Step.Usage.Output - old.Usage.Output, Reasoning: e.Step.Usage.Reasoning - old.Usage.Reasoning},
+	)
 	s.Cost += e.Step.Cost - old.Cost
 	if e.Step.Note != "" {
-		s.LastLine = line(e.Step.Note)
+		s.LastLine = firstLine(e.Step.Note)
 	}
 }
 
-// unfinished is a plan as the next turn takes it over: not at all when all of it
+// carryOverTodos is a plan as the next turn takes it over: not at all when all of it
 // is done.
-func unfinished(plan []Todo) []Todo {
+func carryOverTodos(plan []Todo) []Todo {
 	for _, t := range plan {
 		if t.Status != "done" {
 			return plan
@@ -182,19 +184,19 @@ func unfinished(plan []Todo) []Todo {
 	return nil
 }
 
-// mostFiles bounds how many changed files a state remembers.
-const mostFiles = 200
+// maxChangedFiles bounds how many changed files a state remembers.
+const maxChangedFiles = 200
 
-func (s *Session) touch(file string) {
+func (s *Session) addChangedFile(file string) {
 	s.ChangedFiles = append(without(s.ChangedFiles, func(f string) bool { return f == file }), file)
-	s.ChangedFiles = s.ChangedFiles[max(len(s.ChangedFiles)-mostFiles, 0):]
+	s.ChangedFiles = s.ChangedFiles[max(len(s.ChangedFiles)-maxChangedFiles, 0):]
 }
 
-func (s *Session) run() {
+func (s *Session) startRunning() {
 	s.Status, s.Fault, s.RetryAt = Running, nil, time.Time{}
 }
 
-func (s *Session) settle(callID string) {
+func (s *Session) settleApproval(callID string) {
 	s.PendingApprovals = without(s.PendingApprovals, func(a Approval) bool { return a.CallID == callID })
 	if s.Status == Asking && len(s.PendingApprovals) == 0 {
 		s.Status = Running
@@ -217,20 +219,20 @@ func without[T any](list []T, drop func(T) bool) []T {
 	return kept
 }
 
-// line is the first line of a text, bounded for lists and titles.
-func line(text string) string {
+// firstLine is the first line of a text, bounded for lists and titles.
+func firstLine(text string) string {
 	text = strings.TrimSpace(text)
 	if first, _, more := strings.Cut(text, "\n"); more {
 		text = strings.TrimSpace(first)
 	}
-	return bounded(text, 120)
+	return truncate(text, 120)
 }
 
-// mostFirst is how many letters of the first prompt a state remembers.
-const mostFirst = 600
+// maxFirstPrompt is how many letters of the first prompt a state remembers.
+const maxFirstPrompt = 600
 
-// bounded cuts a text after so many letters.
-func bounded(text string, limit int) string {
+// truncate cuts a text after so many letters.
+func truncate(text string, limit int) string {
 	text = strings.TrimSpace(text)
 	if utf8.RuneCountInString(text) > limit {
 		text = string([]rune(text)[:limit-1]) + "…"

@@ -6,9 +6,9 @@ import (
 	"reflect"
 )
 
-// durable maps the stored name of each durable event to its type. The names
+// eventTypes maps the stored name of each durable event to its type. The names
 // are on users' disks: never change one, only add.
-var durable = map[string]reflect.Type{
+var eventTypes = map[string]reflect.Type{
 	"created":           reflect.TypeFor[Created](),
 	"renamed":           reflect.TypeFor[Renamed](),
 	"filed":             reflect.TypeFor[ArchiveChanged](),
@@ -48,9 +48,9 @@ var durable = map[string]reflect.Type{
 	"noted":             reflect.TypeFor[Noted](),
 }
 
-var durableNames = func() map[reflect.Type]string {
-	names := make(map[reflect.Type]string, len(durable))
-	for name, t := range durable {
+var eventNames = func() map[reflect.Type]string {
+	names := make(map[reflect.Type]string, len(eventTypes))
+	for name, t := range eventTypes {
 		names[t] = name
 	}
 	return names
@@ -61,7 +61,7 @@ func Encode(e Event) (name string, data []byte, err error) {
 	if u, ok := e.(Unknown); ok {
 		return u.Type, u.Data, nil
 	}
-	name, ok := durableNames[reflect.TypeOf(e)]
+	name, ok := eventNames[reflect.TypeOf(e)]
 	if !ok {
 		return "", nil, fmt.Errorf("encode event %T: it is not stored", e)
 	}
@@ -75,7 +75,7 @@ func Encode(e Event) (name string, data []byte, err error) {
 // Decode reads a stored event. A name that this belay does not know gives an
 // Unknown, so that a log written by a newer one still opens.
 func Decode(name string, data []byte) (Event, error) {
-	t, ok := durable[name]
+	t, ok := eventTypes[name]
 	if !ok {
 		return Unknown{Type: name, Data: append([]byte(nil), data...)}, nil
 	}

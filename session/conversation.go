@@ -16,9 +16,9 @@ import (
 type Conversation struct {
 	entries          []entry
 	masked           map[string]bool // by call id
-	through          int64           // the summary stands for all up to this record
+	summaryThrough   int64           // the summary stands for all up to this record
 	summary          string
-	task             string           // the user's words of the turn in which the summary was made, if it swallowed them
+	taskPrompt       string           // the user's words of the turn in which the summary was made, if it swallowed them
 	reasoningThrough int              // reasoning up to this turn is left out
 	excerpts         map[int][]string // what stays of the attachments of a turn
 	pinnedNotes      []string
@@ -33,23 +33,38 @@ type Conversation struct {
 // NewConversation makes the conversation of a session whose log is read only from some
 // record on; the state knows what stands for the beginning.
 func NewConversation(s Session) Conversation {
-	return Conversation{through: s.SummaryThrough, summary: s.Summary, task: s.TaskPrompt, pinnedNotes: s.PinnedNotes, focus: s.Focus, firstPrompt: s.FirstPrompt, todos: s.Todos}
+	return Conversation{
+		summaryThrough: s.SummaryThrough,
+		summary:        s.Summary,
+		taskPrompt:     s.TaskPrompt,
+		pinnedNotes:    s.PinnedNotes,
+		focus:          s.Focus,
+		firstPrompt:    s.FirstPrompt,
+		todos:          s.Todos,
+	}
 }
 
 // OmitBeginning says that the beginning of the log was not read. What must not be
 // lost of it stands in its place, unless a summary does.
 func (c *Conversation) OmitBeginning() {
 	if c.summary == "" {
-		c.add(entry{item: models.NewMessage(models.Developer, strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Essentials()))})
+		c.add(
+			entry{
+				item: models.NewMessage(
+					models.Developer,
+					strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Essentials()),
+				),
+			},
+		)
 	}
 }
 
 // entry is an item in its place.
 type entry struct {
-	item models.Item
-	seq  int64
-	turn int
-	task bool // the words that began a turn
+	item         models.Item
+	seq          int64
+	turn         int
+	isTaskPrompt bool // the words that began a turn
 }
 
 // Piece describes an item that is in the conversation now, for whoever decides
@@ -62,29 +77,44 @@ type Piece struct {
 }
 
 // Apply takes the next record.
-func (c *Conversation) Apply(r Record) {
-	switch e := r.Event.(type) {
+func (c *Conversation) Apply(record Record) {
+	switch e := record.Event.(type) {
 	case TurnStarted:
 		if e.Note != "" {
-			c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: r.Seq, turn: r.Turn})
+			c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
 		}
 		item := models.NewMessage(models.User, e.Prompt.Text)
 		item.Images, item.Attachments = e.Prompt.Images, e.Prompt.Attachments
-		c.add(entry{item: item, seq: r.Seq, turn: r.Turn, task: true})
+		c.add(entry{item: item, seq: record.Seq, turn: record.Turn, isTaskPrompt: true})
 		if c.firstPrompt == "" {
-			c.firstPrompt = bounded(e.Prompt.Text, mostFirst)
+			c.firstPrompt = truncate(e.Prompt.Text, maxFirstPrompt)
 		}
-		c.todos = unfinished(c.todos)
+		c.todos = carryOverTodos(c.todos)
 	case TodosChanged:
 		c.todos = e.Todos
 	case StepMoved:
 		if e.Step.State == StepDone {
-			c.add(entry{item: models.NewMessage(models.Developer, fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note)), seq: r.Seq, turn: r.Turn})
+			c.add(
+				entry{
+					item: models.NewMessage(
+						models.Developer,
+						fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note),
+					),
+					seq:  record.Seq,
+					turn: record.Turn,
+				},
+			)
 		}
 	case ItemAdded:
-		c.add(entry{item: e.Item, seq: r.Seq, turn: r.Turn})
+		c.add(entry{item: e.Item, seq: record.Seq, turn: record.Turn})
 	case ToolEnded:
-		c.add(entry{item: models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images}, seq: r.Seq, turn: r.Turn})
+		c.add(
+			entry{
+				item: models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images},
+				seq:  record.Seq,
+				turn: record.Turn,
+			},
+		)
 	case Pruned:
 		c.mask(e.Calls, true)
 		c.reasoningThrough = max(c.reasoningThrough, e.Reasoning)
@@ -100,12 +130,12 @@ func (c *Conversation) Apply(r Record) {
 		if len(e.Calls) == 0 {
 			c.masked = nil
 			c.excerpts = nil
-			c.reasoningThrough, c.through, c.summary, c.task = 0, 0, "", ""
+			c.reasoningThrough, c.summaryThrough, c.summary, c.taskPrompt = 0, 0, "", ""
 		}
 		c.mask(e.Calls, false)
 		c.itemsValid = false
 	case Compacted:
-		c.through, c.summary, c.task, c.itemsValid = e.Through, e.Summary, e.Task, false
+		c.summaryThrough, c.summary, c.taskPrompt, c.itemsValid = e.Through, e.Summary, e.Task, false
 	case Focused:
 		c.focus = e.Paths
 	case NotePinned:
@@ -155,7 +185,7 @@ func (c *Conversation) shown(e entry) models.Item {
 		return models.Item{Kind: models.Output, CallID: e.item.CallID, Text: Stub}
 	}
 	texts := c.excerpts[e.turn]
-	if !e.task || len(texts) == 0 {
+	if !e.isTaskPrompt || len(texts) == 0 {
 		return e.item
 	}
 	it := e.item
@@ -168,7 +198,7 @@ func (c *Conversation) shown(e entry) models.Item {
 
 // hidden reports whether an entry is not shown at all.
 func (c *Conversation) hidden(e entry) bool {
-	return e.seq <= c.through && e.seq > 0 || e.item.Kind == models.Reasoning && e.turn <= c.reasoningThrough
+	return e.seq <= c.summaryThrough && e.seq > 0 || e.item.Kind == models.Reasoning && e.turn <= c.reasoningThrough
 }
 
 // Items is the conversation behind its head. The caller must not change it.
@@ -202,7 +232,11 @@ func (c *Conversation) Head() []HeadItem {
 		head = append(head, HeadItem{models.NewMessage(r, text), o})
 	}
 	if len(c.focus) > 0 {
-		add(SourcePinned, models.Developer, "The user wants you to work in "+strings.Join(c.focus, ", ")+" only. Searches without a path look there alone.")
+		add(
+			SourcePinned,
+			models.Developer,
+			"The user wants you to work in "+strings.Join(c.focus, ", ")+" only. Searches without a path look there alone.",
+		)
 	}
 	for _, k := range c.pinnedNotes {
 		add(SourcePinned, models.Developer, "The user wants you to keep in mind: "+k)
@@ -210,8 +244,8 @@ func (c *Conversation) Head() []HeadItem {
 	if c.summary != "" {
 		add(SourceSummary, models.Developer, "What happened before, in short:\n\n"+c.summary)
 	}
-	if c.task != "" {
-		add(SourceUser, models.User, c.task)
+	if c.taskPrompt != "" {
+		add(SourceUser, models.User, c.taskPrompt)
 	}
 	return head
 }
@@ -237,7 +271,10 @@ func (c *Conversation) Pieces() []Piece {
 	pieces := make([]Piece, 0, len(c.entries))
 	for _, e := range c.entries {
 		if !c.hidden(e) {
-			pieces = append(pieces, Piece{Item: c.shown(e), Seq: e.seq, Turn: e.turn, Masked: e.item.Kind == models.Output && c.masked[e.item.CallID]})
+			pieces = append(
+				pieces,
+				Piece{Item: c.shown(e), Seq: e.seq, Turn: e.turn, Masked: e.item.Kind == models.Output && c.masked[e.item.CallID]},
+			)
 		}
 	}
 	return pieces
@@ -247,7 +284,7 @@ func (c *Conversation) Pieces() []Piece {
 // whole, together with the summary that stood for the ones before them.
 func (c *Conversation) SummaryInput(through int64) (summary string, items []models.Item) {
 	for _, e := range c.entries {
-		if e.seq <= through && (e.seq > c.through || e.seq == 0) {
+		if e.seq <= through && (e.seq > c.summaryThrough || e.seq == 0) {
 			items = append(items, e.item)
 		}
 	}
@@ -258,9 +295,9 @@ func (c *Conversation) SummaryInput(through int64) (summary string, items []mode
 // record swallows them.
 func (c *Conversation) Task(through int64) (words string, swallowed bool) {
 	for _, e := range slices.Backward(c.entries) {
-		if e.task {
+		if e.isTaskPrompt {
 			return e.item.Text, e.seq <= through
 		}
 	}
-	return c.task, c.task != ""
+	return c.taskPrompt, c.taskPrompt != ""
 }

@@ -49,7 +49,16 @@ func words(c *Conversation) string {
 }
 
 func TestAConversationIsWhatTheLogLeavesIn(t *testing.T) {
-	first := []Event{asked("one"), called("a"), ran("a", "out"), said("x"), asked("two"), called("b"), ran("b", "out"), said("y")}
+	first := []Event{
+		asked("one"),
+		called("a"),
+		ran("a", "out"),
+		said("x"),
+		asked("two"),
+		called("b"),
+		ran("b", "out"),
+		said("y"),
+	}
 	with := func(more ...Event) []Event { return append(first[:len(first):len(first)], more...) }
 	for _, tt := range []struct {
 		name   string
@@ -58,12 +67,15 @@ func TestAConversationIsWhatTheLogLeavesIn(t *testing.T) {
 	}{
 		{"everything at first", first, "one a outa x two b outb y"},
 		{"a masked output is a stub", with(Pruned{Calls: []string{"a"}}), "one a stuba x two b outb y"},
-		{"which can be restored", with(Pruned{Calls: []string{"a", "b"}}, Restored{Calls: []string{"a"}}), "one a outa x two b stubb y"},
+		{"which can be restored", with(Pruned{Calls: []string{"a", "b"}}, Restored{Calls: []string{"a"}}),
+			"one a outa x two b stubb y"},
 		{"a summary stands for the beginning", with(Compacted{Through: 4, Summary: "s"}), "summary two b outb y"},
 		{"but never for the words of the task", with(Compacted{Through: 7, Summary: "s", Task: "two"}), "summary two y"},
 		{"and can be undone", with(Compacted{Through: 4, Summary: "s"}, Restored{}), "one a outa x two b outb y"},
-		{"what is kept comes first", with(NotePinned{Text: "rule"}), "The user wants you to keep in mind: rule one a outa x two b outb y"},
-		{"until it is dropped", with(NotePinned{Text: "rule"}, NotePinned{Text: "rule", Unpinned: true}), "one a outa x two b outb y"},
+		{"what is kept comes first", with(NotePinned{Text: "rule"}),
+			"The user wants you to keep in mind: rule one a outa x two b outb y"},
+		{"until it is dropped", with(NotePinned{Text: "rule"}, NotePinned{Text: "rule", Unpinned: true}),
+			"one a outa x two b outb y"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := words(talk(tt.events...)); got != tt.want {
@@ -81,8 +93,10 @@ func TestTheGistIsHowItBeganAndWhatIsNotDone(t *testing.T) {
 		want   string
 	}{
 		{"the first words", []Event{asked("one"), asked("two")}, "It began with these words of the user's: one"},
-		{"a plan goes on over turns", []Event{asked("one"), task("active"), asked("two")}, "It began with these words of the user's: one\nThe plan:\n- long way (active)"},
-		{"until it is done", []Event{asked("one"), task("done"), asked("two")}, "It began with these words of the user's: one"},
+		{"a plan goes on over turns", []Event{asked("one"), task("active"), asked("two")},
+			"It began with these words of the user's: one\nThe plan:\n- long way (active)"},
+		{"until it is done", []Event{asked("one"), task("done"), asked("two")},
+			"It began with these words of the user's: one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := talk(tt.events...).Essentials(); got != tt.want {

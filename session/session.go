@@ -103,18 +103,19 @@ type LastTurn struct {
 // Progress is how far the work of a session has come: what a rewind of the
 // conversation brings back beside the records.
 type Progress struct {
-	Summary        string        `json:"summary,omitempty"` // stands for the log up to SummaryThrough
-	SummaryThrough int64         `json:"through,omitempty"` // a record's number
-	TaskPrompt     string        `json:"task,omitempty"`    // the user's words of a turn that the summary swallowed while it ran
-	Omitted        []Omission    `json:"left,omitempty"`    // what was taken out of its requests
-	Todos          []Todo        `json:"plan,omitempty"`
-	Plan           *Plan         `json:"steps,omitempty"`   // of a large task
-	Focus          []string      `json:"focus,omitempty"`   // folders or patterns that searches keep to
-	PinnedNotes    []string      `json:"kept,omitempty"`    // notes that stay in every request
-	FirstPrompt    string        `json:"first,omitempty"`   // the words of the first prompt, bounded
-	ChangedFiles   []string      `json:"files,omitempty"`   // changed in this session, the last ones
-	OpenEffects    []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
-	RewoundSpans   []RewoundSpan `json:"gone,omitempty"`    // what was taken back of the conversation
+	Summary        string `json:"summary,omitempty"` // stands for the log up to SummaryThrough
+	SummaryThrough int64  `json:"through,omitempty"` // a record's number
+	// TaskPrompt is the user's words of a turn that the summary swallowed while it ran.
+	TaskPrompt   string        `json:"task,omitempty"`
+	Omitted      []Omission    `json:"left,omitempty"` // what was taken out of its requests
+	Todos        []Todo        `json:"plan,omitempty"`
+	Plan         *Plan         `json:"steps,omitempty"`   // of a large task
+	Focus        []string      `json:"focus,omitempty"`   // folders or patterns that searches keep to
+	PinnedNotes  []string      `json:"kept,omitempty"`    // notes that stay in every request
+	FirstPrompt  string        `json:"first,omitempty"`   // the words of the first prompt, bounded
+	ChangedFiles []string      `json:"files,omitempty"`   // changed in this session, the last ones
+	OpenEffects  []Effect      `json:"effects,omitempty"` // begun and not ended: after a crash, of unknown outcome
+	RewoundSpans []RewoundSpan `json:"gone,omitempty"`    // what was taken back of the conversation
 }
 
 // Prompt is what a person sends.
@@ -170,10 +171,13 @@ type Approval struct {
 	Preview string `json:"detail,omitempty"` // the diff or the whole command
 	Args    string `json:"args"`             // JSON
 	Reason  string `json:"reason,omitempty"` // why it asks
-	Always  string `json:"always,omitempty"` // what "always" would allow here from now on; empty: cannot be allowed for good
+	// Always is what "always" would allow from now on; empty: it cannot be allowed for good.
+	Always string `json:"always,omitempty"`
 
-	UnknownOutcome bool   `json:"unknown,omitempty"` // it was running when belay ended: nobody knows whether it was carried out
-	Output         string `json:"output,omitempty"`  // the end of what it had said until then
+	// UnknownOutcome says that it was running when belay ended: nobody knows whether
+	// it was carried out.
+	UnknownOutcome bool   `json:"unknown,omitempty"`
+	Output         string `json:"output,omitempty"` // the end of what it had said until then
 }
 
 // Answer is a person's word on an approval.

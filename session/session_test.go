@@ -9,7 +9,7 @@ import (
 )
 
 func TestEveryDurableEventSurvivesTheDisk(t *testing.T) {
-	for name, typ := range durable {
+	for name, typ := range eventTypes {
 		want := reflect.New(typ).Elem().Interface().(Event)
 		gotName, data, err := Encode(want)
 		if err != nil || gotName != name {
@@ -42,7 +42,10 @@ func play(events ...Event) Session {
 }
 
 func TestStatusFollowsTheLog(t *testing.T) {
-	start := []Event{Created{Project: "/p", Tier: models.Heavy, Mode: Edits}, TurnStarted{Prompt: Prompt{ID: "p1", Text: "do it\nnow"}}}
+	start := []Event{
+		Created{Project: "/p", Tier: models.Heavy, Mode: Edits},
+		TurnStarted{Prompt: Prompt{ID: "p1", Text: "do it\nnow"}},
+	}
 	ask := ApprovalAsked{Approval{CallID: "c1", Tool: "shell"}}
 	fault := &models.Fault{Kind: models.KindCapacity}
 	for _, tt := range []struct {
@@ -57,7 +60,8 @@ func TestStatusFollowsTheLog(t *testing.T) {
 		{"idle after a turn that is done", append(start[:2:2], TurnEnded{Outcome: OutcomeDone}), Idle},
 		{"parked by a fault", append(start[:2:2], TurnEnded{Outcome: OutcomeParked, Fault: fault}), Parked},
 		{"interrupted by a crash", append(start[:2:2], TurnEnded{Outcome: OutcomeStopped, Interrupted: true}), Interrupted},
-		{"running after it is resumed", append(start[:2:2], TurnEnded{Outcome: OutcomeParked, Fault: fault}, TurnResumed{}), Running},
+		{"running after it is resumed", append(start[:2:2], TurnEnded{Outcome: OutcomeParked, Fault: fault},
+			TurnResumed{}), Running},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := play(tt.events...)
@@ -79,7 +83,12 @@ func TestApplyNeverWritesIntoAStateHandedOut(t *testing.T) {
 }
 
 func TestAQueuedPromptLeavesTheQueueWhenItsTurnStarts(t *testing.T) {
-	s := play(Created{}, PromptQueued{Prompt{ID: "a"}}, PromptQueued{Prompt{ID: "b"}}, TurnStarted{Prompt: Prompt{ID: "a", Text: "x"}})
+	s := play(
+		Created{},
+		PromptQueued{Prompt{ID: "a"}},
+		PromptQueued{Prompt{ID: "b"}},
+		TurnStarted{Prompt: Prompt{ID: "a", Text: "x"}},
+	)
 	if len(s.Queue) != 1 || s.Queue[0].ID != "b" {
 		t.Errorf("Queue = %v, want b alone", s.Queue)
 	}

@@ -123,17 +123,17 @@ func (s *Plan) Running() (Step, bool) {
 }
 
 // start is the plan after a person's word to carry it out.
-func (s *Plan) start(e PlanStarted) *Plan {
+func (s *Plan) start(started PlanStarted) *Plan {
 	next := *s
 	next.Steps = slices.Clone(s.Steps)
-	if e.From > 0 {
+	if started.From > 0 {
 		for i := range next.Steps {
-			if i+1 >= e.From && next.Steps[i].State != StepSkipped {
+			if i+1 >= started.From && next.Steps[i].State != StepSkipped {
 				next.Steps[i] = next.Steps[i].Reset()
 			}
 		}
 	}
-	next.Through, next.Reviewed, next.Started = e.Through, true, true
+	next.Through, next.Reviewed, next.Started = started.Through, true, true
 	next.Approved = next.Current()
 	return &next
 }

@@ -53,21 +53,21 @@ func outputUntilThen(output string) string {
 
 // approve asks the person about a call.
 func (t *turn) approve(
-	ctx context.Context, p *preparedCall, d permit.Decision, a session.Approval,
+	ctx context.Context, prepared *preparedCall, decision permit.Decision, approval session.Approval,
 ) (*preparedCall, *session.TurnEnded) {
-	a.CallID = p.item.CallID
-	a.Tool = p.item.Name
-	a.Class = p.call.Class
-	a.Title = p.call.Title
-	a.Preview = p.call.Detail
-	a.Args = p.item.Arguments
-	if err := t.Log.Append(ctx, session.ApprovalAsked{Approval: a}); err != nil {
+	approval.CallID = prepared.item.CallID
+	approval.Tool = prepared.item.Name
+	approval.Class = prepared.call.Class
+	approval.Title = prepared.call.Title
+	approval.Preview = prepared.call.Detail
+	approval.Args = prepared.item.Arguments
+	if err := t.Log.Append(ctx, session.ApprovalAsked{Approval: approval}); err != nil {
 		return nil, t.unstorable(ctx, err)
 	}
-	answer, err := t.Gate.Ask(ctx, a)
+	answer, err := t.Gate.Ask(ctx, approval)
 	if errors.Is(err, ErrNonInteractive) {
 		return nil, &session.TurnEnded{Outcome: session.OutcomeNeedsPerson,
-			Reason: fmt.Sprintf("approval needed for %s: %s (%s)", a.Tool, a.Title, a.Reason)}
+			Reason: fmt.Sprintf("approval needed for %s: %s (%s)", approval.Tool, approval.Title, approval.Reason)}
 	}
 	if err != nil {
 		end := t.failed(ctx, err)
@@ -77,47 +77,47 @@ func (t *turn) approve(
 		return nil, t.unstorable(ctx, err)
 	}
 	if !answer.Allow {
-		return nil, t.rejected(ctx, p, a, answer)
+		return nil, t.rejected(ctx, prepared, approval, answer)
 	}
-	if answer.Args != "" && answer.Args != p.item.Arguments {
-		call, err := t.Tools.Prepare(p.item.Name, answer.Args)
+	if answer.Args != "" && answer.Args != prepared.item.Arguments {
+		call, err := t.Tools.Prepare(prepared.item.Name, answer.Args)
 		if err != nil {
 			reason := "The user changed this call, but it cannot run so: " + err.Error()
-			return nil, t.refuse(ctx, p.item, p.call.Title, reason)
+			return nil, t.refuse(ctx, prepared.item, prepared.call.Title, reason)
 		}
-		p.call = call
-		p.note = "The user changed the arguments to " + answer.Args + "\n"
-		p.args, _ = tools.Canonical(p.item.Name, answer.Args)
+		prepared.call = call
+		prepared.note = "The user changed the arguments to " + answer.Args + "\n"
+		prepared.args, _ = tools.Canonical(prepared.item.Name, answer.Args)
 		// What is forbidden stays so, and "always" means what runs now.
-		if d = t.judge(p); d.Verdict == permit.Deny {
-			reason := "The user changed this call to one that is not allowed: " + d.Reason + "."
-			return nil, t.deny(ctx, p.item, p.call.Title, reason)
+		if decision = t.judge(prepared); decision.Verdict == permit.Deny {
+			reason := "The user changed this call to one that is not allowed: " + decision.Reason + "."
+			return nil, t.deny(ctx, prepared.item, prepared.call.Title, reason)
 		}
 	}
-	if answer.Always && len(d.Grants) > 0 {
-		if err := t.Gate.Grant(ctx, d.Grants); err != nil {
+	if answer.Always && len(decision.Grants) > 0 {
+		if err := t.Gate.Grant(ctx, decision.Grants); err != nil {
 			return nil, t.unstorable(ctx, err)
 		}
 	}
-	return p, nil
+	return prepared, nil
 }
 
 // rejected answers a call that a person does not allow.
 func (t *turn) rejected(
-	ctx context.Context, p *preparedCall, a session.Approval, answer session.Answer,
+	ctx context.Context, prepared *preparedCall, approval session.Approval, answer session.Answer,
 ) *session.TurnEnded {
 	switch {
-	case a.UnknownOutcome && answer.Outcome:
+	case approval.UnknownOutcome && answer.Outcome:
 		return t.end(ctx, session.ToolEnded{
-			CallID: p.item.CallID, Tool: p.item.Name, Title: p.call.Title, Summary: "done, as you say",
-			Output: "The user says that this was carried out before belay ended." + outputUntilThen(a.Output),
+			CallID: prepared.item.CallID, Tool: prepared.item.Name, Title: prepared.call.Title, Summary: "done, as you say",
+			Output: "The user says that this was carried out before belay ended." + outputUntilThen(approval.Output),
 		})
-	case a.UnknownOutcome && answer.Message == "":
-		return t.settleUnknown(ctx, p.item, session.Effect{Title: p.call.Title, Output: a.Output})
+	case approval.UnknownOutcome && answer.Message == "":
+		return t.settleUnknown(ctx, prepared.item, session.Effect{Title: prepared.call.Title, Output: approval.Output})
 	}
 	reason := "The user denied this call."
 	if answer.Message != "" {
 		reason += " They say: " + answer.Message
 	}
-	return t.deny(ctx, p.item, p.call.Title, reason)
+	return t.deny(ctx, prepared.item, prepared.call.Title, reason)
 }

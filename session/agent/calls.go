@@ -127,18 +127,18 @@ func (t *turn) admit(
 		return nil, t.refuse(ctx, item, item.Name, err.Error())
 	}
 	id := fmt.Sprintf("%d-%s-%s", t.Turn, item.CallID, hash)
-	p := &preparedCall{item: item, call: call, args: canonical, hash: hash, id: id}
+	prepared := &preparedCall{item: item, call: call, args: canonical, hash: hash, id: id}
 	if interrupted {
-		return t.askUnknown(ctx, p, effect)
+		return t.askUnknown(ctx, prepared, effect)
 	}
-	d := t.judge(p)
-	switch d.Verdict {
+	decision := t.judge(prepared)
+	switch decision.Verdict {
 	case permit.Allow:
-		return p, nil
+		return prepared, nil
 	case permit.Deny:
-		return nil, t.deny(ctx, item, call.Title, "This call is not allowed: "+d.Reason+".")
+		return nil, t.deny(ctx, item, call.Title, "This call is not allowed: "+decision.Reason+".")
 	}
-	return t.approve(ctx, p, d, session.Approval{Reason: d.Reason, Always: d.Always()})
+	return t.approve(ctx, prepared, decision, session.Approval{Reason: decision.Reason, Always: decision.Always()})
 }
 
 func (t *turn) judge(p *preparedCall) permit.Decision {
@@ -155,8 +155,8 @@ func (t *turn) execute(ctx context.Context, list []preparedCall) *session.TurnEn
 		return &end
 	}
 	var started []session.Event
-	for _, p := range list {
-		if p.call.Class != session.Read {
+	for _, prepared := range list {
+		if prepared.call.Class != session.Read {
 			if t.Ready != nil {
 				t.Ready(ctx)
 				t.Ready = nil
@@ -164,8 +164,15 @@ func (t *turn) execute(ctx context.Context, list []preparedCall) *session.TurnEn
 			t.wrote = true
 		}
 		started = append(started, session.ToolStarted{Effect: session.Effect{
-			ID: p.id, CallID: p.item.CallID, Tool: p.item.Name, Class: p.call.Class, Args: p.args,
-			Title: p.call.Title, Path: p.call.Path, Before: p.call.Before, After: p.call.After,
+			ID:     prepared.id,
+			CallID: prepared.item.CallID,
+			Tool:   prepared.item.Name,
+			Class:  prepared.call.Class,
+			Args:   prepared.args,
+			Title:  prepared.call.Title,
+			Path:   prepared.call.Path,
+			Before: prepared.call.Before,
+			After:  prepared.call.After,
 		}})
 	}
 	if err := t.Log.Append(ctx, started...); err != nil {
@@ -174,11 +181,11 @@ func (t *turn) execute(ctx context.Context, list []preparedCall) *session.TurnEn
 	ends := make([]*session.TurnEnded, len(list))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallelReads)
-	for i, p := range list {
+	for i, prepared := range list {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ends[i] = t.runCall(ctx, p)
+			ends[i] = t.runCall(ctx, prepared)
 		})
 	}
 	wg.Wait()
@@ -186,24 +193,31 @@ func (t *turn) execute(ctx context.Context, list []preparedCall) *session.TurnEn
 }
 
 // runCall runs one call and records its result, also when it was stopped.
-func (t *turn) runCall(ctx context.Context, p preparedCall) *session.TurnEnded {
+func (t *turn) runCall(ctx context.Context, prepared preparedCall) *session.TurnEnded {
 	began := t.Now()
 	drafts := &draftSaver{log: t.Log, turn: t.Turn}
-	output := &runningOutput{drafts: drafts, callID: p.item.CallID, group: p.call.Group}
+	output := &runningOutput{drafts: drafts, callID: prepared.item.CallID, group: prepared.call.Group}
 	output.add("")
-	result := p.call.Run(ctx, func(text string) {
-		t.Log.Publish(session.ToolOutput{CallID: p.item.CallID, Text: text})
+	result := prepared.call.Run(ctx, func(text string) {
+		t.Log.Publish(session.ToolOutput{CallID: prepared.item.CallID, Text: text})
 		output.add(text)
 	})
 	drafts.stop()
-	t.recordResult(p, result)
+	t.recordResult(prepared, result)
 	ended := session.ToolEnded{
-		CallID: p.item.CallID, Tool: p.item.Name, Title: p.call.Title, Output: p.note + result.Output,
-		Images: result.Images, Summary: result.Summary, Diff: result.Diff, Error: result.Error,
-		Duration: t.Now().Sub(began), File: result.File,
+		CallID:   prepared.item.CallID,
+		Tool:     prepared.item.Name,
+		Title:    prepared.call.Title,
+		Output:   prepared.note + result.Output,
+		Images:   result.Images,
+		Summary:  result.Summary,
+		Diff:     result.Diff,
+		Error:    result.Error,
+		Duration: t.Now().Sub(began),
+		File:     result.File,
 	}
-	if p.call.Todos != nil && !result.Error {
-		return t.end(ctx, ended, session.TodosChanged{Todos: p.call.Todos})
+	if prepared.call.Todos != nil && !result.Error {
+		return t.end(ctx, ended, session.TodosChanged{Todos: prepared.call.Todos})
 	}
 	return t.end(ctx, ended)
 }

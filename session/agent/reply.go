@@ -15,31 +15,39 @@ import (
 // ask makes one request. It reports whether the model is done: it has said
 // its words and called nothing.
 func (t *turn) ask(ctx context.Context) (done bool, err error) {
-	r := &reply{t: t, drafts: &draftSaver{log: t.Log, turn: t.Turn}}
-	defer r.drafts.stop()
+	reply := &reply{t: t, drafts: &draftSaver{log: t.Log, turn: t.Turn}}
+	defer reply.drafts.stop()
 	build := func(m models.Model) (models.Request, error) {
-		req, leftOut, err := t.Build(m, r.noRoom >= pressureAttempts && r.tokens > minPressureTokens)
-		r.leftOut = leftOut
-		r.tokens = req.Tokens
+		req, leftOut, err := t.Build(m, reply.noRoom >= pressureAttempts && reply.tokens > minPressureTokens)
+		reply.leftOut = leftOut
+		reply.tokens = req.Tokens
 		return req, err
 	}
 	need := route.Need{
-		Control: t.Control, Images: hasImages(t.Log.Items()), Wrote: t.wrote, Operation: t.NewID(), NetworkWait: t.NetworkWait,
-		Purpose: t.Purpose, ParkRetry: t.ParkRetry, Force: t.Force, Committed: func() bool { return r.committed > 0 },
-		TakeRetry: t.takeRetry, SwitchAfter: t.SwitchAfter,
+		Control:     t.Control,
+		Images:      hasImages(t.Log.Items()),
+		Wrote:       t.wrote,
+		Operation:   t.NewID(),
+		NetworkWait: t.NetworkWait,
+		Purpose:     t.Purpose,
+		ParkRetry:   t.ParkRetry,
+		Force:       t.Force,
+		Committed:   func() bool { return reply.committed > 0 },
+		TakeRetry:   t.takeRetry,
+		SwitchAfter: t.SwitchAfter,
 	}
 	t.Spent.Requests++
 	for chunk, err := range t.Router.Stream(ctx, need, build) {
 		if err != nil {
 			// What was said before a stop is kept as well.
-			return false, errors.Join(err, r.cut(ctx, nil))
+			return false, errors.Join(err, reply.cut(ctx, nil))
 		}
-		restart, err := r.take(ctx, chunk)
+		restart, err := reply.take(ctx, chunk)
 		if err != nil || restart {
 			return false, err
 		}
 	}
-	return r.done, nil
+	return reply.done, nil
 }
 
 // After so many attempts that found no room, a request of more than so many
@@ -138,26 +146,26 @@ func (r *reply) start(c models.AttemptStarted) {
 }
 
 // finish commits a reply that has ended well.
-func (r *reply) finish(ctx context.Context, c models.Finished) error {
+func (r *reply) finish(ctx context.Context, finished models.Finished) error {
 	r.done = r.calls == 0
 	if r.done && !hasText(r.held) {
 		return &models.Fault{
-			Kind: models.KindStream, Scope: models.ScopeModel, Target: r.target, ServedModel: c.Served,
-			RequestID: c.RequestID, Phase: models.AfterLastItem,
+			Kind: models.KindStream, Scope: models.ScopeModel, Target: r.target, ServedModel: finished.Served,
+			RequestID: finished.RequestID, Phase: models.AfterLastItem,
 			Message: "the model ended its reply without a word", Hint: "try again, or choose another tier",
 		}
 	}
 	model := r.t.Model(r.target)
-	cost := model.Cost(c.Usage)
+	cost := model.Cost(finished.Usage)
 	if r.t.Measured != nil {
-		r.t.Measured(r.target, r.tokens, c.Usage.Input)
+		r.t.Measured(r.target, r.tokens, finished.Usage.Input)
 	}
 	r.t.ParkRetry = false
-	r.t.Spent.Tokens += c.Usage.Input + c.Usage.Output
+	r.t.Spent.Tokens += finished.Usage.Input + finished.Usage.Output
 	r.t.Spent.Cost += cost
 	return r.commit(ctx, session.ReplyEnded{
-		Tier: r.tier, Target: r.target, Served: c.Served, RequestID: c.RequestID,
-		Usage: c.Usage, Cost: cost, Window: model.Window, LeftOut: r.leftOut,
+		Tier: r.tier, Target: r.target, Served: finished.Served, RequestID: finished.RequestID,
+		Usage: finished.Usage, Cost: cost, Window: model.Window, LeftOut: r.leftOut,
 	})
 }
 

@@ -102,16 +102,16 @@ type turn struct {
 // Run carries a turn to its end. The conversation in the log says where it
 // stands: calls without an output are run first, so a turn that was parked or
 // cut short goes on from the last thing that was done.
-func Run(ctx context.Context, o Options) session.TurnEnded {
-	if o.Spent == nil {
-		o.Spent = &Spent{}
+func Run(ctx context.Context, options Options) session.TurnEnded {
+	if options.Spent == nil {
+		options.Spent = &Spent{}
 	}
-	t := &turn{Options: o, wrote: o.Wrote, repeats: map[string]*repeats{}}
+	t := &turn{Options: options, wrote: options.Wrote, repeats: map[string]*repeats{}}
 	for {
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}
-		calls, old := openCalls(o.Log.Items())
+		calls, old := openCalls(options.Log.Items())
 		for _, call := range old {
 			if end := t.drop(ctx, call); end != nil {
 				return *end

@@ -51,7 +51,16 @@ func (r *rig) agree() {
 			status = 0 // nothing came back, or nobody was there any more to see it
 		}
 		if a.Model != x.Model || a.StatusCode != status || (a.Kind == "") != (x.Outcome == "done") {
-			r.t.Errorf("row %d is %s, status %d, kind %q; the server had %s, status %d, %s", i, a.Model, a.StatusCode, a.Kind, x.Model, status, x.Outcome)
+			r.t.Errorf(
+				"row %d is %s, status %d, kind %q; the server had %s, status %d, %s",
+				i,
+				a.Model,
+				a.StatusCode,
+				a.Kind,
+				x.Model,
+				status,
+				x.Outcome,
+			)
 		}
 		if since := a.CreatedAt.Sub(x.Time).Abs(); since > time.Second {
 			r.t.Errorf("row %d is %v off", i, since)
@@ -84,25 +93,39 @@ func TestCapacityAtEveryPlaceOfATurn(t *testing.T) {
 	const done = "[[reply]]\ntext = \"Done.\"\n"
 	for _, api := range apis {
 		for _, fault := range []string{
-			`how = "error", code = "server_is_overloaded", message = "full"`, `how = "failed", code = "server_is_overloaded", message = "full"`,
-			`how = "error", code = "no_capacity", message = "full"`, `how = "failed", code = "no_capacity", message = "full"`, `how = "error-flat", code = "slow_down", message = "full"`,
+			`how = "error", code = "server_is_overloaded", message = "full"`, `how = "failed", code = ` +
+				`"server_is_overloaded", message = "full"`,
+			`how = "error", code = "no_capacity", message = "full"`, `how = "failed", code = "no_capacity", message = ` +
+				`"full"`, `how = "error-flat", code = "slow_down", message = "full"`,
 		} {
 			broken := func(at string) string {
 				return strings.Replace(good, "[[reply.calls]]", "fault = { "+fault+at+" }\n[[reply.calls]]", 1)
 			}
 			type place struct{ name, script, want string }
-			after := place{"after the call", broken(`, at = "end"`) + done, "start:go message:I run it now. call:shell failed:capacity run:shell ran:shell message:Done. end:done"}
+			after := place{
+				"after the call",
+				broken(`, at = "end"`) + done,
+				"start:go message:I run it now. call:shell failed:capacity run:shell ran:shell message:Done. end:done",
+			}
 			if api == models.Chat { // where only the reply's end says that a call is whole
 				after.script = broken(`, at = "end"`) + good + done
-				after.want = "start:go cut:I run it now.shell failed:capacity message:I run it now. call:shell run:shell ran:shell message:Done. end:done"
+				after.want = "start:go cut:I run it now.shell failed:capacity message:I run it now. call:shell run:shell " +
+					"ran:shell message:Done. end:done"
 			}
 			for _, tt := range []place{
-				{"before the first word", broken("") + good + done, "start:go failed:capacity message:I run it now. call:shell run:shell ran:shell message:Done. end:done"},
-				{"in the text", broken(`, at = "text", after = 6`) + good + done, "start:go cut:I run  failed:capacity message:I run it now. call:shell run:shell ran:shell message:Done. end:done"},
-				{"in the arguments", broken(`, at = "arguments", after = 9`) + good + done, "start:go cut:I run it now.shell failed:capacity message:I run it now. call:shell run:shell ran:shell message:Done. end:done"},
+				{"before the first word", broken("") + good + done, "start:go failed:capacity message:I run it now. call:shell " +
+					"run:shell ran:shell message:Done. end:done"},
+				{"in the text", broken(`, at = "text", after = 6`) + good + done,
+					"start:go cut:I run  failed:capacity message:I run it now. call:shell run:shell ran:shell message:Done. end:done"},
+				{"in the arguments", broken(`, at = "arguments", after = 9`) + good + done,
+					"start:go cut:I run it now.shell failed:capacity message:I run it now. call:shell run:shell ran:shell " +
+						"message:Done. end:done"},
 				after,
-				{"after the tool", good + "[[reply]]\nfault = { " + fault + " }\n" + done, "start:go message:I run it now. call:shell run:shell ran:shell failed:capacity message:Done. end:done"},
-				{"in the words after the tool", good + "[[reply]]\ntext = \"Half of it\"\nfault = { " + fault + `, at = "text", after = 4` + " }\n" + done, "start:go message:I run it now. call:shell run:shell ran:shell cut:Half failed:capacity message:Done. end:done"},
+				{"after the tool", good + "[[reply]]\nfault = { " + fault + " }\n" + done,
+					"start:go message:I run it now. call:shell run:shell ran:shell failed:capacity message:Done. end:done"},
+				{"in the words after the tool", good + "[[reply]]\ntext = \"Half of it\"\nfault = { " + fault +
+					`, at = "text", after = 4` + " }\n" + done, "start:go message:I run it now. call:shell run:shell ran:shell " +
+					"cut:Half failed:capacity message:Done. end:done"},
 			} {
 				t.Run(string(api)+" "+fault[:strings.LastIndex(fault, ",")]+" "+tt.name, func(t *testing.T) {
 					in(t, tt.script, func(r *rig) { r.api, r.mode = api, session.All }, func(t *testing.T, r *rig, id session.ID) {
@@ -134,15 +157,20 @@ text = "Here."
 func TestAMinuteOfNoRoomAnywhereIsOutlasted(t *testing.T) {
 	t.Parallel()
 	for _, api := range apis {
-		in(t, fmt.Sprintf(busy, "60s"), func(r *rig) { r.api, r.engine = api, whole }, func(t *testing.T, r *rig, id session.ID) {
-			r.send(id, "go")
-			time.Sleep(10 * time.Minute)
-			if s := r.wait(id); s.Status != session.Idle {
-				t.Errorf("Status = %s, %v", s.Status, s.Fault)
-			}
-			r.atMost(6, time.Time{})
-			r.agree()
-		})
+		in(
+			t,
+			fmt.Sprintf(busy, "60s"),
+			func(r *rig) { r.api, r.engine = api, whole },
+			func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "go")
+				time.Sleep(10 * time.Minute)
+				if s := r.wait(id); s.Status != session.Idle {
+					t.Errorf("Status = %s, %v", s.Status, s.Fault)
+				}
+				r.atMost(6, time.Time{})
+				r.agree()
+			},
+		)
 	}
 }
 
@@ -229,7 +257,11 @@ func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 		if last != 4 {
 			t.Errorf("%d attempts before the first rung, want 4", last)
 		}
-		if want := "sol@30s terra@30s luna@30s sol@2m30s terra@2m30s luna@2m30s sol@12m30s terra@12m30s luna@12m30s sol@42m30s terra@42m30s luna@42m30s"; strings.Join(rungs, " ") != want {
+		if want := "sol@30s terra@30s luna@30s sol@2m30s terra@2m30s luna@2m30s sol@12m30s terra@12m30s luna@12m30s " +
+			"sol@42m30s terra@42m30s luna@42m30s"; strings.Join(
+			rungs,
+			" ",
+		) != want {
 			t.Errorf("the rungs were\n%v, want\n%s", rungs, want)
 		}
 		if st := r.o.Breakers.Status(sol); st.Outage.IsZero() {
@@ -269,7 +301,12 @@ func TestATierKeyDuringAWaitChangesTheVeryNextRequest(t *testing.T) {
 [[reply]]
 model = "sol"
 times = -1
-fault = { how = "status", status = 503, code = "server_is_overloaded", message = "full", headers = { Retry-After = "25" } }
+[reply.fault]
+how = "status"
+status = 503
+code = "server_is_overloaded"
+message = "full"
+headers = { Retry-After = "25" }
 [[reply]]
 text = "Here."
 `, func(r *rig) { r.api = api }, func(t *testing.T, r *rig, id session.ID) {
@@ -279,7 +316,8 @@ text = "Here."
 			r.do(id, session.ChooseTier{Tier: models.Light})
 			r.wait(id)
 			log := r.requests()
-			if len(log) != 2 || !strings.Contains(string(log[1].Body), `"model":"luna"`) || log[1].Time.Sub(pressed) > 100*time.Millisecond {
+			if len(log) != 2 || !strings.Contains(string(log[1].Body), `"model":"luna"`) ||
+				log[1].Time.Sub(pressed) > 100*time.Millisecond {
 				t.Errorf("asked %s, the last %v after the key", r.asked(), log[len(log)-1].Time.Sub(pressed))
 			}
 			r.agree()

@@ -50,7 +50,10 @@ func (r *rig) refuse(event string) (again func()) {
 			r.t.Error(err)
 		}
 	}
-	do("CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.type = '" + event + "' BEGIN SELECT RAISE(FAIL, 'the disk is full'); END")
+	do(
+		"CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.type = '" + event +
+			"' BEGIN SELECT RAISE(FAIL, 'the disk is full'); END",
+	)
 	return func() {
 		do("DROP TRIGGER refuse")
 		if err := db.Close(); err != nil {
@@ -165,7 +168,13 @@ func TestCallsOfAStoppedTurnAreRunWhenItIsResumed(t *testing.T) {
 func TestAnUnknownOutcomeStaysUnknownUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	in(t, "[[reply]]\ntext = \"Done.\"", everything, func(t *testing.T, r *rig, id session.ID) {
-		crash(t, r, id, session.Effect{CallID: "c1", Tool: "shell", Class: session.Run, Title: "touch made"}, `{"command":"touch made"}`)
+		crash(
+			t,
+			r,
+			id,
+			session.Effect{CallID: "c1", Tool: "shell", Class: session.Run, Title: "touch made"},
+			`{"command":"touch made"}`,
+		)
 		r.stop()
 		r.start()
 		if _, err := r.Open(t.Context(), id, false); err != nil {
@@ -200,7 +209,11 @@ func TestAnAnswerReachesATurnThatEndedBecauseNobodyWasThere(t *testing.T) {
 		if s := r.wait(id); s.Status != session.Idle || !r.exists("made") {
 			t.Errorf("Status = %s, made %v", s.Status, r.exists("made"))
 		}
-		if err := r.Do(t.Context(), id, session.AnswerApproval{Answer: session.Answer{CallID: s.PendingApprovals[0].CallID, Allow: true}}); err == nil {
+		if err := r.Do(
+			t.Context(),
+			id,
+			session.AnswerApproval{Answer: session.Answer{CallID: s.PendingApprovals[0].CallID, Allow: true}},
+		); err == nil {
 			t.Error("a second answer was accepted")
 		}
 	})
@@ -214,7 +227,12 @@ func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
 		r.stop()
 		r.alone = true
 		r.start()
-		if s, err := r.Open(t.Context(), id, false); err != nil || s.Status != session.NeedsPerson || len(s.PendingApprovals) != 1 {
+		if s, err := r.Open(
+			t.Context(),
+			id,
+			false,
+		); err != nil || s.Status != session.NeedsPerson ||
+			len(s.PendingApprovals) != 1 {
 			t.Fatalf("Open = %s, %v", s.Status, err)
 		}
 		r.do(id, session.ChooseMode{Mode: session.All})
@@ -234,7 +252,8 @@ func TestAChangeThatWaitsForApprovalCanBeMadeAfterARestart(t *testing.T) {
 	}{
 		{"as it was asked", func(string) error { return nil }, "new"},
 		{"unless somebody changed the file", func(file string) error {
-			return errors.Join(os.WriteFile(file, []byte("theirs"), 0o600), os.Chtimes(file, time.Now().Add(time.Hour), time.Now().Add(time.Hour)))
+			return errors.Join(os.WriteFile(file, []byte("theirs"), 0o600), os.Chtimes(file, time.Now().Add(time.Hour),
+				time.Now().Add(time.Hour)))
 		}, "theirs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -281,7 +300,17 @@ func TestEditedArgumentsMeetTheRules(t *testing.T) {
 	t.Parallel()
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"rm -rf ~ --no-preserve-root"}`}})
+		r.do(
+			id,
+			session.AnswerApproval{
+				Answer: session.Answer{
+					CallID: r.asks(id).CallID,
+					Allow:  true,
+					Always: true,
+					Args:   `{"command":"rm -rf ~ --no-preserve-root"}`,
+				},
+			},
+		)
 		r.wait(id)
 		if got := r.log(id); !strings.Contains(got, "ran:shell:denied") || strings.Contains(got, "run:shell") {
 			t.Errorf("log is %s", got)
@@ -296,9 +325,18 @@ func TestAlwaysMeansWhatRunsNotWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"mkdir other"}`}})
+		r.do(
+			id,
+			session.AnswerApproval{
+				Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"mkdir other"}`},
+			},
+		)
 		r.wait(id)
-		if rules, err := r.store.PermissionGrants(t.Context(), r.project); strings.Join(rules, " ") != "prefix:mkdir" || err != nil {
+		if rules, err := r.store.PermissionGrants(
+			t.Context(),
+			r.project,
+		); strings.Join(rules, " ") != "prefix:mkdir" ||
+			err != nil {
 			t.Errorf("granted %q, %v", rules, err)
 		}
 	})
@@ -386,7 +424,8 @@ func TestTheLoopGuardKnowsAChangeFromALoop(t *testing.T) {
 	}{
 		{"checks between edits go on", tries + "[[reply]]\ntext = \"Done.\"", session.Idle},
 		{"the same over and over ends", strings.Replace(check, "[[reply]]", "[[reply]]\ntimes = -1", 1), session.NeedsPerson},
-		{"so does a call that is refused", "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"nonsense\"\narguments = {}\n", session.NeedsPerson},
+		{"so does a call that is refused", "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"nonsense\"\narguments = {}\n" +
+			"", session.NeedsPerson},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, tt.script, everything, func(t *testing.T, r *rig, id session.ID) {
@@ -401,14 +440,19 @@ func TestTheLoopGuardKnowsAChangeFromALoop(t *testing.T) {
 
 func TestQueueCommandsInEveryStatus(t *testing.T) {
 	t.Parallel()
-	fails := "[[reply]]\ntext = \"some words\"\nspeed = { chunk = 1, delay = \"1s\" }\nfault = { how = \"failed\", at = \"text\", after = 5, code = \"invalid_prompt\", message = \"no\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
+	fails := "[[reply]]\ntext = \"some words\"\nspeed = { chunk = 1, delay = \"1s\" }\n" +
+		"fault = { how = \"failed\", at = \"text\", after = 5, code = \"invalid_prompt\", message = \"no\" }\n[[reply]]\n" +
+		"times = -1\ntext = \"Done.\"\n"
 	reach := map[session.Status]struct {
 		script string
 		do     func(*rig, session.ID)
 	}{
-		session.Failed:  {fails, func(r *rig, id session.ID) { r.wait(id) }},
-		session.Parked:  {fmt.Sprintf(full, "10s"), func(r *rig, id session.ID) { r.wait(id) }},
-		session.Stopped: {slow, func(r *rig, id session.ID) { time.Sleep(3 * time.Second); r.do(id, session.Stop{}); r.wait(id) }},
+		session.Failed: {fails, func(r *rig, id session.ID) { r.wait(id) }},
+		session.Parked: {fmt.Sprintf(full, "10s"), func(r *rig, id session.ID) { r.wait(id) }},
+		session.Stopped: {
+			slow,
+			func(r *rig, id session.ID) { time.Sleep(3 * time.Second); r.do(id, session.Stop{}); r.wait(id) },
+		},
 	}
 	for status, to := range reach {
 		for _, tt := range []struct {
@@ -416,7 +460,8 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 			c    session.Command
 			want string // how the log goes on
 		}{
-			{"resume does the turn, then the queue", session.Resume{}, "resume message:%s end:done start:held message:Done. end:done"},
+			{"resume does the turn, then the queue", session.Resume{},
+				"resume message:%s end:done start:held message:Done. end:done"},
 			{"drop sends the queue", session.Drop{}, "start:held message:%s end:done"},
 		} {
 			t.Run(string(status)+": "+tt.name, func(t *testing.T) {
@@ -432,8 +477,13 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 					r.do(id, tt.c)
 					until(func() bool { s := r.wait(id); return s.Turn == 2 && !s.Live() })
 					got := r.log(id)
-					said := map[session.Status]string{session.Parked: "Here.", session.Stopped: "Short.", session.Failed: "Done."}[status]
-					want := strings.ReplaceAll(fmt.Sprintf(tt.want, said), "Done.", map[session.Status]string{session.Parked: "Here.", session.Failed: "Done."}[status])
+					said := map[session.Status]string{session.Parked: "Here.", session.Stopped: "Short.",
+						session.Failed: "Done."}[status]
+					want := strings.ReplaceAll(
+						fmt.Sprintf(tt.want, said),
+						"Done.",
+						map[session.Status]string{session.Parked: "Here.", session.Failed: "Done."}[status],
+					)
 					if status != session.Stopped && !strings.HasSuffix(got, want) {
 						t.Errorf("log is\n%s, want at its end\n%s", got, want)
 					}
@@ -445,14 +495,17 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 
 func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
 	t.Parallel()
-	const script = "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo halfway; echo x >> ran; sleep 3600\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
+	const script = "[[reply]]\n[[reply.calls]]\nname = \"shell\"\n" +
+		"arguments = { command = \"echo halfway; echo x >> ran; sleep 3600\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	for name, tt := range map[string]struct {
 		answer  session.Answer
 		want    string
 		unknown bool
 	}{
-		"it happened":    {session.Answer{Outcome: true}, "The user says that this was carried out before belay ended.\nIt had said until then:\nhalfway", false},
-		"tell the model": {session.Answer{}, "outcome unknown: belay ended while this ran, and it was not run again. Verify what it did before you go on.\nIt had said until then:\nhalfway", true},
+		"it happened": {session.Answer{Outcome: true}, "The user says that this was carried out before belay ended.\n" +
+			"It had said until then:\nhalfway", false},
+		"tell the model": {session.Answer{}, "outcome unknown: belay ended while this ran, and it was not run again. " +
+			"Verify what it did before you go on.\nIt had said until then:\nhalfway", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A real command and a real clock: what it says must be on the disk.
@@ -485,7 +538,10 @@ func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
 			again.project, again.mode = r.project, session.All
 			again.start()
 			defer again.stop()
-			s2, err := again.store.Create(t.Context(), session.Created{Project: r.project, Tier: models.Heavy, Mode: session.All})
+			s2, err := again.store.Create(
+				t.Context(),
+				session.Created{Project: r.project, Tier: models.Heavy, Mode: session.All},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -508,7 +564,8 @@ func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
 				}
 				time.Sleep(time.Millisecond)
 			}
-			if !asked.UnknownOutcome || asked.Output != "halfway\n" || !strings.Contains(asked.Reason, "may have been carried out") {
+			if !asked.UnknownOutcome || asked.Output != "halfway\n" ||
+				!strings.Contains(asked.Reason, "may have been carried out") {
 				t.Errorf("asked %+v", asked)
 			}
 			tt.answer.CallID = asked.CallID

@@ -32,7 +32,14 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 				if err := r.Engine.Close(); err != nil {
 					t.Error(err)
 				}
-				if err := r.Do(t.Context(), id, session.Send{Prompt: session.Prompt{ID: "x", Text: "x"}}); !errors.Is(err, ErrNotOpen) {
+				if err := r.Do(
+					t.Context(),
+					id,
+					session.Send{Prompt: session.Prompt{ID: "x", Text: "x"}},
+				); !errors.Is(
+					err,
+					ErrNotOpen,
+				) {
 					t.Errorf("Do after Close = %v, want ErrNotOpen", err)
 				}
 				asked := len(r.server.Log())

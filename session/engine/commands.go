@@ -27,19 +27,19 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 		e.events.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
 		return nil
 	}
-	a := e.openSession(id)
-	if a == nil {
+	opened := e.openSession(id)
+	if opened == nil {
 		if err := e.fileClosed(ctx, id, c); err != nil {
 			return fmt.Errorf("session %s: %w", id, err)
 		}
 		return nil
 	}
-	if err := a.do(ctx, c); err != nil {
+	if err := opened.do(ctx, c); err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	switch c.(type) {
 	case session.ChooseMode, session.ChooseTier, session.Park, session.TryNow:
-		if step := a.runningStep(); step != nil { // what is said to a plan is meant for the step that runs
+		if step := opened.runningStep(); step != nil { // what is said to a plan is meant for the step that runs
 			if err := step.do(ctx, c); err != nil {
 				return fmt.Errorf("session %s: %w", step.id, err)
 			}

@@ -27,12 +27,19 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 		r.engine = func(o *Options) {
 			o.Trigger = 0.8
 			o.SystemPrompt = func(context.Context, string) systemprompt.Prompt {
-				return systemprompt.Prompt{Instructions: strings.Repeat("be good ", 50), Sources: []systemprompt.Source{{Path: "AGENTS.md", Bytes: 100}}}
+				return systemprompt.Prompt{
+					Instructions: strings.Repeat("be good ", 50),
+					Sources:      []systemprompt.Source{{Path: "AGENTS.md", Bytes: 100}},
+				}
 			}
 		}
 	}, func(t *testing.T, r *rig, id session.ID) {
 		for i, name := range []string{"f0", "f1", "f2"} {
-			if err := os.WriteFile(filepath.Join(r.project, name), []byte(strings.Repeat("a line that was read\n", 60)), 0o600); err != nil {
+			if err := os.WriteFile(
+				filepath.Join(r.project, name),
+				[]byte(strings.Repeat("a line that was read\n", 60)),
+				0o600,
+			); err != nil {
 				t.Fatal(err)
 			}
 			r.send(id, strings.Repeat("task ", i+1))
@@ -47,12 +54,15 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 			return w
 		}
 		w := weigh()
-		for _, o := range []session.Source{session.SourceSystemPrompt, session.SourceAgentsFile, session.SourceTools, session.SourceUser, session.SourceModel, session.SourceToolCalls, session.SourceFiles} {
+		for _, o := range []session.Source{session.SourceSystemPrompt, session.SourceAgentsFile, session.SourceTools,
+			session.SourceUser, session.SourceModel, session.SourceToolCalls, session.SourceFiles} {
 			if part(w, o) <= 0 {
 				t.Errorf("%s weighs nothing: %+v", o, w.Parts)
 			}
 		}
-		if part(w, session.SourceSummary)+part(w, session.SourcePinned) != 0 || w.Target != sol || w.Budget != 84_000 || w.Trigger != 67_200 || w.ToolCalls != 1 {
+		if part(w, session.SourceSummary)+part(w, session.SourcePinned) != 0 || w.Target != sol || w.Budget != 84_000 ||
+			w.Trigger != 67_200 ||
+			w.ToolCalls != 1 {
 			t.Errorf("weight = %+v", w)
 		}
 		_, req, err := r.Request(t.Context(), id)
@@ -63,7 +73,9 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 		r.do(id, session.Compact{})
 		s := r.wait(id)
 		after := weigh()
-		if part(after, session.SourcePinned) <= 0 || part(after, session.SourceSummary) <= 0 || part(after, session.SourceFiles) >= part(w, session.SourceFiles) || after.SummaryThrough < 1 {
+		if part(after, session.SourcePinned) <= 0 || part(after, session.SourceSummary) <= 0 ||
+			part(after, session.SourceFiles) >= part(w, session.SourceFiles) ||
+			after.SummaryThrough < 1 {
 			t.Errorf("after a summary: %+v", after)
 		}
 		if len(s.Omitted) != 1 || s.Omitted[0].Label != session.OmittedSummary || s.ContextTokens != 0 {
@@ -91,7 +103,11 @@ func TestTrimTakesOlderOutputsOut(t *testing.T) {
 	in(t, story(6), func(r *rig) { r.window = 16_000 }, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 6 {
 			name := filepath.Join(r.project, "f"+string(rune('0'+i)))
-			if err := os.WriteFile(name, []byte(strings.Repeat("line "+string(rune('0'+i))+" that was read\n", 250)), 0o600); err != nil {
+			if err := os.WriteFile(
+				name,
+				[]byte(strings.Repeat("line "+string(rune('0'+i))+" that was read\n", 250)),
+				0o600,
+			); err != nil {
 				t.Fatal(err)
 			}
 			r.send(id, "task "+string(rune('0'+i)))

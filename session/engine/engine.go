@@ -81,21 +81,21 @@ func (e *Engine) Start(ctx context.Context, project string) (session.Session, er
 func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error) {
 	for {
 		e.mu.Lock()
-		a, other := e.open[id], e.opening[id]
+		known, other := e.open[id], e.opening[id]
 		switch {
 		case e.closing:
 			e.mu.Unlock()
 			return session.Session{}, agent.ErrClosing
-		case a != nil && !a.lost():
+		case known != nil && !known.lost():
 			e.mu.Unlock()
-			return a.State(), nil
+			return known.State(), nil
 		case other == nil:
 			opened := make(chan struct{})
 			e.opening[id] = opened
 			delete(e.open, id)
 			e.work.Add(1) // Close waits for it
 			e.mu.Unlock()
-			return e.take(ctx, id, a, takeover, opened)
+			return e.take(ctx, id, known, takeover, opened)
 		}
 		e.mu.Unlock()
 		select {
@@ -108,27 +108,27 @@ func (e *Engine) Open(ctx context.Context, id session.ID, takeover bool) (sessio
 
 // take makes this program the writer of a session that is not open. Another
 // program may have had it meanwhile: what this one knew, old, is out of date.
-// Opened is closed at the end.
+// Done is closed at the end.
 func (e *Engine) take(
-	ctx context.Context, id session.ID, old *openSession, takeover bool, opened chan struct{},
+	ctx context.Context, id session.ID, old *openSession, takeover bool, done chan struct{},
 ) (session.Session, error) {
 	defer e.work.Done()
-	defer close(opened)
-	a, err := e.acquire(ctx, id, old, takeover)
+	defer close(done)
+	opened, err := e.acquire(ctx, id, old, takeover)
 	e.mu.Lock()
 	delete(e.opening, id)
 	if err == nil && e.closing {
-		err = errors.Join(agent.ErrClosing, a.leave(ctx))
+		err = errors.Join(agent.ErrClosing, opened.leave(ctx))
 	}
 	if err != nil {
 		e.mu.Unlock()
 		return session.Session{}, fmt.Errorf("open session %s: %w", id, err)
 	}
-	e.open[id] = a
+	e.open[id] = opened
 	e.startWatchLocked()
 	e.mu.Unlock()
-	a.settle()
-	return a.State(), nil
+	opened.settle()
+	return opened.State(), nil
 }
 
 func (e *Engine) acquire(
@@ -143,11 +143,11 @@ func (e *Engine) acquire(
 	if err != nil {
 		return nil, err
 	}
-	a, err := e.load(ctx, id, lease)
+	opened, err := e.load(ctx, id, lease)
 	if err != nil {
 		return nil, errors.Join(err, lease.Release())
 	}
-	return a, nil
+	return opened, nil
 }
 
 // startWatchLocked polls for changes by other processes; it starts at most
@@ -188,11 +188,11 @@ func (e *Engine) Tiers(session.ID) []models.Condition { return e.o.Router.Condit
 
 // Session is the state of an open session.
 func (e *Engine) Session(id session.ID) (session.Session, bool) {
-	a := e.openSession(id)
-	if a == nil {
+	opened := e.openSession(id)
+	if opened == nil {
 		return session.Session{}, false
 	}
-	return a.State(), true
+	return opened.State(), true
 }
 
 func (e *Engine) openSession(id session.ID) *openSession {
@@ -209,23 +209,23 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 
 // ContextUsage says what the next request of an open session would be made of.
 func (e *Engine) ContextUsage(ctx context.Context, id session.ID) (session.ContextUsage, error) {
-	a := e.openSession(id)
-	if a == nil {
+	opened := e.openSession(id)
+	if opened == nil {
 		return session.ContextUsage{}, fmt.Errorf("weigh session %s: %w", id, ErrNotOpen)
 	}
-	return a.requests.ContextUsage(ctx)
+	return opened.requests.ContextUsage(ctx)
 }
 
 // Wait returns when a session has no running turn, with the state it is in.
 func (e *Engine) Wait(ctx context.Context, id session.ID) (session.Session, error) {
-	a := e.openSession(id)
-	if a == nil {
+	opened := e.openSession(id)
+	if opened == nil {
 		return session.Session{}, fmt.Errorf("wait for session %s: it is not open", id)
 	}
-	if err := a.idle(ctx); err != nil {
+	if err := opened.idle(ctx); err != nil {
 		return session.Session{}, err
 	}
-	return a.State(), nil
+	return opened.State(), nil
 }
 
 // Close stops every running turn in a way that it can go on from, and gives

@@ -59,8 +59,16 @@ func newRig(t *testing.T, script string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, server: rehearsal.New(parsed, rehearsal.Options{}), data: t.TempDir(), project: t.TempDir(), api: models.Responses, mode: session.Edits, window: 100_000,
-		tiers: map[models.Tier][]models.Target{models.Heavy: {sol}, models.Medium: {terra}, models.Light: {luna}}}
+	return &rig{
+		t:       t,
+		server:  rehearsal.New(parsed, rehearsal.Options{}),
+		data:    t.TempDir(),
+		project: t.TempDir(),
+		api:     models.Responses,
+		mode:    session.Edits,
+		window:  100_000,
+		tiers:   map[models.Tier][]models.Target{models.Heavy: {sol}, models.Medium: {terra}, models.Light: {luna}},
+	}
 }
 
 var (
@@ -87,18 +95,43 @@ func (r *rig) start() {
 		return models.Model{Target: t, Short: t.Model, Window: r.window, Tools: true, Images: true, Reasoning: true}
 	}
 	provider := func(name string) models.Provider {
-		return models.Provider{Name: name, BaseURL: "http://" + name + "/v1", API: r.api, Key: "k", KeyEnv: "KEY", Local: name == "local"}
+		return models.Provider{
+			Name:    name,
+			BaseURL: "http://" + name + "/v1",
+			API:     r.api,
+			Key:     "k",
+			KeyEnv:  "KEY",
+			Local:   name == "local",
+		}
 	}
-	client := openai.New(openai.Options{Providers: []models.Provider{provider("p"), provider("q"), provider("local")}, HTTP: &http.Client{Transport: r.server}, Version: "test"})
+	client := openai.New(
+		openai.Options{
+			Providers: []models.Provider{provider("p"), provider("q"), provider("local")},
+			HTTP:      &http.Client{Transport: r.server},
+			Version:   "test",
+		},
+	)
 	board := capacity.New(capacity.Options{Shared: st, Tiers: r.tiers, Owner: newID()})
-	routing := route.Options{Client: client, Breakers: board, RateLimiter: board, Tiers: r.tiers, Model: model, Policy: route.Auto, Floor: models.Light,
+	routing := route.Options{
+		Client:      client,
+		Breakers:    board,
+		RateLimiter: board,
+		Tiers:       r.tiers,
+		Model:       model,
+		Policy:      route.Auto,
+		Floor:       models.Light,
 		Local:       func(t models.Target) bool { return t.Provider == "local" },
-		SwitchAfter: 2, Attempts: 4, MaxWait: 30 * time.Second, Now: time.Now, Random: func() float64 { return 0.5 },
+		SwitchAfter: 2,
+		Attempts:    4,
+		MaxWait:     30 * time.Second,
+		Now:         time.Now,
+		Random:      func() float64 { return 0.5 },
 		Record: func(_ context.Context, a models.Attempt) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.attempts = append(r.attempts, a)
-		}}
+		},
+	}
 	if r.route != nil {
 		r.route(&routing)
 	}
@@ -283,7 +316,8 @@ func TestAPromptBecomesAnEditedFile(t *testing.T) {
 				if got, _ := os.ReadFile(file); string(got) != "two\n" {
 					t.Errorf("the file holds %q, want two", got)
 				}
-				want := "start:go message:I look first. call:read run:read ran:read call:edit run:edit ran:edit message:Done. end:done"
+				want := "start:go message:I look first. call:read run:read ran:read call:edit run:edit ran:edit message:Done. " +
+					"end:done"
 				if got := r.log(id); got != want {
 					t.Errorf("log is\n%s, want\n%s", got, want)
 				}
@@ -312,7 +346,9 @@ text = "All of it."
 					t.Errorf("Status = %s, %v", s.Status, s.Fault)
 				}
 				got := r.log(id)
-				if !strings.HasPrefix(got, "start:go cut:The pricing failed:") && !strings.HasPrefix(got, "start:go cut:The pricing rules move out. failed:") || !strings.HasSuffix(got, "message:All of it. end:done") {
+				if !strings.HasPrefix(got, "start:go cut:The pricing failed:") &&
+					!strings.HasPrefix(got, "start:go cut:The pricing rules move out. failed:") ||
+					!strings.HasSuffix(got, "message:All of it. end:done") {
 					t.Errorf("log is %s", got)
 				}
 				if got, want := r.asked(), "sol/1 sol/1"; got != want {
@@ -475,7 +511,8 @@ func TestACommandAsksFirst(t *testing.T) {
 	}{
 		{"and runs after a yes", session.Answer{Allow: true}, "run:shell ran:shell message:Done.", "made"},
 		{"and not after a no", session.Answer{Message: "not here"}, "approval.answered ran:shell:denied message:Done.", ""},
-		{"and runs as it was edited", session.Answer{Allow: true, Args: `{"command":"touch other"}`}, "run:shell ran:shell message:Done.", "other"},
+		{"and runs as it was edited", session.Answer{Allow: true, Args: `{"command":"touch other"}`},
+			"run:shell ran:shell message:Done.", "other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
@@ -565,42 +602,53 @@ func TestAfterACrashNoEffectIsRepeatedBlindly(t *testing.T) {
 		want    string
 		file    string // its content in the end
 	}{
-		{"a write that was done is not done again", "new", session.Effect{Tool: "write", Class: session.Write}, `{"path":"f","content":"new"}`, "ran:write cut:half a end:stopped resume message:Done. end:done", "new"},
-		{"a write that was not done is done", "", session.Effect{Tool: "write", Class: session.Write}, `{"path":"f","content":"new"}`, "cut:half a end:stopped resume run:write ran:write message:Done. end:done", "new"},
-		{"a file changed by others is left alone", "theirs", session.Effect{Tool: "write", Class: session.Write}, `{"path":"f","content":"new"}`, "ran:write:outcome unknown cut:half a end:stopped resume message:Done. end:done", "theirs"},
-		{"a read is run again", "x", session.Effect{Tool: "read", Class: session.Read}, `{"path":"f"}`, "cut:half a end:stopped resume run:read ran:read message:Done. end:done", "x"},
-		{"a command is left to the model's care", "x", session.Effect{Tool: "shell", Class: session.Run}, `{"command":"rm f"}`, "cut:half a end:stopped resume ran:shell:outcome unknown message:Done. end:done", "x"},
+		{"a write that was done is not done again", "new", session.Effect{Tool: "write", Class: session.Write},
+			`{"path":"f","content":"new"}`, "ran:write cut:half a end:stopped resume message:Done. end:done", "new"},
+		{"a write that was not done is done", "", session.Effect{Tool: "write", Class: session.Write},
+			`{"path":"f","content":"new"}`, "cut:half a end:stopped resume run:write ran:write message:Done. end:done", "new"},
+		{"a file changed by others is left alone", "theirs", session.Effect{Tool: "write", Class: session.Write},
+			`{"path":"f","content":"new"}`, "ran:write:outcome unknown cut:half a end:stopped resume message:Done. " +
+				"end:done", "theirs"},
+		{"a read is run again", "x", session.Effect{Tool: "read", Class: session.Read}, `{"path":"f"}`,
+			"cut:half a end:stopped resume run:read ran:read message:Done. end:done", "x"},
+		{"a command is left to the model's care", "x", session.Effect{Tool: "shell", Class: session.Run},
+			`{"command":"rm f"}`, "cut:half a end:stopped resume ran:shell:outcome unknown message:Done. end:done", "x"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, "[[reply]]\ntext = \"Done.\"", func(r *rig) { r.alone, r.mode = true, session.All }, func(t *testing.T, r *rig, id session.ID) {
-				file := filepath.Join(r.project, "f")
-				e := tt.effect
-				e.CallID, e.Path, e.Before = "c1", file, before
-				if err := os.WriteFile(file, []byte("new"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				e.After, _ = tools.FileHash(file)
-				if err := os.WriteFile(file, []byte(tt.content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				crash(t, r, id, e, tt.args)
-				r.stop()
-				r.start()
-				s, err := r.Open(t.Context(), id, false)
-				if err != nil || s.Status != session.Interrupted {
-					t.Fatalf("Open = %s, %v", s.Status, err)
-				}
-				r.do(id, session.Resume{})
-				if s := r.wait(id); s.Status != session.Idle {
-					t.Errorf("Status = %s, %v", s.Status, s.Fault)
-				}
-				if got := r.log(id); !strings.HasSuffix(got, tt.want) {
-					t.Errorf("log is\n%s, want at its end\n%s", got, tt.want)
-				}
-				if got, _ := os.ReadFile(file); string(got) != tt.file {
-					t.Errorf("the file holds %q, want %q", got, tt.file)
-				}
-			})
+			in(
+				t,
+				"[[reply]]\ntext = \"Done.\"",
+				func(r *rig) { r.alone, r.mode = true, session.All },
+				func(t *testing.T, r *rig, id session.ID) {
+					file := filepath.Join(r.project, "f")
+					e := tt.effect
+					e.CallID, e.Path, e.Before = "c1", file, before
+					if err := os.WriteFile(file, []byte("new"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					e.After, _ = tools.FileHash(file)
+					if err := os.WriteFile(file, []byte(tt.content), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					crash(t, r, id, e, tt.args)
+					r.stop()
+					r.start()
+					s, err := r.Open(t.Context(), id, false)
+					if err != nil || s.Status != session.Interrupted {
+						t.Fatalf("Open = %s, %v", s.Status, err)
+					}
+					r.do(id, session.Resume{})
+					if s := r.wait(id); s.Status != session.Idle {
+						t.Errorf("Status = %s, %v", s.Status, s.Fault)
+					}
+					if got := r.log(id); !strings.HasSuffix(got, tt.want) {
+						t.Errorf("log is\n%s, want at its end\n%s", got, tt.want)
+					}
+					if got, _ := os.ReadFile(file); string(got) != tt.file {
+						t.Errorf("the file holds %q, want %q", got, tt.file)
+					}
+				},
+			)
 		})
 	}
 }

@@ -35,10 +35,13 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 		want, said   string // the end of the log, and words
 	}{
 		{"refused as too long: it is trimmed once and goes on",
-			reads + "[[reply]]\n[[reply.calls]]\nname = \"read\"\narguments = { path = \"f0\" }\n[[reply]]\nfault = { how = \"status\", status = 400, code = \"context_length_exceeded\", message = \"too long\" }\n" + fine,
-			roomy, nil, "ran:read failed:size message:Fine. end:done", "it was too long for sol: this request goes out shorter, without "},
+			reads + "[[reply]]\n[[reply.calls]]\nname = \"read\"\narguments = { path = \"f0\" }\n[[reply]]\n" +
+				"fault = { how = \"status\", status = 400, code = \"context_length_exceeded\", message = \"too long\" }\n" + fine,
+			roomy, nil, "ran:read failed:size message:Fine. end:done", "it was too long for sol: this request goes out " +
+				"shorter, without "},
 		{"refused even when it is short: the turn fails with the reason",
-			reads + "[[reply]]\ntimes = -1\nfault = { how = \"status\", status = 400, code = \"context_length_exceeded\", message = \"too long\" }\n",
+			reads + "[[reply]]\ntimes = -1\nfault = { how = \"status\", status = 400, code = \"context_length_exceeded\", " +
+				"message = \"too long\" }\n",
 			roomy, nil, "failed:size failed:size end:failed", "it was too long for sol"},
 		{"a tier whose window is too small: the trim is shown",
 			reads + fine, func(r *rig) {
@@ -48,7 +51,8 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 			}, session.ChooseTier{Tier: models.Light},
 			"message:Fine. end:done", "the budget at luna is 34000 tokens: this request goes out shorter, without "},
 		{"a summary that frees little: the turn goes on, and what fills the window is said",
-			fmt.Sprintf("[[reply]]\ntimes = -1\nmodel = \"luna\"\ntext = %q\n", summary+strings.Repeat("\n- and much more of it that nobody needs to know", 6000)) + talks + fine,
+			fmt.Sprintf("[[reply]]\ntimes = -1\nmodel = \"luna\"\ntext = %q\n",
+				summary+strings.Repeat("\n- and much more of it that nobody needs to know", 6000)) + talks + fine,
 			func(r *rig) {
 				windows(map[models.Target]int64{sol: 66_000, terra: 66_000, luna: 400_000})(r)
 			}, nil, "message:Fine. end:done", "a summary would free little; the window is filled by "},
@@ -74,21 +78,26 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 
 func TestASummaryThatNoModelHasRoomForIsNoHarm(t *testing.T) {
 	t.Parallel()
-	in(t, story(3)[len(story(0)):]+"[[reply]]\ntimes = -1\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n", nil, func(t *testing.T, r *rig, id session.ID) {
-		for i := range 3 {
-			r.send(id, fmt.Sprintf("task %d", i))
-			r.wait(id)
-		}
-		before := r.log(id)
-		r.do(id, session.Compact{})
-		if s := r.wait(id); s.Status != session.Idle || s.Summary != "" {
-			t.Errorf("Status = %s, summary %q", s.Status, s.Summary)
-		}
-		if log := r.log(id); log != before+" noted" {
-			t.Errorf("log is %s, want %s noted", log, before)
-		}
-		if said := r.said(); !strings.Contains(said, "no summary could be made (") {
-			t.Errorf("said %q", said)
-		}
-	})
+	in(
+		t,
+		story(3)[len(story(0)):]+"[[reply]]\ntimes = -1\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n",
+		nil,
+		func(t *testing.T, r *rig, id session.ID) {
+			for i := range 3 {
+				r.send(id, fmt.Sprintf("task %d", i))
+				r.wait(id)
+			}
+			before := r.log(id)
+			r.do(id, session.Compact{})
+			if s := r.wait(id); s.Status != session.Idle || s.Summary != "" {
+				t.Errorf("Status = %s, summary %q", s.Status, s.Summary)
+			}
+			if log := r.log(id); log != before+" noted" {
+				t.Errorf("log is %s, want %s noted", log, before)
+			}
+			if said := r.said(); !strings.Contains(said, "no summary could be made (") {
+				t.Errorf("said %q", said)
+			}
+		},
+	)
 }

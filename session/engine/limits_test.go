@@ -19,25 +19,32 @@ func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {
 		want        time.Duration // until the second request
 		rung        int
 	}{
-		{"a rate limit", `status = 429, code = "rate_limit_exceeded", message = "slow", headers = { Retry-After = "17" }`, 17 * time.Second, 0},
-		{"a usage limit", `status = 429, code = "usage_limit_reached", type = "usage_limit_reached", message = "used up", headers = { Retry-After = "18000" }`, 5 * time.Hour, 0},
+		{"a rate limit", `status = 429, code = "rate_limit_exceeded", message = "slow", headers = { Retry-After = "17" }`,
+			17 * time.Second, 0},
+		{"a usage limit", `status = 429, code = "usage_limit_reached", type = "usage_limit_reached", message = "used up", ` +
+			`headers = { Retry-After = "18000" }`, 5 * time.Hour, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, "[[reply]]\nfault = { how = \"status\", "+tt.fault+" }\n[[reply]]\ntimes = -1\ntext = \"Here.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
-				r.send(id, "go")
-				time.Sleep(6 * time.Hour)
-				if s := r.wait(id); s.Status != session.Idle {
-					t.Errorf("Status = %s, %v", s.Status, s.Fault)
-				}
-				log := r.requests()
-				if len(log) != 2 {
-					t.Fatalf("asked %s", r.asked())
-				}
-				if waited := log[1].Time.Sub(log[0].Time); waited < tt.want || waited > tt.want+time.Second {
-					t.Errorf("asked again after %v, want %v", waited, tt.want)
-				}
-				r.agree()
-			})
+			in(
+				t,
+				"[[reply]]\nfault = { how = \"status\", "+tt.fault+" }\n[[reply]]\ntimes = -1\ntext = \"Here.\"\n",
+				nil,
+				func(t *testing.T, r *rig, id session.ID) {
+					r.send(id, "go")
+					time.Sleep(6 * time.Hour)
+					if s := r.wait(id); s.Status != session.Idle {
+						t.Errorf("Status = %s, %v", s.Status, s.Fault)
+					}
+					log := r.requests()
+					if len(log) != 2 {
+						t.Fatalf("asked %s", r.asked())
+					}
+					if waited := log[1].Time.Sub(log[0].Time); waited < tt.want || waited > tt.want+time.Second {
+						t.Errorf("asked again after %v, want %v", waited, tt.want)
+					}
+					r.agree()
+				},
+			)
 		})
 	}
 }
@@ -46,19 +53,24 @@ func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"dns", "refuse", "close"} {
 		t.Run(how, func(t *testing.T) {
-			in(t, fmt.Sprintf("[[reply]]\nfor = \"30m\"\nfault = { how = %q }\n[[reply]]\ntext = \"Here.\"\n", how), nil, func(t *testing.T, r *rig, id session.ID) {
-				r.send(id, "go")
-				time.Sleep(40 * time.Minute)
-				if s := r.wait(id); s.Status != session.Idle || s.Target != sol {
-					t.Errorf("Status = %s at %s, %v", s.Status, s.Target, s.Fault)
-				}
-				for _, rec := range r.published() {
-					if e, ok := rec.Event.(session.AttemptStarted); ok && e.Number != 1 {
-						t.Errorf("attempt %d", e.Number)
+			in(
+				t,
+				fmt.Sprintf("[[reply]]\nfor = \"30m\"\nfault = { how = %q }\n[[reply]]\ntext = \"Here.\"\n", how),
+				nil,
+				func(t *testing.T, r *rig, id session.ID) {
+					r.send(id, "go")
+					time.Sleep(40 * time.Minute)
+					if s := r.wait(id); s.Status != session.Idle || s.Target != sol {
+						t.Errorf("Status = %s at %s, %v", s.Status, s.Target, s.Fault)
 					}
-				}
-				r.agree()
-			})
+					for _, rec := range r.published() {
+						if e, ok := rec.Event.(session.AttemptStarted); ok && e.Number != 1 {
+							t.Errorf("attempt %d", e.Number)
+						}
+					}
+					r.agree()
+				},
+			)
 		})
 	}
 }
@@ -85,7 +97,10 @@ func TestASuspendedComputerIsNoOutage(t *testing.T) {
 
 func TestTheLimitsOfATask(t *testing.T) {
 	t.Parallel()
-	calls := strings.Repeat("[[reply]]\nusage = { input = 1000, output = 100 }\n[[reply.calls]]\nname = \"ls\"\narguments = { path = \".\" }\n", 3) +
+	calls := strings.Repeat(
+		"[[reply]]\nusage = { input = 1000, output = 100 }\n[[reply.calls]]\nname = \"ls\"\narguments = { path = \".\" }\n",
+		3,
+	) +
 		"[[reply]]\ntimes = -1\nusage = { input = 1000, output = 100 }\ntext = \"Done.\"\n"
 	for _, tt := range []struct {
 		name, script string
@@ -93,19 +108,26 @@ func TestTheLimitsOfATask(t *testing.T) {
 		requests     int
 		want         string
 	}{
-		{"requests", calls, func(o *Options) { o.Limits.Requests = 2 }, 2, "the limit of requests is reached (2 of 2 requests)"},
-		{"tokens", calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2, "the limit of tokens is reached (2200 of 2300 tokens)"},
-		{"retries", fmt.Sprintf(busy, "60m"), func(o *Options) { o.Limits.Retries = 2 }, 3, "the limit of retries is reached (2 of 2 retries)"},
+		{"requests", calls, func(o *Options) { o.Limits.Requests = 2 }, 2,
+			"the limit of requests is reached (2 of 2 requests)"},
+		{"tokens", calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2,
+			"the limit of tokens is reached (2200 of 2300 tokens)"},
+		{"retries", fmt.Sprintf(busy, "60m"), func(o *Options) { o.Limits.Retries = 2 }, 3,
+			"the limit of retries is reached (2 of 2 retries)"},
 		{"budget", calls, func(o *Options) {
 			o.Limits.Budget = func(context.Context) (float64, string) { return 0.96, "96 % of this day's budget is spent" }
 		}, 0, "96 % of this day's budget is spent. Raise it in [budget] to go on"},
-		{"no limit in the way", calls, func(o *Options) { o.Limits.Requests, o.Limits.Retries, o.Limits.Tokens = 4, 1, 100_000 }, 4, ""},
+		{"no limit in the way", calls, func(o *Options) {
+			o.Limits.Requests, o.Limits.Retries, o.Limits.Tokens = 4, 1,
+				100_000
+		}, 4, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, tt.script, func(r *rig) { r.engine = tt.set }, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				s := r.wait(id)
-				if want := map[bool]session.Status{true: session.Idle, false: session.NeedsPerson}[tt.want == ""]; s.Status != want {
+				if want := map[bool]session.Status{true: session.Idle,
+					false: session.NeedsPerson}[tt.want == ""]; s.Status != want {
 					t.Errorf("Status = %s, want %s\n%s", s.Status, want, r.log(id))
 				}
 				if n := len(r.requests()); n != tt.requests || !strings.Contains(r.said(), tt.want) {
@@ -124,29 +146,44 @@ func TestTheLimitsOfATask(t *testing.T) {
 
 func TestTheLimitsCountOverTheTriesOfAParkedTurn(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Retries = ladder, 4 } }, func(t *testing.T, r *rig, id session.ID) {
-		r.send(id, "go")
-		time.Sleep(5 * time.Minute)
-		if s := r.wait(id); s.Status != session.NeedsPerson {
-			t.Errorf("Status = %s\n%s", s.Status, r.log(id))
-		}
-	})
-	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Wait = ladder, time.Minute } }, func(t *testing.T, r *rig, id session.ID) {
-		r.send(id, "go")
-		time.Sleep(5 * time.Minute)
-		s := r.wait(id)
-		if s.Status != session.Failed || s.Fault == nil || s.Fault.Kind != models.KindCapacity || !strings.Contains(r.said(), "limit of waiting") {
-			t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.said())
-		}
-	})
+	in(
+		t,
+		fmt.Sprintf(busy, "60m"),
+		func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Retries = ladder, 4 } },
+		func(t *testing.T, r *rig, id session.ID) {
+			r.send(id, "go")
+			time.Sleep(5 * time.Minute)
+			if s := r.wait(id); s.Status != session.NeedsPerson {
+				t.Errorf("Status = %s\n%s", s.Status, r.log(id))
+			}
+		},
+	)
+	in(
+		t,
+		fmt.Sprintf(busy, "60m"),
+		func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Wait = ladder, time.Minute } },
+		func(t *testing.T, r *rig, id session.ID) {
+			r.send(id, "go")
+			time.Sleep(5 * time.Minute)
+			s := r.wait(id)
+			if s.Status != session.Failed || s.Fault == nil || s.Fault.Kind != models.KindCapacity ||
+				!strings.Contains(r.said(), "limit of waiting") {
+				t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.said())
+			}
+		},
+	)
 }
 
 func TestEachTroubleHasALadderOfItsOwn(t *testing.T) {
 	t.Parallel()
-	trouble := "[[reply]]\nfor = \"20s\"\nfault = { how = \"error\", code = \"server_is_overloaded\", message = \"full\" }\n"
+	trouble := "[[reply]]\nfor = \"20s\"\nfault = { how = \"error\", code = \"server_is_overloaded\", message = " +
+		"\"full\" }\n"
 	var script string
 	for i := range 4 {
-		script += trouble + fmt.Sprintf("[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"%d\", content = \"x\" }\n", i)
+		script += trouble + fmt.Sprintf(
+			"[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"%d\", content = \"x\" }\n",
+			i,
+		)
 	}
 	in(t, script+"[[reply]]\ntext = \"Done.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")

@@ -28,22 +28,28 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	if err != nil {
 		return nil, err
 	}
-	a := &openSession{
+	opened := &openSession{
 		e: e, id: id, root: root, lease: lease, tools: set, control: route.NewControl(state.Tier), state: state,
 		task: task{limits: e.o.Limits},
 	}
-	a.life, a.end = context.WithCancel(context.Background())
-	a.control.Pin(state.PinnedTarget)
+	opened.life, opened.end = context.WithCancel(context.Background())
+	opened.control.Pin(state.PinnedTarget)
 	if e.o.Snapshots != nil && state.PartOf == "" {
-		a.snapshots = e.o.Snapshots(root)
+		opened.snapshots = e.o.Snapshots(root)
 	}
-	a.checkpoints = rewind.NewCheckpointer(rewind.CheckpointOptions{
-		Snapshots: a.snapshots, Root: root, Log: a, Life: a.life, Changed: a.changed, Lost: a.lost, Go: e.work.Go,
+	opened.checkpoints = rewind.NewCheckpointer(rewind.CheckpointOptions{
+		Snapshots: opened.snapshots,
+		Root:      root,
+		Log:       opened,
+		Life:      opened.life,
+		Changed:   opened.changed,
+		Lost:      opened.lost,
+		Go:        e.work.Go,
 	})
-	if err := a.prepare(ctx); err != nil {
+	if err := opened.prepare(ctx); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
-	return a, nil
+	return opened, nil
 }
 
 // prepare takes over what the log and the project say.

@@ -159,26 +159,26 @@ func (r stepRunner) Close(ctx context.Context, ids []session.ID) {
 
 // closeIdle closes a session in which nothing runs.
 func (e *Engine) closeIdle(ctx context.Context, id session.ID) {
-	a := e.openSession(id)
-	if a == nil {
+	idle := e.openSession(id)
+	if idle == nil {
 		return
 	}
-	a.mu.Lock()
-	busy := a.running != nil
+	idle.mu.Lock()
+	busy := idle.running != nil
 	if !busy {
-		a.end() // nothing is begun any more
+		idle.end() // nothing is begun any more
 	}
-	a.mu.Unlock()
+	idle.mu.Unlock()
 	if busy {
 		return
 	}
 	e.mu.Lock()
-	if e.open[id] == a {
+	if e.open[id] == idle {
 		delete(e.open, id)
 	}
 	e.mu.Unlock()
-	if err := a.leave(ctx); err != nil {
-		a.Publish(session.Noted{Text: "a step's session could not be closed: " + err.Error()})
+	if err := idle.leave(ctx); err != nil {
+		idle.Publish(session.Noted{Text: "a step's session could not be closed: " + err.Error()})
 	}
 }
 

@@ -14,8 +14,12 @@ func TestAConnectionThatBreaksIsNoFailedAttemptWhereRepliesAreKept(t *testing.T)
 	t.Parallel()
 	var client *openai.Client
 	resuming := func(r *rig) {
-		client = openai.New(openai.Options{HTTP: &http.Client{Transport: r.server},
-			Providers: []models.Provider{{Name: "p", BaseURL: "http://rehearsal/v1", API: models.Responses, Key: "k", Resume: true}}})
+		client = openai.New(openai.Options{
+			HTTP: &http.Client{Transport: r.server},
+			Providers: []models.Provider{
+				{Name: "p", BaseURL: "http://rehearsal/v1", API: models.Responses, Key: "k", Resume: true},
+			},
+		})
 		r.route = func(o *route.Options) { o.Client = client }
 	}
 	in(t, `
@@ -37,7 +41,9 @@ fault = { how = "stall", at = "text" }
 		if s.Status != session.Idle {
 			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
 		}
-		if got, want := r.log(id), "start:go message:I look, then I tell. call:glob run:glob ran:glob message:All of it. end:done"; got != want {
+		if got, want := r.log(
+			id,
+		), "start:go message:I look, then I tell. call:glob run:glob ran:glob message:All of it. end:done"; got != want {
 			t.Errorf("log is\n%s, want\n%s", got, want)
 		}
 		if got, want := s.Usage, (models.Usage{Input: 300, Output: 50}); got != want {

@@ -18,14 +18,14 @@ func (e *Engine) Checkpoints(ctx context.Context, id session.ID) ([]session.Chec
 // Preview says what a rewind to a checkpoint would do. The session must be open.
 func (e *Engine) Preview(ctx context.Context, id session.ID, to int64) (session.Preview, error) {
 	err := ErrNotOpen
-	var p session.Preview
+	var preview session.Preview
 	if a := e.openSession(id); a != nil {
-		p, err = a.rewinder().Preview(ctx, to)
+		preview, err = a.rewinder().Preview(ctx, to)
 	}
 	if err != nil {
-		return p, fmt.Errorf("preview a rewind of session %s: %w", id, err)
+		return preview, fmt.Errorf("preview a rewind of session %s: %w", id, err)
 	}
-	return p, nil
+	return preview, nil
 }
 
 func (a *openSession) rewinder() rewind.Rewinder {

@@ -34,7 +34,16 @@ func keeping(r *rig) {
 func writes(turns int) string {
 	var b strings.Builder
 	for i := range turns {
-		fmt.Fprintf(&b, "[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"f%d\", content = \"from turn %d\" }\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo %d >> log\" }\n[[reply]]\ntext = \"Written %d.\"\n", i, i, i, i)
+		fmt.Fprintf(
+			&b,
+			"[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"f%d\", content = \"from turn %d\" }\n"+
+				"[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo %d >> log\" }\n[[reply]]\n"+
+				"text = \"Written %d.\"\n",
+			i,
+			i,
+			i,
+			i,
+		)
 	}
 	return b.String() + "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 }
@@ -94,7 +103,8 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 			t.Fatalf("checkpoints are %+v", list)
 		}
 		p, err := r.Preview(t.Context(), id, list[1].Seq)
-		if err != nil || p.Turns != 2 || len(p.Changes) != 3 || len(p.Commands) != 2 || !strings.Contains(p.Patch, "-from turn 2") {
+		if err != nil || p.Turns != 2 || len(p.Changes) != 3 || len(p.Commands) != 2 ||
+			!strings.Contains(p.Patch, "-from turn 2") {
 			t.Fatalf("preview is %+v, %v", p, err)
 		}
 		r.do(id, session.Rewind{To: list[1].Seq, Conversation: true, Files: true, ExpectTree: p.Now})
@@ -113,7 +123,9 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 		if s := r.wait(id); s.Status != session.Idle {
 			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
 		}
-		if body := r.last(); !strings.Contains(body, "task 0") || strings.Contains(body, "task 1") || strings.Contains(body, "turn 2") || !strings.Contains(body, "another way") {
+		if body := r.last(); !strings.Contains(body, "task 0") || strings.Contains(body, "task 1") ||
+			strings.Contains(body, "turn 2") ||
+			!strings.Contains(body, "another way") {
 			t.Errorf("the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
 		r.do(id, session.UndoRewind{})
@@ -122,7 +134,8 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 		}
 		r.send(id, "and now")
 		r.wait(id)
-		if body := r.last(); !strings.Contains(body, "task 1") || !strings.Contains(body, "Written 2.") || strings.Contains(body, "another way") {
+		if body := r.last(); !strings.Contains(body, "task 1") || !strings.Contains(body, "Written 2.") ||
+			strings.Contains(body, "another way") {
 			t.Errorf("taken back, the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
 		r.do(id, session.UndoRewind{}) // which can be taken back as well
@@ -131,7 +144,8 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 		}
 		r.send(id, "on that way")
 		r.wait(id)
-		if body := r.last(); strings.Contains(body, "task 1") || !strings.Contains(body, "another way") || strings.Contains(body, "and now") {
+		if body := r.last(); strings.Contains(body, "task 1") || !strings.Contains(body, "another way") ||
+			strings.Contains(body, "and now") {
 			t.Errorf("taken back twice, the model was asked %s", body[strings.Index(body, `"input"`):])
 		}
 	})
@@ -182,7 +196,11 @@ func TestBeforeATurnIsNotWhereTheOneBeforeItEnded(t *testing.T) {
 		r.send(id, "two")
 		r.wait(id)
 		list := r.places(id)
-		if i := slices.IndexFunc(list, func(c session.Checkpoint) bool { return c.After }); i != 1 || list[1].Seq == list[2].Seq {
+		if i := slices.IndexFunc(
+			list,
+			func(c session.Checkpoint) bool { return c.After },
+		); i != 1 ||
+			list[1].Seq == list[2].Seq {
 			t.Fatalf("places: %+v", list)
 		}
 		r.do(id, session.Rewind{To: list[2].Seq, Conversation: true, Files: true})
@@ -268,10 +286,24 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		}
 		put(r.project, "f0", "by somebody else")
 		before, log := r.files(), r.log(id)
-		if err := r.Do(t.Context(), id, session.Rewind{To: at, Files: true, ExpectTree: p.Now}); !errors.Is(err, snapshot.ErrChanged) {
+		if err := r.Do(
+			t.Context(),
+			id,
+			session.Rewind{To: at, Files: true, ExpectTree: p.Now},
+		); !errors.Is(
+			err,
+			snapshot.ErrChanged,
+		) {
 			t.Errorf("files changed meanwhile: %v", err)
 		}
-		if err := r.Do(t.Context(), id, session.Rewind{To: 4711, Conversation: true}); !errors.Is(err, rewind.ErrNoCheckpoint) {
+		if err := r.Do(
+			t.Context(),
+			id,
+			session.Rewind{To: 4711, Conversation: true},
+		); !errors.Is(
+			err,
+			rewind.ErrNoCheckpoint,
+		) {
 			t.Errorf("no such place: %v", err)
 		}
 		if got := r.files(); got != before || r.log(id) != log {
@@ -280,7 +312,14 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(r.data, "snapshots")); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Do(t.Context(), id, session.Rewind{To: at, Conversation: true, Files: true}); !errors.Is(err, snapshot.ErrGone) {
+		if err := r.Do(
+			t.Context(),
+			id,
+			session.Rewind{To: at, Conversation: true, Files: true},
+		); !errors.Is(
+			err,
+			snapshot.ErrGone,
+		) {
 			t.Errorf("the snapshots were deleted: %v", err)
 		}
 		if got := r.files(); got != before {
@@ -306,7 +345,8 @@ func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
 	}{
 		{"nothing was done", func(*rig) {}, "f0=from turn 0,log=0 ", true},
 		{"half of it was done", func(r *rig) { put(r.project, "log", "0\n") }, "f0=from turn 0,log=0 ", true},
-		{"somebody has worked on since", func(r *rig) { put(r.project, "log", "mine\n") }, "f0=from turn 0,f1=from turn 1,log=mine ", false},
+		{"somebody has worked on since", func(r *rig) { put(r.project, "log", "mine\n") },
+			"f0=from turn 0,f1=from turn 1,log=mine ", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
@@ -326,7 +366,12 @@ func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
 				then := old.State()
 				r.stop() // as if killed after the intent was written down
 				r.start()
-				if _, _, err := r.store.Append(t.Context(), id, 2, session.Rewinding{To: at.Seq, Conversation: true, Files: true, Tree: at.Tree, From: p.Now, State: &then}); err != nil {
+				if _, _, err := r.store.Append(
+					t.Context(),
+					id,
+					2,
+					session.Rewinding{To: at.Seq, Conversation: true, Files: true, Tree: at.Tree, From: p.Now, State: &then},
+				); err != nil {
 					t.Fatal(err)
 				}
 				tt.left(r)
@@ -371,7 +416,14 @@ func TestALateCheckpointBelongsToItsTurn(t *testing.T) {
 				}
 			}, func(t *testing.T, r *rig, id session.ID) {
 				if steps {
-					r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
+					r.do(
+						id,
+						session.PlanTask{
+							Prompt: session.Prompt{Text: "task"},
+							Start:  true,
+							Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
+						},
+					)
 					r.wait(id)
 				} else {
 					for i := range 2 {
@@ -411,8 +463,10 @@ func TestAfterARewindAnUnknownOutcomeIsStillUnknown(t *testing.T) {
 		r.stop()
 		r.start()
 		call := models.Item{Kind: models.Call, CallID: "c", Name: "shell", Arguments: `{"command":"rm -r data"}`}
-		for _, e := range []session.Event{session.TurnStarted{Prompt: session.Prompt{ID: "1", Text: "one"}}, session.ItemAdded{Item: call},
-			session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: "shell", Class: session.Run, Args: call.Arguments, Title: "rm -r data"}}} {
+		for _, e := range []session.Event{session.TurnStarted{Prompt: session.Prompt{ID: "1", Text: "one"}},
+			session.ItemAdded{Item: call},
+			session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: "shell", Class: session.Run, Args: call.Arguments,
+				Title: "rm -r data"}}} {
 			if _, _, err := r.store.Append(t.Context(), id, 1, e); err != nil {
 				t.Fatal(err)
 			}
@@ -450,7 +504,11 @@ func TestWhatComesDuringAQuietWorkIsNotLost(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		asked := len(r.requests())
-		if err := r.Do(t.Context(), id, session.Rewind{To: r.checkpoints(id)[0].Seq, Files: true}); err != nil { // over a tick of its timer
+		if err := r.Do(
+			t.Context(),
+			id,
+			session.Rewind{To: r.checkpoints(id)[0].Seq, Files: true},
+		); err != nil { // over a tick of its timer
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -460,4 +518,5 @@ func TestWhatComesDuringAQuietWorkIsNotLost(t *testing.T) {
 	})
 }
 
-const busyAlways = "[[reply]]\ntimes = -1\nfault = { how = \"status\", status = 503, code = \"server_is_overloaded\", message = \"full\" }\n"
+const busyAlways = "[[reply]]\ntimes = -1\nfault = { how = \"status\", status = 503, code = " +
+	"\"server_is_overloaded\", message = \"full\" }\n"

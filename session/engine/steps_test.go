@@ -14,7 +14,10 @@ import (
 
 // proposal is a model's answer with a plan.
 func proposal(steps string) string {
-	return fmt.Sprintf("[[reply]]\nuser = \"You split a large task\"\ntext = %q\n", "I looked.\n\n```json\n{\"steps\": ["+steps+"]}\n```")
+	return fmt.Sprintf(
+		"[[reply]]\nuser = \"You split a large task\"\ntext = %q\n",
+		"I looked.\n\n```json\n{\"steps\": ["+steps+"]}\n```",
+	)
 }
 
 // chain is a plan of n steps that each write a file and append to a log.
@@ -23,7 +26,19 @@ func chain(n int) (plan, script string) {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
 		list = append(list, fmt.Sprintf(`{"title":"part %d","do":"write f%d","check":"test -f f%d"}`, i, i, i))
-		fmt.Fprintf(&b, "[[reply]]\nuser = \": part %d\"\n[[reply.calls]]\nname = \"write\"\narguments = { path = \"f%d\", content = \"part %d\" }\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo %d >> log\" }\n[[reply]]\nuser = \": part %d\"\ntext = \"Wrote f%d. NOTE%d\"\n", i, i, i, i, i, i, i)
+		fmt.Fprintf(
+			&b,
+			"[[reply]]\nuser = \": part %d\"\n[[reply.calls]]\nname = \"write\"\n"+
+				"arguments = { path = \"f%d\", content = \"part %d\" }\n[[reply.calls]]\nname = \"shell\"\n"+
+				"arguments = { command = \"echo %d >> log\" }\n[[reply]]\nuser = \": part %d\"\ntext = \"Wrote f%d. NOTE%d\"\n",
+			i,
+			i,
+			i,
+			i,
+			i,
+			i,
+			i,
+		)
 	}
 	return strings.Join(list, ","), b.String()
 }
@@ -50,10 +65,14 @@ func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 	in(t, proposal(list)+script, keeping, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
-		if s.Status != session.NeedsPerson || plan(s) != "pending pending pending" || s.Plan.By != sol || s.Plan.Steps[1].Title != "part 2" {
+		if s.Status != session.NeedsPerson || plan(s) != "pending pending pending" || s.Plan.By != sol ||
+			s.Plan.Steps[1].Title != "part 2" {
 			t.Fatalf("proposed: %s, %s, %+v", s.Status, plan(s), s.Plan)
 		}
-		if body := string(r.requests()[0].Body); strings.Contains(body, `"name":"write"`) || strings.Contains(body, `"name":"shell"`) || !strings.Contains(body, `"name":"grep"`) {
+		if body := string(
+			r.requests()[0].Body,
+		); strings.Contains(body, `"name":"write"`) || strings.Contains(body, `"name":"shell"`) ||
+			!strings.Contains(body, `"name":"grep"`) {
 			t.Error("who plans can do more than look")
 		}
 		r.do(id, session.RunPlan{Through: true})
@@ -73,7 +92,8 @@ func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 		if strings.Count(last, `"type":"function_call"`) != 2 || strings.Count(last, `"role":"user"`) != 1 {
 			t.Error("the last step knows the conversation of another")
 		}
-		if x := s.Plan.Steps[0]; x.ToolCalls != 2 || x.Cost != 0 && s.Cost < x.Cost || x.Usage.Input == 0 || s.Usage.Input < x.Usage.Input {
+		if x := s.Plan.Steps[0]; x.ToolCalls != 2 || x.Cost != 0 && s.Cost < x.Cost || x.Usage.Input == 0 ||
+			s.Usage.Input < x.Usage.Input {
 			t.Errorf("the first step took %+v, all of it %+v", x.Usage, s.Usage)
 		}
 		if list, err := r.store.List(t.Context(), session.Filter{}); err != nil || len(list) != 1 {
@@ -98,7 +118,10 @@ func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
 		r.do(id, session.RunPlan{})
-		if s = r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending pending" || !strings.Contains(r.said(), "step 1 is done; next is step 2, part 2") {
+		if s = r.wait(
+			id,
+		); s.Status != session.NeedsPerson || plan(s) != "done pending pending" ||
+			!strings.Contains(r.said(), "step 1 is done; next is step 2, part 2") {
 			t.Fatalf("after the first: %s, %s; %s", s.Status, plan(s), r.said())
 		}
 		edit := append([]session.Step(nil), s.Plan.Steps...)
@@ -109,7 +132,8 @@ func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 		r.do(id, session.EditPlan{Steps: edit})
 		r.do(id, session.RunPlan{Through: true})
 		s = r.wait(id)
-		if s.Status != session.Idle || plan(s) != "done done skipped" || s.Plan.Steps[0].Title != "part 1" || s.Plan.Steps[1].Title != "part 3" {
+		if s.Status != session.Idle || plan(s) != "done done skipped" || s.Plan.Steps[0].Title != "part 1" ||
+			s.Plan.Steps[1].Title != "part 3" {
 			t.Errorf("%s, %s, %+v", s.Status, plan(s), s.Plan.Steps)
 		}
 		if err := r.Do(t.Context(), id, session.EditPlan{Steps: edit[:1]}); err == nil {
@@ -126,9 +150,17 @@ func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
 	t.Parallel()
 	_, script := chain(2)
 	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}}})
+		r.do(
+			id,
+			session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}},
+			},
+		)
 		s := r.wait(id)
-		if s.Status != session.NeedsPerson || plan(s) != "done pending" || !strings.Contains(r.said(), "paused before step 2, part 2") {
+		if s.Status != session.NeedsPerson || plan(s) != "done pending" ||
+			!strings.Contains(r.said(), "paused before step 2, part 2") {
 			t.Fatalf("%s, %s; %s", s.Status, plan(s), r.said())
 		}
 		r.do(id, session.RunPlan{Through: true})
@@ -142,7 +174,12 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 	t.Parallel()
 	const step = `{"title":"mend","do":"mend it","check":"echo looking; test -f good"}`
 	try := func(n int, path string) string {
-		return fmt.Sprintf("[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = %q, content = \"try %d\" }\n[[reply]]\ntext = \"Done, I think.\"\n", path, n)
+		return fmt.Sprintf(
+			"[[reply]]\n[[reply.calls]]\nname = \"write\"\narguments = { path = %q, content = \"try %d\" }\n[[reply]]\n"+
+				"text = \"Done, I think.\"\n",
+			path,
+			n,
+		)
 	}
 	for _, tt := range []struct {
 		name, script, want string
@@ -151,37 +188,61 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 	}{
 		{"at once", try(1, "good"), "done", 0, ""},
 		{"after its output went back to the model", try(1, "bad1") + try(2, "good"), "done", 1, ""},
-		{"not after three tries", try(1, "bad1") + try(2, "bad2") + try(3, "bad3"), "failed", 3, "step 1, mend, failed: its check failed 3 times: echo looking; test -f good: exit 1"},
+		{"not after three tries", try(1, "bad1") + try(2, "bad2") + try(3, "bad3"), "failed", 3,
+			"step 1, mend, failed: its check failed 3 times: echo looking; test -f good: exit 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, proposal(step+`,{"title":"later","do":"never on a half-done state"}`)+tt.script+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
-				r.split(id, "task", true)
-				s := r.wait(id)
-				if got := string(s.Plan.Steps[0].State); got != tt.want || s.Plan.Steps[0].FailedChecks != tt.failed {
-					t.Fatalf("the step is %s after %d failed checks, want %s after %d\n%s", got, s.Plan.Steps[0].FailedChecks, tt.want, tt.failed, r.log(id))
-				}
-				if later := s.Plan.Steps[1].State; (later == session.StepDone) != (tt.want == "done") {
-					t.Errorf("the later step is %s", later)
-				}
-				if tt.failed > 0 && !strings.Contains(string(r.requests()[3].Body), "looking") {
-					t.Error("the model was not told what the check said")
-				}
-				if !strings.Contains(r.said(), tt.said) {
-					t.Errorf("said %q", r.said())
-				}
-			})
+			in(
+				t,
+				proposal(
+					step+`,{"title":"later","do":"never on a half-done state"}`,
+				)+tt.script+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n",
+				everything,
+				func(t *testing.T, r *rig, id session.ID) {
+					r.split(id, "task", true)
+					s := r.wait(id)
+					if got := string(s.Plan.Steps[0].State); got != tt.want || s.Plan.Steps[0].FailedChecks != tt.failed {
+						t.Fatalf(
+							"the step is %s after %d failed checks, want %s after %d\n%s",
+							got,
+							s.Plan.Steps[0].FailedChecks,
+							tt.want,
+							tt.failed,
+							r.log(id),
+						)
+					}
+					if later := s.Plan.Steps[1].State; (later == session.StepDone) != (tt.want == "done") {
+						t.Errorf("the later step is %s", later)
+					}
+					if tt.failed > 0 && !strings.Contains(string(r.requests()[3].Body), "looking") {
+						t.Error("the model was not told what the check said")
+					}
+					if !strings.Contains(r.said(), tt.said) {
+						t.Errorf("said %q", r.said())
+					}
+				},
+			)
 		})
 	}
 }
 
 func TestAPlanThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntext = \"I would rather not.\"\n[[reply]]\ntext = \"```json\\n{\\\"steps\\\": [{\\\"title\\\": \\\"x\\\", \\\"tier\\\": \\\"huge\\\"}]}\\n```\"\n[[reply]]\ntext = \"[{\\\"title\\\":\\\"at last\\\"}]\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
-		r.split(id, "task", false)
-		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "pending" || !strings.Contains(r.last(), `unknown tier \"huge\"`) {
-			t.Errorf("%s, %s\n%s", s.Status, plan(s), r.last())
-		}
-	})
+	in(
+		t,
+		"[[reply]]\ntext = \"I would rather not.\"\n[[reply]]\ntext = \"```json\\n{\\\"steps\\\": [{\\\"title\\\": "+
+			"\\\"x\\\", \\\"tier\\\": \\\"huge\\\"}]}\\n```\"\n[[reply]]\ntext = \"[{\\\"title\\\":\\\"at last\\\"}]\"\n",
+		everything,
+		func(t *testing.T, r *rig, id session.ID) {
+			r.split(id, "task", false)
+			if s := r.wait(
+				id,
+			); s.Status != session.NeedsPerson || plan(s) != "pending" ||
+				!strings.Contains(r.last(), `unknown tier \"huge\"`) {
+				t.Errorf("%s, %s\n%s", s.Status, plan(s), r.last())
+			}
+		},
+	)
 	in(t, "[[reply]]\ntimes = -1\ntext = \"No.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "task", false)
 		if s := r.wait(id); s.Status != session.Failed || !strings.Contains(r.said(), "proposed no plan in 3 answers") {
@@ -192,13 +253,21 @@ func TestAPlanThatCannotBeRead(t *testing.T) {
 
 func TestWhileAPinnedStepWaitsOthersMayRun(t *testing.T) {
 	t.Parallel()
-	script := "[[reply]]\nmodel = \"sol\"\nfor = \"5m\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
+	script := "[[reply]]\nmodel = \"sol\"\nfor = \"5m\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n" +
+		"[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	in(t, script, func(r *rig) {
 		everything(r)
 		r.engine = func(o *Options) { o.ParkSchedule = ladder }
 	}, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{
-			{Title: "hard", Instructions: "x", Tier: models.Heavy, Pinned: true}, {Title: "alone", Instructions: "y", Tier: models.Light, Needs: []int{}}, {Title: "after both", Instructions: "z", Tier: models.Medium},
+			{
+				Title:        "hard",
+				Instructions: "x",
+				Tier:         models.Heavy,
+				Pinned:       true,
+			},
+			{Title: "alone", Instructions: "y", Tier: models.Light, Needs: []int{}},
+			{Title: "after both", Instructions: "z", Tier: models.Medium},
 		}})
 		s := r.wait(id)
 		if s.Status != session.Parked || plan(s) != "parked done pending" || s.RetryAt.IsZero() {
@@ -253,7 +322,14 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 	for _, child := range []bool{false, true} {
 		t.Run(fmt.Sprintf("said to the step %v", child), func(t *testing.T) {
 			in(t, slow, everything, func(t *testing.T, r *rig, id session.ID) {
-				r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
+				r.do(
+					id,
+					session.PlanTask{
+						Prompt: session.Prompt{Text: "task"},
+						Start:  true,
+						Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
+					},
+				)
 				time.Sleep(2 * time.Second)
 				s, _ := r.Session(id)
 				to := id
@@ -276,7 +352,24 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 
 func TestAPlanIsReadAndWritten(t *testing.T) {
 	t.Parallel()
-	list := []session.Step{{Title: "a", Instructions: "do a\nin two lines", Proof: "p", Tier: models.Heavy, Pinned: true, Check: "go test ./...", StepProgress: session.StepProgress{State: session.StepPending}}, {Title: "b", Instructions: "do b", Needs: []int{}, Pause: true, StepProgress: session.StepProgress{State: session.StepPending}}}
+	list := []session.Step{
+		{
+			Title:        "a",
+			Instructions: "do a\nin two lines",
+			Proof:        "p",
+			Tier:         models.Heavy,
+			Pinned:       true,
+			Check:        "go test ./...",
+			StepProgress: session.StepProgress{State: session.StepPending},
+		},
+		{
+			Title:        "b",
+			Instructions: "do b",
+			Needs:        []int{},
+			Pause:        true,
+			StepProgress: session.StepProgress{State: session.StepPending},
+		},
+	}
 	task, got, err := steps.Read(steps.Write("the task", list))
 	if err != nil || task != "the task" || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", list) {
 		t.Errorf("Read = %q, %+v, %v", task, got, err)
@@ -285,31 +378,60 @@ func TestAPlanIsReadAndWritten(t *testing.T) {
 
 func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n", everything, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", MaxRequests: 2}}})
-		s := r.wait(id)
-		if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 || !strings.Contains(r.said(), "the limit of requests is reached (2 of 2 requests)") {
-			t.Errorf("%s, %s after %d requests: %s", s.Status, plan(s), len(r.requests()), r.said())
-		}
-	})
+	in(
+		t,
+		"[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n",
+		everything,
+		func(t *testing.T, r *rig, id session.ID) {
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x", MaxRequests: 2}},
+				},
+			)
+			s := r.wait(id)
+			if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 ||
+				!strings.Contains(r.said(), "the limit of requests is reached (2 of 2 requests)") {
+				t.Errorf("%s, %s after %d requests: %s", s.Status, plan(s), len(r.requests()), r.said())
+			}
+		},
+	)
 }
 
 func TestATaskThatNamesItsShapeBeginsWithIt(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntimes = -1\ntext = \"[{\\\"title\\\":\\\"a\\\"}]\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
-		r.split(id, "fix: the till is wrong", false)
-		if s := r.wait(id); plan(s) != "pending" || !strings.Contains(r.last(), "Begin with this shape") || !strings.Contains(r.last(), "1. reproduce (medium)") {
-			t.Errorf("%s: %s", plan(s), r.last())
-		}
-	})
+	in(
+		t,
+		"[[reply]]\ntimes = -1\ntext = \"[{\\\"title\\\":\\\"a\\\"}]\"\n",
+		everything,
+		func(t *testing.T, r *rig, id session.ID) {
+			r.split(id, "fix: the till is wrong", false)
+			if s := r.wait(
+				id,
+			); plan(s) != "pending" || !strings.Contains(r.last(), "Begin with this shape") ||
+				!strings.Contains(r.last(), "1. reproduce (medium)") {
+				t.Errorf("%s: %s", plan(s), r.last())
+			}
+		},
+	)
 }
 
 func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	t.Parallel()
-	const ask = "[[reply]]\nspeed = { first = \"30s\" }\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
+	const ask = "[[reply]]\nspeed = { first = \"30s\" }\n[[reply.calls]]\nname = \"shell\"\n" +
+		"arguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	t.Run("a mode", func(t *testing.T) {
 		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+				},
+			)
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseMode{Mode: session.Ask})
 			time.Sleep(time.Minute)
@@ -321,7 +443,14 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("a tier", func(t *testing.T) {
 		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+				},
+			)
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseTier{Tier: models.Light})
 			r.wait(id)
@@ -333,7 +462,14 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	t.Run("a pinned model", func(t *testing.T) {
 		in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PinTarget{Target: luna})
-			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+				},
+			)
 			if r.wait(id); r.asked() != "luna/1" {
 				t.Errorf("asked %s", r.asked())
 			}
@@ -341,7 +477,14 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("one step at a time, from now on", func(t *testing.T) {
 		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}}})
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
+				},
+			)
 			time.Sleep(time.Second)
 			r.do(id, session.RunPlan{})
 			if s := r.wait(id); plan(s) != "done pending" {
@@ -351,7 +494,14 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("another check of the running step", func(t *testing.T) {
 		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
-			r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", Check: "false"}}})
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x", Check: "false"}},
+				},
+			)
 			time.Sleep(time.Second)
 			s, _ := r.Session(id)
 			list := append([]session.Step(nil), s.Plan.Steps...)
@@ -366,82 +516,132 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 
 func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\nuser = \": one\"\ntimes = 1\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\nuser = \"bananas\"\ntext = \"Yellow.\"\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
-		everything(r)
-		r.mode = session.Ask
-	}, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
-		time.Sleep(time.Second)
-		r.do(id, session.Stop{})
-		s := r.wait(id)
-		child := s.Plan.Steps[0].Session
-		r.send(child, "what colour are bananas?")
-		r.wait(child)
-		before := len(r.requests())
-		r.do(id, session.Resume{})
-		s = r.wait(id)
-		if plan(s) != "done" || s.Plan.Steps[0].Note != "Fine." || len(r.requests()) != before+1 || !strings.Contains(r.last(), "Step 1 of 1: one") {
-			t.Errorf("%s, note %q, %d more requests", plan(s), s.Plan.Steps[0].Note, len(r.requests())-before)
-		}
-	})
+	in(
+		t,
+		"[[reply]]\nuser = \": one\"\ntimes = 1\n[[reply.calls]]\nname = \"shell\"\n"+
+			"arguments = { command = \"echo 1 >> log\" }\n[[reply]]\nuser = \"bananas\"\ntext = \"Yellow.\"\n[[reply]]\n"+
+			"times = -1\ntext = \"Fine.\"\n",
+		func(r *rig) {
+			everything(r)
+			r.mode = session.Ask
+		},
+		func(t *testing.T, r *rig, id session.ID) {
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+				},
+			)
+			time.Sleep(time.Second)
+			r.do(id, session.Stop{})
+			s := r.wait(id)
+			child := s.Plan.Steps[0].Session
+			r.send(child, "what colour are bananas?")
+			r.wait(child)
+			before := len(r.requests())
+			r.do(id, session.Resume{})
+			s = r.wait(id)
+			if plan(s) != "done" || s.Plan.Steps[0].Note != "Fine." || len(r.requests()) != before+1 ||
+				!strings.Contains(r.last(), "Step 1 of 1: one") {
+				t.Errorf("%s, note %q, %d more requests", plan(s), s.Plan.Steps[0].Note, len(r.requests())-before)
+			}
+		},
+	)
 }
 
 func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
-		everything(r)
-		r.mode = session.Ask
-	}, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
-		time.Sleep(time.Second)
-		s, _ := r.Session(id)
-		child := s.Plan.Steps[0].Session
-		r.stop()
-		r.start()
-		for _, x := range []session.ID{id, child} {
-			if _, err := r.Open(t.Context(), x, false); err != nil {
-				t.Fatal(err)
+	in(
+		t,
+		"[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\n"+
+			"times = -1\ntext = \"Fine.\"\n",
+		func(r *rig) {
+			everything(r)
+			r.mode = session.Ask
+		},
+		func(t *testing.T, r *rig, id session.ID) {
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+				},
+			)
+			time.Sleep(time.Second)
+			s, _ := r.Session(id)
+			child := s.Plan.Steps[0].Session
+			r.stop()
+			r.start()
+			for _, x := range []session.ID{id, child} {
+				if _, err := r.Open(t.Context(), x, false); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		part, _ := r.Session(child)
-		if len(part.PendingApprovals) != 1 {
-			t.Fatalf("the step is %s and asks %v", part.Status, part.PendingApprovals)
-		}
-		r.do(child, session.AnswerApproval{Answer: session.Answer{CallID: part.PendingApprovals[0].CallID, Allow: true}})
-		r.wait(child)
-		r.do(id, session.Resume{})
-		if s := r.wait(id); plan(s) != "done" || r.files() != "log=1 " {
-			t.Errorf("%s, files %s\n%s", plan(s), r.files(), r.log(child))
-		}
-	})
+			part, _ := r.Session(child)
+			if len(part.PendingApprovals) != 1 {
+				t.Fatalf("the step is %s and asks %v", part.Status, part.PendingApprovals)
+			}
+			r.do(child, session.AnswerApproval{Answer: session.Answer{CallID: part.PendingApprovals[0].CallID, Allow: true}})
+			r.wait(child)
+			r.do(id, session.Resume{})
+			if s := r.wait(id); plan(s) != "done" || r.files() != "log=1 " {
+				t.Errorf("%s, files %s\n%s", plan(s), r.files(), r.log(child))
+			}
+		},
+	)
 }
 
 func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 	t.Parallel()
-	in(t, proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Start: true, Prompt: session.Prompt{Text: "review this", Attachments: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}}}})
-		r.wait(id)
-		list := r.requests()
-		if len(list) != 3 {
-			t.Fatalf("%d requests", len(list))
-		}
-		for i, x := range list {
-			if !strings.Contains(string(x.Body), "THE DIFF") {
-				t.Errorf("request %d lacks it", i)
+	in(
+		t,
+		proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n",
+		everything,
+		func(t *testing.T, r *rig, id session.ID) {
+			r.do(
+				id,
+				session.PlanTask{
+					Start: true,
+					Prompt: session.Prompt{
+						Text:        "review this",
+						Attachments: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}},
+					},
+				},
+			)
+			r.wait(id)
+			list := r.requests()
+			if len(list) != 3 {
+				t.Fatalf("%d requests", len(list))
 			}
-		}
-	})
+			for i, x := range list {
+				if !strings.Contains(string(x.Body), "THE DIFF") {
+					t.Errorf("request %d lacks it", i)
+				}
+			}
+		},
+	)
 }
 
 func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
 	t.Parallel()
 	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "one", Instructions: "x", Check: "test -f good"}}})
+		r.do(
+			id,
+			session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x", Check: "test -f good"}},
+			},
+		)
 		if s := r.wait(id); plan(s) != "failed" {
 			t.Fatalf("the plan is %s", plan(s))
 		}
 		fork, err := r.store.Fork(t.Context(), id, 0)
-		if err != nil || plan(fork) != "pending" || fork.Plan.Steps[0].FailedChecks != 0 || fork.Cost != 0 && fork.Plan.Steps[0].EarlierCost == 0 {
+		if err != nil || plan(fork) != "pending" || fork.Plan.Steps[0].FailedChecks != 0 ||
+			fork.Cost != 0 && fork.Plan.Steps[0].EarlierCost == 0 {
 			t.Fatalf("the fork is %+v, %v", fork.Plan, err)
 		}
 		put(r.project, "good", "")
@@ -464,7 +664,10 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 		if err := r.Do(t.Context(), id, session.RunPlan{}); err == nil {
 			t.Error("without a plan")
 		}
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Steps: []session.Step{{Title: "one", Instructions: "x"}}})
+		r.do(
+			id,
+			session.PlanTask{Prompt: session.Prompt{Text: "task"}, Steps: []session.Step{{Title: "one", Instructions: "x"}}},
+		)
 		r.wait(id)
 		r.send(id, "a normal prompt")
 		if s := r.wait(id); s.Status != session.Parked || s.RunsPlan {
@@ -480,7 +683,14 @@ func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
 	t.Parallel()
 	_, script := chain(2)
 	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}}})
+		r.do(
+			id,
+			session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}},
+			},
+		)
 		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending" {
 			t.Fatalf("before the second step: %s, %s", s.Status, plan(s))
 		}
@@ -495,7 +705,14 @@ func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 	t.Parallel()
 	_, script := chain(1)
 	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}}})
+		r.do(
+			id,
+			session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "part 1", Instructions: "x"}},
+			},
+		)
 		s := r.wait(id)
 		for range 2 { // closed, and open
 			err := r.Do(t.Context(), s.Plan.Steps[0].Session, session.SetArchived{Deleted: time.Now()})
@@ -510,20 +727,33 @@ func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 }
 
 func TestAStepLeavesAFullModelAfterItsOwnNumberOfFailures(t *testing.T) {
-	script := "[[reply]]\nmodel = \"sol\"\ntimes = -1\nfault = { how = \"status\", status = 503, code = \"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"done\"\n"
-	in(t, script, func(r *rig) { r.engine = func(o *Options) { o.SwitchAfterStep = 1 } }, func(t *testing.T, r *rig, id session.ID) {
-		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{{Title: "part 1", Instructions: "x"}}})
-		if s := r.wait(id); plan(s) != "done" {
-			t.Fatalf("%s, %s\n%s", s.Status, plan(s), r.log(id))
-		}
-		failures := 0
-		for _, a := range r.attempts {
-			if a.Model == "sol" {
-				failures++
+	script := "[[reply]]\nmodel = \"sol\"\ntimes = -1\nfault = { how = \"status\", status = 503, code = " +
+		"\"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"done\"\n"
+	in(
+		t,
+		script,
+		func(r *rig) { r.engine = func(o *Options) { o.SwitchAfterStep = 1 } },
+		func(t *testing.T, r *rig, id session.ID) {
+			r.do(
+				id,
+				session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "part 1", Instructions: "x"}},
+				},
+			)
+			if s := r.wait(id); plan(s) != "done" {
+				t.Fatalf("%s, %s\n%s", s.Status, plan(s), r.log(id))
 			}
-		}
-		if failures != 1 {
-			t.Errorf("sol was asked %d times, want once", failures)
-		}
-	})
+			failures := 0
+			for _, a := range r.attempts {
+				if a.Model == "sol" {
+					failures++
+				}
+			}
+			if failures != 1 {
+				t.Errorf("sol was asked %d times, want once", failures)
+			}
+		},
+	)
 }

@@ -17,74 +17,76 @@ import (
 	"belay/session"
 )
 
-// line is a shell line, taken apart.
-type line struct {
-	calls  [][]*syntax.Word // the words of each simple command
-	opaque string           // why it cannot be judged by its words; empty if it can
-	writes bool             // output goes to a file
+// shellLine is a shell line, taken apart.
+type shellLine struct {
+	calls       [][]*syntax.Word // the words of each simple command
+	unjudgeable string           // why it cannot be judged by its words; empty if it can
+	writes      bool             // output goes to a file
 }
 
 // parse takes a shell line apart. Whatever is more than simple commands side
 // by side (substitutions, variables, tests, loops) makes it opaque: the shell
 // evaluates text in more places than anybody can list.
-func parse(command string) line {
-	if !utf8.ValidString(command) || strings.ContainsFunc(command, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-		return line{opaque: "it holds control characters"} // shells do not agree on them
+func parse(command string) shellLine {
+	if !utf8.ValidString(command) ||
+		strings.ContainsFunc(command, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		return shellLine{unjudgeable: "it holds control characters"} // shells do not agree on them
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
-		return line{opaque: "it cannot be read as a shell command"}
+		return shellLine{unjudgeable: "it cannot be read as a shell command"}
 	}
-	var l line
+	var line shellLine
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case nil, *syntax.File, *syntax.Stmt, *syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause,
 			*syntax.TimeClause, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
 		case *syntax.Word:
-			l.word(n)
+			line.word(n)
 		case *syntax.Redirect:
-			l.redirect(n)
+			line.redirect(n)
 		case *syntax.CallExpr:
 			if len(n.Args) > 0 {
-				l.calls = append(l.calls, n.Args)
+				line.calls = append(line.calls, n.Args)
 			}
 		case *syntax.Assign:
-			l.opaque = "it sets variables"
+			line.unjudgeable = "it sets variables"
 		case *syntax.CmdSubst, *syntax.ProcSubst:
-			l.opaque = "it runs a command inside another"
+			line.unjudgeable = "it runs a command inside another"
 		case *syntax.ParamExp, *syntax.ArithmExp:
-			l.opaque = "it uses variables"
+			line.unjudgeable = "it uses variables"
 		default:
-			l.opaque = "it does more than call programs"
+			line.unjudgeable = "it does more than call programs"
 		}
 		return true
 	})
-	return l
+	return line
 }
 
 // word notes what turns one word into others that can only be guessed.
-func (l *line) word(w *syntax.Word) {
+func (l *shellLine) word(w *syntax.Word) {
 	braces := *w // SplitBraces changes what it is given
 	if syntax.SplitBraces(&braces) {
-		l.opaque = "it uses braces"
+		l.unjudgeable = "it uses braces"
 	}
 	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok && (strings.HasPrefix(lit.Value, "~") || strings.Contains(lit.Value, "=~") || strings.Contains(lit.Value, ":~")) {
-			l.opaque = "it uses a home folder"
+		if lit, ok := p.(*syntax.Lit); ok &&
+			(strings.HasPrefix(lit.Value, "~") || strings.Contains(lit.Value, "=~") || strings.Contains(lit.Value, ":~")) {
+			l.unjudgeable = "it uses a home folder"
 		}
 	}
 }
 
-func (l *line) redirect(r *syntax.Redirect) {
+func (l *shellLine) redirect(r *syntax.Redirect) {
 	if r.N != nil && !digits(r.N.Value) {
-		l.opaque = "it sets variables"
+		l.unjudgeable = "it sets variables"
 	}
 	if r.Word == nil {
 		return
 	}
 	to, err := expand.Literal(nil, r.Word)
 	if err != nil {
-		l.opaque = "it uses variables"
+		l.unjudgeable = "it uses variables"
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
@@ -101,8 +103,8 @@ func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == 
 
 // The bounds of what a pattern may become before it is asked about.
 const (
-	mostWords   = 2000
-	mostFolders = 2000
+	maxWords   = 2000
+	maxFolders = 2000
 )
 
 var errTooMuch = errors.New("too much to look at")
@@ -119,7 +121,7 @@ func fields(words []*syntax.Word, dir string) ([]string, error) {
 			return ""
 		}),
 		ReadDir2: func(path string) ([]fs.DirEntry, error) {
-			if folders++; folders > mostFolders {
+			if folders++; folders > maxFolders {
 				return nil, errTooMuch
 			}
 			return os.ReadDir(path)
@@ -130,7 +132,7 @@ func fields(words []*syntax.Word, dir string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if list = append(list, field); len(list) > mostWords {
+		if list = append(list, field); len(list) > maxWords {
 			return nil, errTooMuch
 		}
 	}
@@ -139,30 +141,30 @@ func fields(words []*syntax.Word, dir string) ([]string, error) {
 
 // judgeCommand decides about a shell line: each of its commands must be
 // read-only or remembered.
-func judgeCommand(mode session.Mode, c Call, grants []string) Decision {
-	l := parse(c.Command)
-	if reason := l.forbidden(); reason != "" {
+func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
+	line := parse(call.Command)
+	if reason := line.forbidden(); reason != "" {
 		return Decision{Verdict: Deny, Reason: reason}
 	}
 	if mode == session.All {
 		return Decision{Verdict: Allow}
 	}
-	if c.Outside {
+	if call.Outside {
 		return Decision{Verdict: Ask, Reason: "it runs outside the workspace"}
 	}
-	rule := ruleExact + ":" + exactly(c)
+	rule := ruleExact + ":" + exactCommand(call)
 	exact := []string{rule}
 	switch {
 	case slices.Contains(grants, rule):
 		return Decision{Verdict: Allow}
-	case c.Shell != "" && c.Shell != "bash" && c.Shell != "sh":
-		return Decision{Verdict: Ask, Reason: "it is for " + c.Shell, Grants: exact}
-	case l.opaque != "":
-		return Decision{Verdict: Ask, Reason: l.opaque, Grants: exact}
-	case l.writes:
+	case call.Shell != "" && call.Shell != "bash" && call.Shell != "sh":
+		return Decision{Verdict: Ask, Reason: "it is for " + call.Shell, Grants: exact}
+	case line.unjudgeable != "":
+		return Decision{Verdict: Ask, Reason: line.unjudgeable, Grants: exact}
+	case line.writes:
 		return Decision{Verdict: Ask, Reason: "it writes to a file", Grants: exact}
 	}
-	missing, ok := l.missing(c, grants)
+	missing, ok := line.missing(call, grants)
 	switch {
 	case !ok:
 		return Decision{Verdict: Ask, Reason: "it can change things", Grants: exact}
@@ -172,9 +174,9 @@ func judgeCommand(mode session.Mode, c Call, grants []string) Decision {
 	return Decision{Verdict: Allow}
 }
 
-// exactly is what a rule for exactly this command remembers: the same line in
+// exactCommand is what a rule for exactly this command remembers: the same line in
 // another folder is another command.
-func exactly(c Call) string {
+func exactCommand(c Call) string {
 	if rel, err := filepath.Rel(c.Root, c.Path); err == nil && rel != "." {
 		return "cd " + strconv.Quote(filepath.ToSlash(rel)) + " && " + c.Command
 	}
@@ -184,7 +186,7 @@ func exactly(c Call) string {
 // missing lists the rules for beginnings that the line still needs; !ok means
 // that no such rule can cover it. After a cd the line is judged in the folder
 // before and in the one after, because who knows whether the cd is reached.
-func (l line) missing(c Call, grants []string) (rules []string, ok bool) {
+func (l shellLine) missing(c Call, grants []string) (rules []string, ok bool) {
 	dirs := []string{c.Path}
 	for _, call := range l.calls {
 		for _, dir := range slices.Clone(dirs) {
@@ -193,16 +195,15 @@ func (l line) missing(c Call, grants []string) (rules []string, ok bool) {
 				return nil, false
 			}
 			if words[0] == "cd" {
-				// Without an argument, or with a dash, it goes who knows where.
-				if len(words) != 2 || words[1] == "" || words[1][0] == '-' || !inside(words[1:], dir, c.Root) {
+				to, ok := changedFolder(words, dir, c.Root)
+				if !ok {
 					return nil, false
 				}
-				if to := absolute(words[1], dir); !slices.Contains(dirs, to) {
-					dirs = append(dirs, to)
-				}
+				dirs = append(dirs, to)
 				continue
 			}
-			if readOnly(words, dir, c.Root) || granted(grants, rulePrefix, func(p string) bool { return begins(words, strings.Fields(p)) }) {
+			covers := func(rule string) bool { return hasPrefix(words, strings.Fields(rule)) }
+			if readOnly(words, dir, c.Root) || granted(grants, rulePrefix, covers) {
 				continue
 			}
 			rule, prefixed := prefix(words)
@@ -211,12 +212,26 @@ func (l line) missing(c Call, grants []string) (rules []string, ok bool) {
 			}
 			rules = append(rules, rulePrefix+":"+rule)
 		}
+		dirs = distinct(dirs)
 	}
-	slices.Sort(rules)
-	return slices.Compact(rules), true
+	return distinct(rules), true
 }
 
-func begins(words, prefix []string) bool {
+// changedFolder is the folder after a cd, if that is known and in the workspace.
+// Without an argument, or with a dash, it goes who knows where.
+func changedFolder(words []string, dir, root string) (string, bool) {
+	if len(words) != 2 || words[1] == "" || words[1][0] == '-' || !allInside(words[1:], dir, root) {
+		return "", false
+	}
+	return absolute(words[1], dir), true
+}
+
+func distinct(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func hasPrefix(words, prefix []string) bool {
 	return len(prefix) > 0 && len(words) >= len(prefix) && slices.Equal(words[:len(prefix)], prefix)
 }
 
@@ -226,11 +241,11 @@ func begins(words, prefix []string) bool {
 // because of where they look.
 func prefix(words []string) (string, bool) {
 	name := words[0]
-	if strings.ContainsAny(name, "*?[{") || runs(name) || looks(words) {
+	if strings.ContainsAny(name, "*?[{") || runsPrograms(name) || onlyReads(words) {
 		return "", false
 	}
 	n := 1
-	if slices.Contains(families, name) {
+	if slices.Contains(subcommandPrograms, name) {
 		n = 2
 		if len(words) > 2 && slices.Contains([]string{"run", "exec", "compose", "mod"}, words[1]) {
 			n = 3
@@ -244,18 +259,24 @@ func prefix(words []string) (string, bool) {
 	return rule, slices.Equal(strings.Fields(rule), words[:n])
 }
 
-// runs reports whether a program runs what it is given, whatever its version.
-func runs(name string) bool {
+// runsPrograms reports whether a program runs what it is given, whatever its version.
+func runsPrograms(name string) bool {
 	base := strings.TrimSuffix(strings.ToLower(filepath.Base(name)), ".exe")
-	return slices.Contains(runners, base) || slices.Contains(runners, strings.TrimRight(base, "0123456789.-"))
+	return slices.Contains(programRunners, base) ||
+		slices.Contains(programRunners, strings.TrimRight(base, "0123456789.-"))
 }
 
-// runners run what they are given, or change what cannot be changed back.
-var runners = strings.Fields(`sh bash zsh dash fish ksh tcsh busybox toybox python node deno bun ruby perl php lua tclsh julia rscript osascript
-	powershell pwsh cmd env xargs parallel sudo doas su pkexec runuser ssh scp rsync eval exec source . command builtin nohup timeout time nice ionice watch
-	setsid stdbuf script expect tmux screen flock chroot unshare nsenter strace gdb systemd-run start open xdg-open vi vim nvim emacs ed ex
-	hash alias set unset shopt trap enable read mapfile export fd fdfind tar socat
-	awk gawk mawk sed find rm rmdir mv cp dd install truncate shred chmod chown ln tee curl wget nc ncat telnet kill pkill killall crontab at systemctl docker podman kubectl terraform`)
+// programRunners run what they are given, or change what cannot be changed back.
+var programRunners = strings.Fields(`
+	sh bash zsh dash fish ksh tcsh busybox toybox python node deno bun ruby perl php lua tclsh julia rscript
+	osascript powershell pwsh cmd env xargs parallel sudo doas su pkexec runuser ssh scp rsync eval exec source .
+	command builtin nohup timeout time nice ionice watch setsid stdbuf script expect tmux screen flock chroot
+	unshare nsenter strace gdb systemd-run start open xdg-open vi vim nvim emacs ed ex hash alias set unset shopt
+	trap enable read mapfile export fd fdfind tar socat awk gawk mawk sed find rm rmdir mv cp dd install truncate
+	shred chmod chown ln tee curl wget nc ncat telnet kill pkill killall crontab at systemctl docker podman
+	kubectl terraform`)
 
-// families have sub-commands that differ in what they do.
-var families = strings.Fields(`go git npm pnpm yarn npx cargo make just task mvn gradle gradlew ./gradlew dotnet pip pip3 uv poetry bundle rake rails composer mix apt apt-get brew gh helm hg svn jj`)
+// subcommandPrograms have sub-commands that differ in what they do.
+var subcommandPrograms = strings.Fields(`
+	go git npm pnpm yarn npx cargo make just task mvn gradle gradlew ./gradlew dotnet pip pip3 uv poetry bundle
+	rake rails composer mix apt apt-get brew gh helm hg svn jj`)

@@ -68,48 +68,48 @@ const (
 
 // Judge decides about a call in an approval mode, with the rules that the
 // project remembers.
-func Judge(mode session.Mode, c Call, grants []string) Decision {
-	if c.Class == session.Run {
-		return judgeCommand(mode, c, grants)
+func Judge(mode session.Mode, call Call, grants []string) Decision {
+	if call.Class == session.Run {
+		return judgeCommand(mode, call, grants)
 	}
-	if c.Class == session.Write && guarded(c) {
+	if call.Class == session.Write && isGuarded(call) {
 		return Decision{Verdict: Ask, Reason: "this file steers programs that run by themselves"}
 	}
 	if mode == session.All {
 		return Decision{Verdict: Allow}
 	}
-	if c.Outside {
-		if c.Class == session.Write {
+	if call.Outside {
+		if call.Class == session.Write {
 			return Decision{Verdict: Ask, Reason: "the file is outside the workspace"}
 		}
-		if granted(grants, ruleOutside, func(dir string) bool { return within(dir, c.Path) }) {
+		if granted(grants, ruleOutside, func(dir string) bool { return within(dir, call.Path) }) {
 			return Decision{Verdict: Allow}
 		}
-		return Decision{Verdict: Ask, Reason: "it is outside the workspace", Grants: outside(c.Path)}
+		return Decision{Verdict: Ask, Reason: "it is outside the workspace", Grants: outsideRules(call.Path)}
 	}
-	if c.Class == session.Read || mode == session.Edits || slices.Contains(grants, ruleWrite+":") {
+	if call.Class == session.Read || mode == session.Edits || slices.Contains(grants, ruleWrite+":") {
 		return Decision{Verdict: Allow}
 	}
 	return Decision{Verdict: Ask, Reason: "it changes a file", Grants: []string{ruleWrite + ":"}}
 }
 
-// outside is the rule for reading below a folder outside the workspace: the one
+// outsideRules is the rule for reading below a folder outside the workspace: the one
 // that is read, or the one of the file. All of the disk or of the home folder
 // cannot be allowed for good.
-func outside(path string) []string {
+func outsideRules(path string) []string {
 	dir := path
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		dir = filepath.Dir(path)
 	}
-	if everything(dir) {
+	if isRootOrHome(dir) {
 		return nil
 	}
 	return []string{ruleOutside + ":" + dir}
 }
 
-// guarded reports files whose content other programs obey: a repository's own
+// isGuarded reports files whose content other programs obey: a repository's own
 // settings and hooks, and belay's settings of the project.
-func guarded(c Call) bool {
+func isGuarded(c Call) bool {
 	rel, err := filepath.Rel(c.Root, c.Path)
 	if err != nil {
 		return true
@@ -119,7 +119,8 @@ func guarded(c Call) bool {
 		// Windows takes .git. and .git:$DATA and git~1 for .git.
 		p, _, _ = strings.Cut(p, ":")
 		p = strings.TrimRight(p, ". ")
-		return strings.EqualFold(p, "git~1") || strings.EqualFold(p, ".git") || strings.EqualFold(p, ".belay.toml") || strings.EqualFold(p, ".gitmodules")
+		return strings.EqualFold(p, "git~1") || strings.EqualFold(p, ".git") || strings.EqualFold(p, ".belay.toml") ||
+			strings.EqualFold(p, ".gitmodules")
 	})
 }
 

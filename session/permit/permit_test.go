@@ -132,7 +132,11 @@ func TestCommands(t *testing.T) {
 		{"a hostile number of words asks", "echo {1..1000000000}", Ask, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Judge(session.Edits, Call{Tool: "shell", Class: session.Run, Command: tt.command, Path: root, Root: root}, grants)
+			got := Judge(
+				session.Edits,
+				Call{Tool: "shell", Class: session.Run, Command: tt.command, Path: root, Root: root},
+				grants,
+			)
 			if got.Verdict != tt.want {
 				t.Errorf("Judge(%q) = %s (%s), want %s", tt.command, got.Verdict, got.Reason, tt.want)
 			}
@@ -145,7 +149,8 @@ func TestCommands(t *testing.T) {
 
 func TestAGrantCoversWhatItSays(t *testing.T) {
 	root := workspace(t)
-	for _, command := range []string{"go vet ./...", "make out > log", "a.out", "npm run build -- --watch", "ls && cargo test"} {
+	for _, command := range []string{"go vet ./...", "make out > log", "a.out", "npm run build -- --watch",
+		"ls && cargo test"} {
 		c := Call{Tool: "shell", Class: session.Run, Command: command, Path: root, Root: root}
 		d := Judge(session.Edits, c, nil)
 		if d.Verdict != Ask || len(d.Grants) == 0 {
@@ -173,7 +178,8 @@ func TestFiles(t *testing.T) {
 		{"reading outside asks", session.Edits, session.Read, outside, Ask},
 		{"writing outside asks", session.Edits, session.Write, outside, Ask},
 		{"writing outside runs in all", session.All, session.Write, outside, Allow},
-		{"a repository's hooks ask in edits", session.Edits, session.Write, filepath.Join(root, ".git", "hooks", "pre-commit"), Ask},
+		{"a repository's hooks ask in edits", session.Edits, session.Write, filepath.Join(root, ".git", "hooks",
+			"pre-commit"), Ask},
 		{"and in all", session.All, session.Write, filepath.Join(root, "sub", ".GIT", "config"), Ask},
 		{"so do belay's own settings", session.Edits, session.Write, filepath.Join(root, ".belay.toml"), Ask},
 	} {
@@ -233,7 +239,8 @@ func FuzzTheShellPassesOnTheWordsThatWereJudged(f *testing.F) {
 	if err != nil {
 		f.Skip("there is no bash")
 	}
-	for _, s := range []string{"a 'b c' \"d\\e\\$\"", "*.go", "$'\\x2e.'", ".\\\n./x", "[!a]*", "\\*", "'*'\"?\"*", "a#b #c", "s*/i*", "''", "-?elete"} {
+	for _, s := range []string{"a 'b c' \"d\\e\\$\"", "*.go", "$'\\x2e.'", ".\\\n./x", "[!a]*", "\\*", "'*'\"?\"*",
+		"a#b #c", "s*/i*", "''", "-?elete"} {
 		f.Add(s)
 	}
 	root := f.TempDir()
@@ -244,7 +251,7 @@ func FuzzTheShellPassesOnTheWordsThatWereJudged(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, args string) {
 		l := parse("rec " + args)
-		if l.opaque != "" || l.writes || len(l.calls) != 1 || strings.ContainsAny(args, "<>\x00") {
+		if l.unjudgeable != "" || l.writes || len(l.calls) != 1 || strings.ContainsAny(args, "<>\x00") {
 			return
 		}
 		judged, err := fields(l.calls[0], root)
@@ -259,7 +266,8 @@ func FuzzTheShellPassesOnTheWordsThatWereJudged(f *testing.F) {
 		}
 		got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 		for _, word := range got {
-			if len(judged) > 1 && !slices.Contains(judged[1:], word) && !strings.Contains(word, "//") && !strings.HasPrefix(word, "/proc/") {
+			if len(judged) > 1 && !slices.Contains(judged[1:], word) && !strings.Contains(word, "//") &&
+				!strings.HasPrefix(word, "/proc/") {
 				t.Errorf("%q: the shell passes on %q, judged was %q", args, got, judged[1:])
 			}
 		}

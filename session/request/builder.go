@@ -46,8 +46,8 @@ type Builder struct {
 
 // Builder returns the Builder of an open session.
 func (f *Factory) Builder(ctx context.Context, s session.Session, set *tools.Set, log Log) (*Builder, error) {
-	b := &Builder{factory: f, id: s.ID, project: s.Project, tools: set, log: log}
-	b.system.build = sync.OnceValue(func() systemprompt.Prompt {
+	builder := &Builder{factory: f, id: s.ID, project: s.Project, tools: set, log: log}
+	builder.system.build = sync.OnceValue(func() systemprompt.Prompt {
 		return f.o.SystemPrompt(context.WithoutCancel(ctx), s.Project)
 	})
 	stored, err := storedPrompt(ctx, f.o.Store, s.ID)
@@ -55,9 +55,9 @@ func (f *Factory) Builder(ctx context.Context, s session.Session, set *tools.Set
 		return nil, err
 	}
 	if stored != nil {
-		b.system.set(*stored)
+		builder.system.set(*stored)
 	}
-	return b, nil
+	return builder, nil
 }
 
 // Apply follows the log: it takes the next event that was stored.
@@ -106,36 +106,36 @@ func (b *Builder) PruneNext() {
 // Build makes the request for one target, and says how many items it left out.
 // Under pressure it goes out pruned, if the settings allow that; a person's word
 // always does.
-func (b *Builder) Build(m models.Model, underPressure bool) (models.Request, int, error) {
-	f := b.factory
+func (b *Builder) Build(model models.Model, underPressure bool) (models.Request, int, error) {
+	factory := b.factory
 	state, conversation := b.log.State(), b.log.Conversation()
 	b.mu.Lock()
 	userAsked := b.pruneNext
-	b.estimated = !f.counter(m.Target).Loaded()
+	b.estimated = !factory.counter(model.Target).Loaded()
 	b.mu.Unlock()
-	c := b.content(state, &conversation)
-	c.underPressure = userAsked || underPressure && f.o.PrunePolicy != PruneOff
-	req, account, err := f.fit(m, c)
+	wanted := b.content(state, &conversation)
+	wanted.underPressure = userAsked || underPressure && factory.o.PrunePolicy != PruneOff
+	req, account, err := factory.fit(model, wanted)
 	if err != nil {
 		return req, 0, err
 	}
 	pruned := account.LeftOut
 	note := ""
-	if c.underPressure {
+	if wanted.underPressure {
 		if account.LeftTokens > 0 {
 			note = "without " + sizes(account)
 		}
-		if f.o.PrunePolicy == PruneAndLower {
-			if lowered := lower(m, &req); lowered != "" {
+		if factory.o.PrunePolicy == PruneAndLower {
+			if lowered := lower(model, &req); lowered != "" {
 				note = strings.TrimPrefix(note+", with "+lowered, ", ")
 			}
 		}
 		b.notePruned(note, userAsked)
 	} else {
 		pruned += account.Truncated + account.Pruned
-		b.noteShortened(m, account, state.Target)
+		b.noteShortened(model, account, state.Target)
 	}
-	b.log.Publish(session.ContextMeasured{Usage: f.usage(m, c, req, account, &conversation)})
+	b.log.Publish(session.ContextMeasured{Usage: factory.usage(model, wanted, req, account, &conversation)})
 	return req, pruned, nil
 }
 

@@ -27,21 +27,21 @@ func (f *Factory) measure(
 
 // usage says what a request is made of.
 func (f *Factory) usage(
-	m models.Model, c content, req models.Request, account window.Account, conversation *session.Conversation,
+	model models.Model, made content, req models.Request, account window.Account, conversation *session.Conversation,
 ) session.ContextUsage {
-	budget := f.o.Window(m.Target).For(m)
-	counter := f.counter(m.Target)
-	factor := f.o.Calibration.Factor(m.Target)
+	budget := f.o.Window(model.Target).For(model)
+	counter := f.counter(model.Target)
+	factor := f.o.Calibration.Factor(model.Target)
 	usage := session.ContextUsage{
-		Target:  m.Target,
+		Target:  model.Target,
 		Budget:  budget,
 		Trigger: int64(f.o.Trigger * float64(budget)),
 		Accuracy: session.CountAccuracy{
-			Exact: counter.Exact(), Measured: f.o.Calibration.Measured(m.Target), Factor: factor,
+			Exact: counter.Exact(), Measured: f.o.Calibration.Measured(model.Target), Factor: factor,
 		},
-		Output:         cmp.Or(req.MaxOutput, m.MaxOutput),
+		Output:         cmp.Or(req.MaxOutput, model.MaxOutput),
 		Effort:         req.Effort,
-		Tools:          len(c.specs),
+		Tools:          len(made.specs),
 		ToolCalls:      conversation.LastToolCalls(),
 		LeftOut:        account.LeftOut,
 		Masked:         account.Truncated + account.Pruned,
@@ -51,11 +51,11 @@ func (f *Factory) usage(
 		usage.Failures = *failing
 	}
 	if counter.Loaded() {
-		usage.Accuracy.Encoding = cmp.Or(m.Encoding, models.O200k)
+		usage.Accuracy.Encoding = cmp.Or(model.Encoding, models.O200k)
 	}
-	sums := itemTokens(counter, c.specs, req.Items, conversation.Head())
+	sums := itemTokens(counter, made.specs, req.Items, conversation.Head())
 	sums[session.SourceTools] += account.Tools
-	system, agents := split(c.system, account.Briefing)
+	system, agents := split(made.system, account.Briefing)
 	sums[session.SourceSystemPrompt] += system
 	sums[session.SourceAgentsFile] += agents
 	for _, source := range session.Sources() {

@@ -26,21 +26,21 @@ const (
 
 // reply is what is asked of a model's replies. What the session asks for goes
 // before the settings; what the model does not know is left to it.
-func (f *Factory) reply(m models.Model, effort string) Reply {
-	var r Reply
+func (f *Factory) reply(model models.Model, effort string) Reply {
+	var reply Reply
 	if f.o.Reply != nil {
-		r = f.o.Reply(m.Target)
+		reply = f.o.Reply(model.Target)
 	}
 	if effort != "" {
-		r.Effort = effort
+		reply.Effort = effort
 	}
-	if !m.Reasoning || !KnowsEffort(m, r.Effort) {
-		r.Effort = ""
+	if !model.Reasoning || !KnowsEffort(model, reply.Effort) {
+		reply.Effort = ""
 	}
-	if m.MaxOutput > 0 {
-		r.MaxOutput = min(r.MaxOutput, m.MaxOutput)
+	if model.MaxOutput > 0 {
+		reply.MaxOutput = min(reply.MaxOutput, model.MaxOutput)
 	}
-	return r
+	return reply
 }
 
 // KnowsEffort reports whether a model takes an effort, as far as we know.

@@ -53,14 +53,14 @@ func (b *Builder) summarise(ctx context.Context, order summaryOrder) error {
 	counter := b.counter()
 	budget := b.factory.budget(b.factory.Preferred(state))
 	list := conversation.Pieces()
-	n := window.Truncate(counter, pieces(list), budget/4)
-	if order.userAsked && n == 0 {
-		n = window.Truncate(counter, pieces(list), 0)
+	oldest := window.Truncate(counter, pieces(list), budget/4)
+	if order.userAsked && oldest == 0 {
+		oldest = window.Truncate(counter, pieces(list), 0)
 	}
-	if n == 0 {
+	if oldest == 0 {
 		return b.tellFull(ctx, size, "there is nothing old enough to summarise")
 	}
-	event, err := b.writeSummary(ctx, state, &conversation, list[:n], order.keep, budget)
+	event, err := b.writeSummary(ctx, state, &conversation, list[:oldest], order.keep, budget)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -68,7 +68,7 @@ func (b *Builder) summarise(ctx context.Context, order summaryOrder) error {
 		return b.tellFull(ctx, size, "no summary could be made ("+err.Error()+")")
 	}
 	event.Before = size
-	event.After = size - pieceTokens(counter, list[:n]) + int64(counter.Text(event.Summary))
+	event.After = size - pieceTokens(counter, list[:oldest]) + int64(counter.Text(event.Summary))
 	if float64(size-event.After) < minFreed*float64(size) && !order.userAsked {
 		return b.tellFull(ctx, size, "a summary would free little")
 	}
@@ -82,7 +82,7 @@ func (b *Builder) summarise(ctx context.Context, order summaryOrder) error {
 	}
 	b.setFullAt(event.After)
 	conversation = b.log.Conversation()
-	note := "the conversation stays long even with a summary: " + largestParts(counter, conversation.Head(), list[n:])
+	note := "the conversation stays long even with a summary: " + largestParts(counter, conversation.Head(), list[oldest:])
 	return b.log.Append(context.WithoutCancel(ctx), session.Noted{Text: note})
 }
 
@@ -158,14 +158,14 @@ func (b *Builder) writeSummary(
 func (b *Builder) ask(
 	ctx context.Context, s session.Session, req models.Request, event *session.Compacted,
 ) (string, error) {
-	f := b.factory
+	factory := b.factory
 	var text strings.Builder
 	need := route.Need{
-		Control: route.NewControl(models.Light), Operation: f.o.NewID(), NetworkWait: f.o.NetworkWait,
+		Control: route.NewControl(models.Light), Operation: factory.o.NewID(), NetworkWait: factory.o.NetworkWait,
 		Purpose: models.Purpose{Session: string(b.id), Project: s.Project, Turn: s.Turn, Step: "summary"},
 	}
 	build := func(models.Model) (models.Request, error) { return req, nil }
-	for chunk, err := range f.o.Router.Stream(ctx, need, build) {
+	for chunk, err := range factory.o.Router.Stream(ctx, need, build) {
 		if err != nil {
 			return "", err
 		}
@@ -184,7 +184,7 @@ func (b *Builder) ask(
 			text.WriteString(c.Item.Text)
 		case models.Finished:
 			event.Usage = c.Usage
-			event.Cost = f.o.Model(event.By).Cost(c.Usage)
+			event.Cost = factory.o.Model(event.By).Cost(c.Usage)
 		}
 	}
 	return text.String(), nil

@@ -25,11 +25,11 @@ type Tail struct {
 
 // ReadTail reads the end of a session's log from the beginning of a turn on. Of
 // a turn that is longer than the bound it gives the prompt and the end.
-func ReadTail(ctx context.Context, st *store.Store, s session.Session) (Tail, error) {
+func ReadTail(ctx context.Context, st *store.Store, state session.Session) (Tail, error) {
 	var pages [][]session.Record
 	whole, started, skipped := false, false, false
 	for before, left := int64(0), tailBytes; !whole && (left > 0 || !started); {
-		page, err := st.Records(ctx, s.ID, before, tailPage, max(left, minPageBytes))
+		page, err := st.Records(ctx, state.ID, before, tailPage, max(left, minPageBytes))
 		if err != nil {
 			return Tail{}, err
 		}
@@ -38,7 +38,7 @@ func ReadTail(ctx context.Context, st *store.Store, s session.Session) (Tail, er
 		}
 		before = page[0].Seq
 		whole = before <= 1
-		page = s.Active(page)
+		page = state.Active(page)
 		if left <= 0 {
 			skipped = true
 			page = slices.DeleteFunc(page, func(r session.Record) bool { return !startsTurn(r) })

@@ -20,13 +20,22 @@ func long(t testing.TB, s *store.Store, project string, turns, calls int) sessio
 	}
 	output := strings.Repeat("a line of some output\n", 500)
 	for turn := 1; turn <= turns; turn++ {
-		events := []session.Event{session.TurnStarted{Prompt: session.Prompt{ID: fmt.Sprint("p", turn), Text: fmt.Sprint("prompt ", turn)}}}
+		events := []session.Event{
+			session.TurnStarted{Prompt: session.Prompt{ID: fmt.Sprint("p", turn), Text: fmt.Sprint("prompt ", turn)}},
+		}
 		for i := range calls {
 			call := fmt.Sprintf("c%d-%d", turn, i)
-			events = append(events, session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: call, Name: "read", Arguments: `{"path":"x"}`}},
-				session.ToolEnded{CallID: call, Tool: "read", Output: output})
+			events = append(
+				events,
+				session.ItemAdded{Item: models.Item{Kind: models.Call, CallID: call, Name: "read", Arguments: `{"path":"x"}`}},
+				session.ToolEnded{CallID: call, Tool: "read", Output: output},
+			)
 		}
-		events = append(events, session.ItemAdded{Item: models.NewMessage(models.Assistant, "Done.")}, session.TurnEnded{Outcome: session.OutcomeDone})
+		events = append(
+			events,
+			session.ItemAdded{Item: models.NewMessage(models.Assistant, "Done.")},
+			session.TurnEnded{Outcome: session.OutcomeDone},
+		)
 		if _, _, err := s.Append(t.Context(), head.ID, turn, events...); err != nil {
 			t.Fatal(err)
 		}

@@ -75,9 +75,9 @@ func (c *Checkpointer) Before(turn, step int, title string) (ready func(context.
 	if c.o.Snapshots == nil {
 		return nil
 	}
-	p := &pendingCheckpoint{turn: turn, step: step, title: title, done: make(chan struct{})}
-	c.take(maxSnapshotTime, p)
-	return func(ctx context.Context) { c.wait(ctx, p) }
+	pending := &pendingCheckpoint{turn: turn, step: step, title: title, done: make(chan struct{})}
+	c.take(maxSnapshotTime, pending)
+	return func(ctx context.Context) { c.wait(ctx, pending) }
 }
 
 // After keeps the working tree as a turn leaves it: what a person changes by
@@ -93,29 +93,29 @@ func (c *Checkpointer) After(turn int) {
 func (c *Checkpointer) Keep(e session.Event) { c.pending.keep(c.o.Root, e) }
 
 // take takes the snapshot of a checkpoint in the background.
-func (c *Checkpointer) take(limit time.Duration, p *pendingCheckpoint) {
-	c.pending.add(p)
+func (c *Checkpointer) take(limit time.Duration, pending *pendingCheckpoint) {
+	c.pending.add(pending)
 	c.o.Go(func() {
-		defer close(p.done)
+		defer close(pending.done)
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		defer context.AfterFunc(c.o.Life, func() {
 			left := time.Duration(0)
-			if p.after || c.o.Changed() {
+			if pending.after || c.o.Changed() {
 				left = SnapshotWait
 			}
 			time.AfterFunc(left, cancel)
 		})()
 		tree, err := c.o.Snapshots.Take(ctx)
-		c.record(p, tree, err)
+		c.record(pending, tree, err)
 	})
 }
 
-func (c *Checkpointer) wait(ctx context.Context, p *pendingCheckpoint) {
+func (c *Checkpointer) wait(ctx context.Context, pending *pendingCheckpoint) {
 	timer := time.NewTimer(SnapshotWait)
 	defer timer.Stop()
 	select {
-	case <-p.done:
+	case <-pending.done:
 	case <-ctx.Done():
 	case <-timer.C:
 		select {
@@ -129,23 +129,23 @@ func (c *Checkpointer) wait(ctx context.Context, p *pendingCheckpoint) {
 
 // record stores a checkpoint, also one without its tree if files were kept for
 // it by themselves, or if somebody is there to read why.
-func (c *Checkpointer) record(p *pendingCheckpoint, tree snapshot.Tree, err error) {
-	preImages := c.pending.remove(p)
+func (c *Checkpointer) record(pending *pendingCheckpoint, tree snapshot.Tree, err error) {
+	preImages := c.pending.remove(pending)
 	closed := c.o.Life.Err() != nil
-	if c.o.Lost() || err != nil && (p.after || closed && len(preImages) == 0) {
+	if c.o.Lost() || err != nil && (pending.after || closed && len(preImages) == 0) {
 		return
 	}
-	e := session.Checkpointed{
-		Tree: tree.ID, Turn: p.turn, Step: p.step, After: p.after, Title: p.title,
+	event := session.Checkpointed{
+		Tree: tree.ID, Turn: pending.turn, Step: pending.step, After: pending.after, Title: pending.title,
 		Files: tree.Files, Duration: tree.Duration, PreImages: preImages,
 	}
 	for _, s := range tree.Skipped {
-		e.Skipped = append(e.Skipped, s.Path+" ("+string(s.Reason)+")")
+		event.Skipped = append(event.Skipped, s.Path+" ("+string(s.Reason)+")")
 	}
 	if err != nil {
-		e.Problem = session.WithHint(err)
+		event.Problem = session.WithHint(err)
 	}
-	if err := c.o.Log.Append(context.WithoutCancel(c.o.Life), e); err != nil {
+	if err := c.o.Log.Append(context.WithoutCancel(c.o.Life), event); err != nil {
 		c.o.Log.Publish(session.Noted{Text: "a checkpoint could not be saved: " + err.Error()})
 	}
 }

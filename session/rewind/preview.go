@@ -31,7 +31,7 @@ func (r Rewinder) Preview(ctx context.Context, to int64) (session.Preview, error
 }
 
 // countUndone counts the turns, steps and commands that would be taken back.
-func (r Rewinder) countUndone(ctx context.Context, p *session.Preview, at entry, records []session.Record) {
+func (r Rewinder) countUndone(ctx context.Context, preview *session.Preview, at entry, records []session.Record) {
 	started := map[int]bool{}
 	for _, rec := range records {
 		if rec.Seq <= at.to {
@@ -39,19 +39,19 @@ func (r Rewinder) countUndone(ctx context.Context, p *session.Preview, at entry,
 		}
 		switch e := rec.Event.(type) {
 		case session.TurnStarted:
-			p.Turns++
+			preview.Turns++
 		case session.ToolStarted:
-			p.Commands = addCommand(p.Commands, e)
+			preview.Commands = addCommand(preview.Commands, e)
 		case session.StepMoved:
 			if e.Step.State != session.StepRunning || started[e.Number] {
 				continue
 			}
 			started[e.Number] = true
-			p.Steps++
+			preview.Steps++
 			// Without the step's session, which may be gone, its commands are not known.
 			calls, _ := r.Store.EventsOfType(ctx, e.Step.Session, "tool.started")
 			for _, call := range calls {
-				p.Commands = addCommand(p.Commands, call.Event.(session.ToolStarted))
+				preview.Commands = addCommand(preview.Commands, call.Event.(session.ToolStarted))
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func addCommand(list []string, e session.ToolStarted) []string {
 }
 
 // compareFiles compares the files that are there with those of a checkpoint.
-func (r Rewinder) compareFiles(ctx context.Context, p *session.Preview, at entry) error {
+func (r Rewinder) compareFiles(ctx context.Context, preview *session.Preview, at entry) error {
 	now, err := r.Snapshots.Take(ctx)
 	if err != nil {
 		return err
@@ -76,21 +76,21 @@ func (r Rewinder) compareFiles(ctx context.Context, p *session.Preview, at entry
 	if err != nil {
 		return err
 	}
-	p.Now = now.ID
-	p.Changes = slices.Clone(changes)
+	preview.Now = now.ID
+	preview.Changes = slices.Clone(changes)
 	for _, c := range changes {
-		if len(p.Patch) < maxPatch && !c.Binary {
+		if len(preview.Patch) < maxPatch && !c.Binary {
 			patch, err := r.Snapshots.Patch(ctx, now.ID, at.Tree, c.Path)
 			if err != nil {
 				return err
 			}
-			p.Patch += patch
+			preview.Patch += patch
 		}
 	}
 	for _, f := range at.preImages {
 		path := filepath.ToSlash(f.Path)
-		if !slices.ContainsFunc(p.Changes, func(c session.Change) bool { return c.Path == path }) {
-			p.Changes = append(p.Changes, session.Change{Path: path, Kind: snapshot.Changed})
+		if !slices.ContainsFunc(preview.Changes, func(c session.Change) bool { return c.Path == path }) {
+			preview.Changes = append(preview.Changes, session.Change{Path: path, Kind: snapshot.Changed})
 		}
 	}
 	return nil

@@ -43,35 +43,35 @@ func (r Rewinder) find(ctx context.Context, s session.Session, to int64) (entry,
 }
 
 // Rewind returns to a checkpoint.
-func (r Rewinder) Rewind(ctx context.Context, c session.Rewind) error {
+func (r Rewinder) Rewind(ctx context.Context, command session.Rewind) error {
 	now := r.Log.State()
 	if now.PartOf != "" {
 		return fmt.Errorf("this session carries out a step: rewind session %s, whose step it is", now.PartOf)
 	}
-	at, _, err := r.find(ctx, now, c.To)
+	at, _, err := r.find(ctx, now, command.To)
 	if err != nil {
 		return err
 	}
 	before := now.State()
-	e := session.Rewinding{
-		To: at.to, Step: at.Step, Conversation: c.Conversation, Files: c.Files, Before: &before,
+	event := session.Rewinding{
+		To: at.to, Step: at.Step, Conversation: command.Conversation, Files: command.Files, Before: &before,
 	}
-	if c.Files {
+	if command.Files {
 		if at.Tree == "" {
 			return ErrNotKept
 		}
-		e.Tree = at.Tree
-		e.PreImages = at.preImages
+		event.Tree = at.Tree
+		event.PreImages = at.preImages
 	}
-	if c.Conversation {
+	if command.Conversation {
 		then, err := r.Store.StateAt(ctx, r.Session, at.to)
 		if err != nil {
 			return err
 		}
 		state := then.State()
-		e.State = &state
+		event.State = &state
 	}
-	return r.start(ctx, e, c.ExpectTree)
+	return r.start(ctx, event, command.ExpectTree)
 }
 
 // Undo takes the last rewind back.
@@ -89,8 +89,8 @@ func (r Rewinder) Undo(ctx context.Context) error {
 }
 
 // start writes down what is about to happen, does it, and writes that down.
-func (r Rewinder) start(ctx context.Context, e session.Rewinding, expect string) error {
-	if e.Files {
+func (r Rewinder) start(ctx context.Context, event session.Rewinding, expect string) error {
+	if event.Files {
 		if r.Snapshots == nil {
 			return ErrNotKept
 		}
@@ -101,12 +101,12 @@ func (r Rewinder) start(ctx context.Context, e session.Rewinding, expect string)
 		if expect != "" && now.ID != expect {
 			return &snapshot.ChangedError{}
 		}
-		e.From = now.ID
+		event.From = now.ID
 	}
-	if err := r.Log.Append(ctx, e); err != nil {
+	if err := r.Log.Append(ctx, event); err != nil {
 		return err
 	}
-	return r.apply(context.WithoutCancel(ctx), e, e.From)
+	return r.apply(context.WithoutCancel(ctx), event, event.From)
 }
 
 // apply puts the files back and records that. After a crash it is done again,
@@ -145,19 +145,19 @@ func failure(path string, err error) string { return fmt.Sprintf("%s: %v", path,
 
 // Resume goes on with a rewind that a crash has cut off, unless a file is
 // neither as it was nor as it was to become: then somebody has worked on since.
-func (r Rewinder) Resume(ctx context.Context, e session.Rewinding) error {
-	if !e.Files {
-		return r.apply(ctx, e, "")
+func (r Rewinder) Resume(ctx context.Context, event session.Rewinding) error {
+	if !event.Files {
+		return r.apply(ctx, event, "")
 	}
-	changed, now, err := r.externalChanges(ctx, e)
+	changed, now, err := r.externalChanges(ctx, event)
 	if err == nil && len(changed) == 0 {
-		return r.apply(ctx, e, now)
+		return r.apply(ctx, event, now)
 	}
 	if err == nil {
 		err = fmt.Errorf("files have changed since: %s; look at the checkpoints and rewind again",
 			strings.Join(changed[:min(len(changed), 5)], ", "))
 	}
-	end := session.Rewound{Rewinding: e}
+	end := session.Rewound{Rewinding: event}
 	end.Conversation = false
 	end.Files = false
 	return errors.Join(err, r.Log.Append(ctx, end))
@@ -165,7 +165,10 @@ func (r Rewinder) Resume(ctx context.Context, e session.Rewinding) error {
 
 // externalChanges lists the files that are neither as a rewind found them nor as
 // it leaves them, and the tree that is there.
-func (r Rewinder) externalChanges(ctx context.Context, e session.Rewinding) (files []string, now string, err error) {
+func (r Rewinder) externalChanges(
+	ctx context.Context,
+	event session.Rewinding,
+) (files []string, now string, err error) {
 	if r.Snapshots == nil {
 		return nil, "", ErrNotKept
 	}
@@ -173,11 +176,11 @@ func (r Rewinder) externalChanges(ctx context.Context, e session.Rewinding) (fil
 	if err != nil {
 		return nil, "", err
 	}
-	from, err := r.Snapshots.Diff(ctx, tree.ID, e.From)
+	from, err := r.Snapshots.Diff(ctx, tree.ID, event.From)
 	if err != nil {
 		return nil, "", err
 	}
-	to, err := r.Snapshots.Diff(ctx, tree.ID, e.Tree)
+	to, err := r.Snapshots.Diff(ctx, tree.ID, event.Tree)
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,32 +17,32 @@ func (r *stepRun) instructions() string {
 }
 
 // firstInstructions are all that the session of a step knows at its beginning.
-func firstInstructions(plan session.Plan, n int) string {
-	s := plan.Steps[n-1]
-	var b strings.Builder
-	fmt.Fprintf(&b, "Step %d of %d: %s\n\n%s\n", n, len(plan.Steps), s.Title, s.Instructions)
-	if s.Proof != "" {
-		fmt.Fprintf(&b, "\nWhat shows that it is done: %s\n", s.Proof)
+func firstInstructions(plan session.Plan, number int) string {
+	step := plan.Steps[number-1]
+	var text strings.Builder
+	fmt.Fprintf(&text, "Step %d of %d: %s\n\n%s\n", number, len(plan.Steps), step.Title, step.Instructions)
+	if step.Proof != "" {
+		fmt.Fprintf(&text, "\nWhat shows that it is done: %s\n", step.Proof)
 	}
-	if s.Check != "" {
-		fmt.Fprintf(&b, "\nThis command decides whether it is done, and is run for you when you end: %s\n", s.Check)
+	if step.Check != "" {
+		fmt.Fprintf(&text, "\nThis command decides whether it is done, and is run for you when you end: %s\n", step.Check)
 	}
-	fmt.Fprintf(&b, "\n# The task that this is a step of, in the user's words\n\n%s\n\n# The plan\n\n", plan.Task)
+	fmt.Fprintf(&text, "\n# The task that this is a step of, in the user's words\n\n%s\n\n# The plan\n\n", plan.Task)
 	for i, x := range plan.Steps {
 		state := string(x.State)
-		if i == n-1 {
+		if i == number-1 {
 			state = "this step"
 		}
-		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, x.Title, state)
+		fmt.Fprintf(&text, "%d. %s (%s)\n", i+1, x.Title, state)
 	}
 	for i, x := range plan.Steps {
 		if x.State == session.StepDone && x.Note != "" {
-			fmt.Fprintf(&b, "\n# What came of step %d, %s\n\n%s\n", i+1, x.Title, x.Note)
+			fmt.Fprintf(&text, "\n# What came of step %d, %s\n\n%s\n", i+1, x.Title, x.Note)
 		}
 	}
-	b.WriteString("\nDo this step and nothing of the others. End with a short note for whoever does the next one: " +
+	text.WriteString("\nDo this step and nothing of the others. End with a short note for whoever does the next one: " +
 		"what you did and decided, the files you changed, what is left.")
-	return b.String()
+	return text.String()
 }
 
 // note is what a step leaves for those after it.

@@ -29,25 +29,25 @@ const (
 	maxText  = 20_000 // bytes of one field
 )
 
-// written is a step as people and models write it.
-type written struct {
-	Title string `toml:"title" json:"title"`
-	Do    string `toml:"do,multiline" json:"do"`
+// stepText is a step as people and models write it.
+type stepText struct {
+	Title string `toml:"title"           json:"title"`
+	Do    string `toml:"do,multiline"    json:"do"`
 	Proof string `toml:"proof,omitempty" json:"proof"`
-	Tier  string `toml:"tier,omitempty" json:"tier"`
-	Pin   bool   `toml:"pin,omitempty" json:"pin"`
+	Tier  string `toml:"tier,omitempty"  json:"tier"`
+	Pin   bool   `toml:"pin,omitempty"   json:"pin"`
 	Check string `toml:"check,omitempty" json:"check"`
 	Needs *[]int `toml:"needs,omitempty" json:"needs"`
 	Pause bool   `toml:"pause,omitempty" json:"pause"`
 
 	MostRequests int     `toml:"most_requests,omitempty" json:"-"`
-	MostCost     float64 `toml:"most_cost,omitempty" json:"-"`
+	MostCost     float64 `toml:"most_cost,omitempty"     json:"-"`
 }
 
-// file is a plan as it stands in a file.
-type file struct {
-	Task string    `toml:"task,multiline"`
-	Step []written `toml:"step"`
+// planFile is a plan as it stands in a file.
+type planFile struct {
+	Task string     `toml:"task,multiline"`
+	Step []stepText `toml:"step"`
 }
 
 // header stands at the top of a plan that a person edits.
@@ -61,15 +61,25 @@ const header = `# One [[step]] a step, in order. Each is carried out in a sessio
 
 // Write gives a plan as a file for a person to edit.
 func Write(task string, list []session.Step) string {
-	f := file{Task: task}
+	file := planFile{Task: task}
 	for _, s := range list {
-		w := written{Title: s.Title, Do: s.Instructions, Proof: s.Proof, Tier: string(s.Tier), Pin: s.Pinned, Check: s.Check, Pause: s.Pause, MostRequests: s.MaxRequests, MostCost: s.MaxCost}
+		w := stepText{
+			Title:        s.Title,
+			Do:           s.Instructions,
+			Proof:        s.Proof,
+			Tier:         string(s.Tier),
+			Pin:          s.Pinned,
+			Check:        s.Check,
+			Pause:        s.Pause,
+			MostRequests: s.MaxRequests,
+			MostCost:     s.MaxCost,
+		}
 		if s.Needs != nil {
 			w.Needs = &s.Needs
 		}
-		f.Step = append(f.Step, w)
+		file.Step = append(file.Step, w)
 	}
-	b, err := toml.Marshal(f)
+	b, err := toml.Marshal(file)
 	if err != nil { // a struct of strings always can be
 		return header
 	}
@@ -78,9 +88,9 @@ func Write(task string, list []session.Step) string {
 
 // Read reads a plan from a file. The error names what is wrong, and where.
 func Read(text string) (task string, list []session.Step, err error) {
-	var f file
+	var file planFile
 	dec := toml.NewDecoder(strings.NewReader(text))
-	if err := dec.DisallowUnknownFields().Decode(&f); err != nil {
+	if err := dec.DisallowUnknownFields().Decode(&file); err != nil {
 		var strict *toml.StrictMissingError
 		var bad *toml.DecodeError
 		switch {
@@ -93,8 +103,8 @@ func Read(text string) (task string, list []session.Step, err error) {
 		}
 		return "", nil, &PlanError{err}
 	}
-	list, err = steps(f.Step)
-	return strings.TrimSpace(f.Task), list, err
+	list, err = parseSteps(file.Step)
+	return strings.TrimSpace(file.Task), list, err
 }
 
 // PlanError says what is wrong with a plan.
@@ -111,8 +121,8 @@ func (e *PlanError) Hint() string {
 	return "write [[step]] with a title and what to do; `belay help steps` has an example"
 }
 
-// steps checks what was written.
-func steps(list []written) ([]session.Step, error) {
+// parseSteps checks what was written.
+func parseSteps(list []stepText) ([]session.Step, error) {
 	if len(list) == 0 {
 		return nil, &PlanError{errors.New("it has no steps")}
 	}
@@ -120,48 +130,65 @@ func steps(list []written) ([]session.Step, error) {
 		return nil, &PlanError{fmt.Errorf("it has %d steps, more than %d", len(list), maxSteps)}
 	}
 	out := make([]session.Step, len(list))
-	for i, w := range list {
-		s := session.Step{Title: line(w.Title), Instructions: strings.TrimSpace(w.Do), Proof: strings.TrimSpace(w.Proof), Pinned: w.Pin, Check: line(w.Check), Pause: w.Pause, MaxRequests: w.MostRequests, MaxCost: w.MostCost, StepProgress: session.StepProgress{State: session.StepPending}}
-		fault := func(format string, args ...any) error {
-			return &PlanError{fmt.Errorf("step %d: %s", i+1, fmt.Sprintf(format, args...))}
+	for i, text := range list {
+		step, err := text.parse(i + 1)
+		if err != nil {
+			return nil, &PlanError{fmt.Errorf("step %d: %w", i+1, err)}
 		}
-		switch {
-		case s.Title == "" && s.Instructions == "":
-			return nil, fault("it has neither a title nor anything to do")
-		case len(w.Title)+len(w.Do)+len(w.Proof)+len(w.Check) > maxText:
-			return nil, fault("it is longer than %d bytes", maxText)
-		case w.MostRequests < 0 || w.MostCost < 0:
-			return nil, fault("a limit cannot be less than nothing")
-		case strings.ContainsAny(strings.TrimSpace(w.Check), "\n\r"):
-			return nil, fault("its check must be one line")
-		}
-		if s.Title == "" {
-			s.Title = line(s.Instructions)
-		}
-		if s.Instructions == "" {
-			s.Instructions = s.Title
-		}
-		if r := []rune(s.Title); len(r) > maxTitle {
-			s.Title = string(r[:maxTitle-1]) + "…"
-		}
-		if w.Tier != "" {
-			tier, err := models.ParseTier(w.Tier)
-			if err != nil {
-				return nil, fault("%v", err)
-			}
-			s.Tier = tier
-		}
-		if w.Needs != nil {
-			s.Needs = append([]int{}, *w.Needs...)
-			for _, n := range s.Needs {
-				if n < 1 || n > i {
-					return nil, fault("it needs step %d, which does not come before it", n)
-				}
-			}
-		}
-		out[i] = s
+		out[i] = step
 	}
 	return out, nil
+}
+
+// parse checks what was written of the step with a number.
+func (t stepText) parse(number int) (session.Step, error) {
+	step := session.Step{
+		Title:        line(t.Title),
+		Instructions: strings.TrimSpace(t.Do),
+		Proof:        strings.TrimSpace(t.Proof),
+		Pinned:       t.Pin,
+		Check:        line(t.Check),
+		Pause:        t.Pause,
+		MaxRequests:  t.MostRequests,
+		MaxCost:      t.MostCost,
+		StepProgress: session.StepProgress{State: session.StepPending},
+	}
+	switch {
+	case step.Title == "" && step.Instructions == "":
+		return step, errors.New("it has neither a title nor anything to do")
+	case len(t.Title)+len(t.Do)+len(t.Proof)+len(t.Check) > maxText:
+		return step, fmt.Errorf("it is longer than %d bytes", maxText)
+	case t.MostRequests < 0 || t.MostCost < 0:
+		return step, errors.New("a limit cannot be less than nothing")
+	case strings.ContainsAny(strings.TrimSpace(t.Check), "\n\r"):
+		return step, errors.New("its check must be one line")
+	}
+	if step.Title == "" {
+		step.Title = line(step.Instructions)
+	}
+	if step.Instructions == "" {
+		step.Instructions = step.Title
+	}
+	if letters := []rune(step.Title); len(letters) > maxTitle {
+		step.Title = string(letters[:maxTitle-1]) + "…"
+	}
+	if t.Tier != "" {
+		tier, err := models.ParseTier(t.Tier)
+		if err != nil {
+			return step, err
+		}
+		step.Tier = tier
+	}
+	if t.Needs == nil {
+		return step, nil
+	}
+	step.Needs = append([]int{}, *t.Needs...)
+	for _, n := range step.Needs {
+		if n < 1 || n >= number {
+			return step, fmt.Errorf("it needs step %d, which does not come before it", n)
+		}
+	}
+	return step, nil
 }
 
 func line(s string) string {
@@ -178,15 +205,15 @@ type Template struct {
 // Templates lists the usual shapes, by name.
 func Templates() ([]Template, error) {
 	var all map[string]struct {
-		About string    `toml:"about"`
-		Step  []written `toml:"step"`
+		About string     `toml:"about"`
+		Step  []stepText `toml:"step"`
 	}
 	if err := toml.Unmarshal(templates, &all); err != nil {
 		return nil, fmt.Errorf("read the templates: %w", err)
 	}
 	var list []Template
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		s, err := steps(all[name].Step)
+		s, err := parseSteps(all[name].Step)
 		if err != nil {
 			return nil, fmt.Errorf("read the template %s: %w", name, err)
 		}
@@ -275,19 +302,19 @@ func candidates(answer string) []string {
 
 func decode(text string) ([]session.Step, error) {
 	text = strings.TrimSpace(text)
-	var list []written
+	var list []stepText
 	if strings.HasPrefix(text, "[") {
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			return nil, &PlanError{err}
 		}
-		return steps(list)
+		return parseSteps(list)
 	}
 	var plan struct {
-		Steps []written `json:"steps"`
+		Steps []stepText `json:"steps"`
 	}
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	if err := dec.Decode(&plan); err != nil {
 		return nil, &PlanError{err}
 	}
-	return steps(plan.Steps)
+	return parseSteps(plan.Steps)
 }

@@ -41,10 +41,10 @@ type result struct {
 
 // createSession makes the session of a step, in the state that the plan's is in.
 // Number 0 is the planning.
-func (o Options) createSession(ctx context.Context, number int, s session.Step) (session.ID, error) {
+func (o Options) createSession(ctx context.Context, number int, step session.Step) (session.ID, error) {
 	parent := o.Log.State()
 	o.closeFinished(ctx, parent.Plan)
-	tier := s.Tier
+	tier := step.Tier
 	if tier == "" {
 		tier = parent.Tier
 	}
@@ -54,12 +54,12 @@ func (o Options) createSession(ctx context.Context, number int, s session.Step) 
 	if err != nil {
 		return "", err
 	}
-	title := fmt.Sprintf("step %d: %s", number, s.Title)
+	title := fmt.Sprintf("step %d: %s", number, step.Title)
 	if number == 0 {
 		title = "the plan: " + parent.Title
 	}
 	events := []session.Event{session.Renamed{Title: title}}
-	if parent.PinnedTarget != (models.Target{}) && s.Tier == "" {
+	if parent.PinnedTarget != (models.Target{}) && step.Tier == "" {
 		events = append(events, session.TargetPinned{Target: parent.PinnedTarget})
 	}
 	if parent.Effort != "" {

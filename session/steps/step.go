@@ -27,38 +27,38 @@ type stepRun struct {
 
 // runStep carries one step out. A nil end says that it is done.
 func (o Options) runStep(ctx context.Context, n int, s session.Step) *session.TurnEnded {
-	r := &stepRun{Options: o, number: n, step: s}
-	if end := r.begin(ctx); end != nil {
+	run := &stepRun{Options: o, number: n, step: s}
+	if end := run.begin(ctx); end != nil {
 		return end
 	}
 	for {
-		key := fmt.Sprintf("step-%d-%d", n, r.step.FailedChecks)
-		result, err := o.runTurn(ctx, r.step.Session, key, r.instructions())
+		key := fmt.Sprintf("step-%d-%d", n, run.step.FailedChecks)
+		result, err := o.runTurn(ctx, run.step.Session, key, run.instructions())
 		if err != nil {
 			return unstorable(ctx, err)
 		}
-		r.step.ToolCalls = result.calls
-		r.step.Usage = r.step.EarlierUsage.Add(result.state.Usage)
-		r.step.Cost = r.step.EarlierCost + result.state.Cost
-		if end := turnEnd(ctx, r.name(), result); end != nil {
-			return r.giveUp(ctx, *end, result.end.Reason)
+		run.step.ToolCalls = result.calls
+		run.step.Usage = run.step.EarlierUsage.Add(result.state.Usage)
+		run.step.Cost = run.step.EarlierCost + result.state.Cost
+		if end := turnEnd(ctx, run.name(), result); end != nil {
+			return run.giveUp(ctx, *end, result.end.Reason)
 		}
-		r.step.Note = note(result.answer)
-		r.takeEdits()
+		run.step.Note = note(result.answer)
+		run.takeEdits()
 		passed := true
-		if r.step.Check != "" {
+		if run.step.Check != "" {
 			var end *session.TurnEnded
-			if passed, end = r.check(ctx); end != nil {
+			if passed, end = run.check(ctx); end != nil {
 				return end
 			}
 		}
 		if !passed {
 			continue
 		}
-		r.step.State = session.StepDone
-		r.step.Reason = ""
-		r.step.EndedAt = o.Now()
-		if err := r.save(ctx); err != nil {
+		run.step.State = session.StepDone
+		run.step.Reason = ""
+		run.step.EndedAt = o.Now()
+		if err := run.save(ctx); err != nil {
 			return unstorable(ctx, err)
 		}
 		return nil

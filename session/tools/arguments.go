@@ -24,7 +24,7 @@ const maxFaults = 20
 // schemas are the schemas of all tools by name, made when they are needed first.
 var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
 	byName := map[string]*jsonschema.Resolved{}
-	for _, e := range all {
+	for _, e := range catalog {
 		var schema jsonschema.Schema
 		if err := json.Unmarshal([]byte(e.schema), &schema); err != nil {
 			return nil, fmt.Errorf("read schema of %s: %w", e.name, err)

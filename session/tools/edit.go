@@ -33,7 +33,7 @@ func (editTool) prepare(s *Set, raw []byte) (Call, error) {
 		return Call{}, err
 	}
 	if old == nil {
-		return Call{}, fmt.Errorf("%w: use write to create it", s.missing(p, fs.ErrNotExist))
+		return Call{}, fmt.Errorf("%w: use write to create it", s.notExisting(p, fs.ErrNotExist))
 	}
 	if binary(old) {
 		return Call{}, fmt.Errorf("%s is a binary file", p.rel)
@@ -60,27 +60,40 @@ func (editTool) prepare(s *Set, raw []byte) (Call, error) {
 func replaceOnce(text, old, replacement string, all bool) (string, error) {
 	switch n := strings.Count(text, old); {
 	case n == 0:
-		return "", miss(text, old)
+		return "", notFound(text, old)
 	case n > 1 && !all:
-		return "", fmt.Errorf("the old text occurs %d times (lines %s): add lines around it to make it unique, or set all", n, lineNumbers(text, old))
+		return "", fmt.Errorf(
+			"the old text occurs %d times (lines %s): add lines around it to make it unique, or set all",
+			n,
+			lineNumbers(text, old),
+		)
 	}
 	return strings.ReplaceAll(text, old, replacement), nil
 }
 
-// miss explains why a text was not found, by the nearest thing that was.
-func miss(text, old string) error {
+// notFound explains why a text was not found, by the nearest thing that was.
+func notFound(text, old string) error {
 	lines := strings.Split(text, "\n")
 	squeezed := squeeze(text)
 	want := squeeze(strings.Trim(old, "\n"))
 	height := strings.Count(want, "\n") - 1
 	if i := strings.Index(squeezed, want); i >= 0 {
 		at := strings.Count(squeezed[:i], "\n")
-		return fmt.Errorf("the old text differs in white space from lines %d to %d, which are:\n%s", at+1, at+height, strings.Join(lines[at:at+height], "\n"))
+		return fmt.Errorf(
+			"the old text differs in white space from lines %d to %d, which are:\n%s",
+			at+1,
+			at+height,
+			strings.Join(lines[at:at+height], "\n"),
+		)
 	}
 	first, _, _ := strings.Cut(want[1:], "\n")
 	if i := strings.Index(squeezed, "\n"+first+"\n"); first != "" && i >= 0 {
 		at := strings.Count(squeezed[:i], "\n")
-		return fmt.Errorf("the old text was not found; its first line is line %d, but what follows differs:\n%s", at+1, strings.Join(lines[at:min(at+height, len(lines))], "\n"))
+		return fmt.Errorf(
+			"the old text was not found; its first line is line %d, but what follows differs:\n%s",
+			at+1,
+			strings.Join(lines[at:min(at+height, len(lines))], "\n"),
+		)
 	}
 	return fmt.Errorf("the old text was not found: read the file again")
 }

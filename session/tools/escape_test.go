@@ -45,7 +45,7 @@ func TestOwnGrepFollowsNoLinkThatTheRepositoryHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var h hits
-		if err := s.ownGrep(t.Context(), p, "", regexp.MustCompile("word"), &h); err != nil {
+		if err := s.goGrep(t.Context(), p, "", regexp.MustCompile("word"), &h); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := h.b.String(), "a.txt:1:word\n"; got != want {
@@ -56,8 +56,11 @@ func TestOwnGrepFollowsNoLinkThatTheRepositoryHolds(t *testing.T) {
 
 func TestAFolderThatLooksLikeARepositoryRunsNothing(t *testing.T) {
 	s := workspace(t, map[string]string{
-		"sub/HEAD": "ref: refs/heads/main\n", "sub/objects/x": "", "sub/refs/x": "",
-		"sub/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch ../ran; false\"\n",
+		"sub/HEAD":      "ref: refs/heads/main\n",
+		"sub/objects/x": "",
+		"sub/refs/x":    "",
+		"sub/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n" +
+			"\tfsmonitor = \"touch ../ran; false\"\n",
 	})
 	for _, c := range [][2]string{
 		{"shell", `{"command":"git status; git ls-files -o; git diff","dir":"sub"}`},
@@ -75,7 +78,8 @@ func TestCharactersAreShownWhole(t *testing.T) {
 	for size := 1; size < 8; size++ {
 		var shown strings.Builder
 		o := newOutput("", nil, func(piece string) {
-			if strings.HasPrefix(text, shown.String()+piece) && !utf8.ValidString(piece) && !strings.Contains(piece, "\xff") && !strings.Contains(piece, "\xfe") {
+			if strings.HasPrefix(text, shown.String()+piece) && !utf8.ValidString(piece) && !strings.Contains(piece, "\xff") &&
+				!strings.Contains(piece, "\xfe") {
 				t.Errorf("in pieces of %d a character was cut: %q", size, piece)
 			}
 			shown.WriteString(piece)
@@ -104,7 +108,8 @@ func TestAnEndlessOutputTakesLittleRoom(t *testing.T) {
 	}
 	text, file := o.close()
 	info, err := os.Stat(file)
-	if err != nil || info.Size() > outputDisk || len(text) > 64<<10 || !strings.Contains(text, "the first 64 MB are in") {
+	if err != nil || info.Size() > maxOutputFile || len(text) > 64<<10 ||
+		!strings.Contains(text, "the first 64 MB are in") {
 		t.Errorf("kept %d bytes on disk, told %d, %v", info.Size(), len(text), err)
 	}
 }

@@ -3,7 +3,10 @@ package tools
 import "testing"
 
 func TestAFocusKeepsSearchesToItsFolders(t *testing.T) {
-	s := workspace(t, map[string]string{"orders/a.go": "needle", "orders/b.txt": "needle", "billing/c.go": "needle", "d.go": "needle"})
+	s := workspace(
+		t,
+		map[string]string{"orders/a.go": "needle", "orders/b.txt": "needle", "billing/c.go": "needle", "d.go": "needle"},
+	)
 	search := func(tool, args string) string {
 		t.Helper()
 		_, r := call(t, s, tool, args)

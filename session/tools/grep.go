@@ -20,9 +20,9 @@ import (
 
 // The bounds of one grep.
 const (
-	mostHits     = 200
-	mostGrepLine = 300
-	mostGrepFile = 8 << 20
+	maxHits     = 200
+	maxGrepLine = 300
+	maxGrepFile = 8 << 20
 )
 
 type grepTool struct{}
@@ -39,12 +39,12 @@ func (grepTool) prepare(s *Set, raw []byte) (Call, error) {
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return Call{}, err
 	}
-	p, err := s.resolve(cmpOr(args.Path, "."))
+	p, err := s.resolve(orDefault(args.Path, "."))
 	if err != nil {
 		return Call{}, err
 	}
 	if _, err := os.Stat(p.abs); err != nil {
-		return Call{}, s.missing(p, err)
+		return Call{}, s.notExisting(p, err)
 	}
 	expr := args.Pattern
 	if args.IgnoreCase {
@@ -74,13 +74,13 @@ func (h *hits) add(file string, line int, text []byte) error {
 	if !within(file, h.focus) {
 		return nil
 	}
-	if h.n == mostHits {
+	if h.n == maxHits {
 		h.more = true
 		return errEnough
 	}
 	h.n++
-	if len(text) > mostGrepLine {
-		text = append(text[:mostGrepLine:mostGrepLine], " …"...)
+	if len(text) > maxGrepLine {
+		text = append(text[:maxGrepLine:maxGrepLine], " …"...)
 	}
 	fmt.Fprintf(&h.b, "%s:%d:%s\n", file, line, bytes.TrimRight(text, "\r\n"))
 	return nil
@@ -91,12 +91,12 @@ func (h *hits) result(pattern string) Result {
 		return Result{Output: "no line matches " + pattern, Summary: "no hits"}
 	}
 	if h.more {
-		fmt.Fprintf(&h.b, "… more than %d hits: use a narrower pattern or path\n", mostHits)
+		fmt.Fprintf(&h.b, "… more than %d hits: use a narrower pattern or path\n", maxHits)
 	}
 	return Result{Output: strings.ToValidUTF8(h.b.String(), "�"), Summary: plural(h.n, "hit", "hits")}
 }
 
-func (s *Set) grep(ctx context.Context, p place, args grepArgs, re *regexp.Regexp) Result {
+func (s *Set) grep(ctx context.Context, p location, args grepArgs, re *regexp.Regexp) Result {
 	h := hits{focus: s.focused(args.Path)}
 	if rg, err := exec.LookPath("rg"); err == nil {
 		if err := s.ripgrep(ctx, rg, p, args, &h); err == nil {
@@ -104,28 +104,38 @@ func (s *Set) grep(ctx context.Context, p place, args grepArgs, re *regexp.Regex
 		}
 		h = hits{focus: h.focus}
 	}
-	if err := s.ownGrep(ctx, p, args.Glob, re, &h); err != nil && !errors.Is(err, errEnough) {
-		return failed(err)
+	if err := s.goGrep(ctx, p, args.Glob, re, &h); err != nil && !errors.Is(err, errEnough) {
+		return errorResult(err)
 	}
 	return h.result(args.Pattern)
 }
 
 // ripgrep reads rg's lines as path, NUL, number, colon, text. Its settings
 // file is ignored, so that results do not depend on the user's taste.
-func (s *Set) ripgrep(ctx context.Context, rg string, p place, args grepArgs, h *hits) error {
+func (s *Set) ripgrep(ctx context.Context, rg string, target location, args grepArgs, hits *hits) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	argv := []string{"--no-config", "--no-heading", "--line-number", "--with-filename", "--null", "--color=never", "--hidden", "--glob=!.git", "--sort=path"}
+	argv := []string{
+		"--no-config",
+		"--no-heading",
+		"--line-number",
+		"--with-filename",
+		"--null",
+		"--color=never",
+		"--hidden",
+		"--glob=!.git",
+		"--sort=path",
+	}
 	if args.IgnoreCase {
 		argv = append(argv, "--ignore-case")
 	}
 	if args.Glob != "" {
 		argv = append(argv, "--glob="+args.Glob)
 	}
-	dir, what := p.abs, "."
-	if info, err := os.Stat(p.abs); err == nil && !info.IsDir() {
-		dir, what = filepath.Dir(p.abs), filepath.Base(p.abs)
-		p.abs, p.rel = dir, path.Dir(p.rel)
+	dir, what := target.abs, "."
+	if info, err := os.Stat(target.abs); err == nil && !info.IsDir() {
+		dir, what = filepath.Dir(target.abs), filepath.Base(target.abs)
+		target.abs, target.rel = dir, path.Dir(target.rel)
 	}
 	cmd := exec.CommandContext(ctx, rg, append(argv, "--regexp="+args.Pattern, "--", "./"+what)...)
 	cmd.Dir = dir
@@ -149,14 +159,14 @@ func (s *Set) ripgrep(ctx context.Context, rg string, p place, args grepArgs, h 
 		}
 		n := 0
 		fmt.Sscan(string(number), &n)
-		if h.add(s.name(p, path.Clean(filepath.ToSlash(string(file)))), n, text) != nil {
+		if hits.add(s.name(target, path.Clean(filepath.ToSlash(string(file)))), n, text) != nil {
 			cancel()
 			break
 		}
 	}
 	err = cmd.Wait()
 	var exit *exec.ExitError
-	if h.more || (errors.As(err, &exit) && exit.ExitCode() == 1) {
+	if hits.more || (errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return nil // stopped by us, or nothing found
 	}
 	return err
@@ -180,56 +190,69 @@ func readBounded(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func (s *Set) ownGrep(ctx context.Context, p place, glob string, re *regexp.Regexp, h *hits) error {
-	info, err := os.Stat(p.abs)
+func (s *Set) goGrep(ctx context.Context, target location, glob string, re *regexp.Regexp, hits *hits) error {
+	info, err := os.Stat(target.abs)
 	if err != nil {
 		return err
 	}
-	names := []string{filepath.Base(p.abs)}
+	names := []string{filepath.Base(target.abs)}
 	if !info.IsDir() {
-		p.abs, p.rel = filepath.Dir(p.abs), path.Dir(p.rel)
-	} else if names, err = files(ctx, p.abs); err != nil {
+		target.abs, target.rel = filepath.Dir(target.abs), path.Dir(target.rel)
+	} else if names, err = files(ctx, target.abs); err != nil {
 		return err
 	}
 	// A repository may hold links, and a folder may have become one: nothing
 	// below this one leads out of it.
-	root, err := os.OpenRoot(p.abs)
+	root, err := os.OpenRoot(target.abs)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for _, f := range names {
+	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if glob != "" {
-			full, _ := doublestar.Match(glob, f)
-			base, _ := doublestar.Match(glob, path.Base(f))
-			if !full && !base {
+		if !matchesGlob(glob, name) {
+			continue
+		}
+		content, ok := s.searchable(root, target, name)
+		if !ok {
+			continue
+		}
+		number := 0
+		for line := range bytes.Lines(content) {
+			number++
+			if !re.Match(bytes.TrimRight(line, "\r\n")) {
 				continue
 			}
-		}
-		file := filepath.FromSlash(f)
-		if s.ours(filepath.Join(p.abs, file)) {
-			continue
-		}
-		info, err := root.Lstat(file)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > mostGrepFile {
-			continue
-		}
-		b, err := root.ReadFile(file)
-		if err != nil || binary(b) {
-			continue
-		}
-		n := 0
-		for line := range bytes.Lines(b) {
-			n++
-			if re.Match(bytes.TrimRight(line, "\r\n")) {
-				if err := h.add(s.name(p, f), n, line); err != nil {
-					return err
-				}
+			if err := hits.add(s.name(target, name), number, line); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// searchable reads a file below a folder, if it is one that grep looks into.
+func (s *Set) searchable(root *os.Root, dir location, name string) (content []byte, ok bool) {
+	file := filepath.FromSlash(name)
+	if s.isOwnData(filepath.Join(dir.abs, file)) {
+		return nil, false
+	}
+	info, err := root.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGrepFile {
+		return nil, false
+	}
+	content, err = root.ReadFile(file)
+	return content, err == nil && !binary(content)
+}
+
+// matchesGlob reports whether a pattern matches a path or its last part.
+func matchesGlob(glob, name string) bool {
+	if glob == "" {
+		return true
+	}
+	whole, _ := doublestar.Match(glob, name)
+	base, _ := doublestar.Match(glob, path.Base(name))
+	return whole || base
 }

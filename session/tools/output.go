@@ -14,18 +14,18 @@ import (
 // The bounds of a command's output: what the model is told, and what is kept
 // on disk for it and for people to read.
 const (
-	outputHead = 12 << 10
-	outputTail = 20 << 10
-	outputDisk = 64 << 20
+	maxOutputHead = 12 << 10
+	maxOutputTail = 20 << 10
+	maxOutputFile = 64 << 20
 )
 
-// output keeps the beginning and the end of a command's output, and the whole
+// commandOutput keeps the beginning and the end of a command's output, and the whole
 // of it on disk once it is longer than both.
-type output struct {
-	mu    sync.Mutex
-	dir   string
-	newID func() string
-	live  func(string)
+type commandOutput struct {
+	mu      sync.Mutex
+	dir     string
+	newID   func() string
+	publish func(string)
 
 	part       []byte // of a character whose rest comes with the next piece
 	head, tail []byte
@@ -35,44 +35,44 @@ type output struct {
 	closed     bool
 }
 
-func newOutput(dir string, newID func() string, live func(string)) *output {
-	return &output{dir: dir, newID: newID, live: live}
+func newOutput(dir string, newID func() string, live func(string)) *commandOutput {
+	return &commandOutput{dir: dir, newID: newID, publish: live}
 }
 
 // Write takes the next piece. It never fails: a command must not break because
 // its output is too long or the disk is full.
-func (o *output) Write(p []byte) (int, error) {
+func (o *commandOutput) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return len(p), nil
 	}
-	if o.live != nil {
+	if o.publish != nil {
 		text := append(o.part, p...)
-		n := len(text) - unfinished(text)
+		n := len(text) - unfinishedRune(text)
 		o.part = append([]byte(nil), text[n:]...)
-		o.live(string(text[:n]))
+		o.publish(string(text[:n]))
 	}
 	rest := p
-	if room := outputHead - len(o.head); room > 0 {
+	if room := maxOutputHead - len(o.head); room > 0 {
 		n := min(room, len(rest))
 		o.head = append(o.head, rest[:n]...)
 		rest = rest[n:]
 	}
 	o.tail = append(o.tail, rest...)
 	o.total += int64(len(p))
-	if o.total > outputHead+outputTail {
+	if o.total > maxOutputHead+maxOutputTail {
 		o.spill(p)
 	}
-	if len(o.tail) > 2*outputTail {
-		o.tail = append([]byte(nil), o.tail[len(o.tail)-outputTail:]...)
+	if len(o.tail) > 2*maxOutputTail {
+		o.tail = append([]byte(nil), o.tail[len(o.tail)-maxOutputTail:]...)
 	}
 	return len(p), nil
 }
 
-// unfinished is the number of bytes at the end that begin a character and do
+// unfinishedRune is the number of bytes at the end that begin a character and do
 // not end it.
-func unfinished(b []byte) int {
+func unfinishedRune(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {
 			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
@@ -86,8 +86,8 @@ func unfinished(b []byte) int {
 
 // spill writes to the file. When it is made, everything so far is still in
 // head and tail.
-func (o *output) spill(p []byte) {
-	if o.dir == "" || o.fileErr != nil || o.total > outputDisk {
+func (o *commandOutput) spill(p []byte) {
+	if o.dir == "" || o.fileErr != nil || o.total > maxOutputFile {
 		return
 	}
 	if o.file == nil {
@@ -107,7 +107,7 @@ func (o *output) spill(p []byte) {
 }
 
 // close gives the bounded text, plain, and the file that holds the whole.
-func (o *output) close() (text, file string) {
+func (o *commandOutput) close() (text, file string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
@@ -117,15 +117,15 @@ func (o *output) close() (text, file string) {
 		}
 	}
 	tail := o.tail
-	if o.total <= outputHead+outputTail {
+	if o.total <= maxOutputHead+maxOutputTail {
 		return plainText(append(o.head, tail...)), file
 	}
-	tail = tail[len(tail)-min(len(tail), outputTail):]
+	tail = tail[len(tail)-min(len(tail), maxOutputTail):]
 	left := o.total - int64(len(o.head)) - int64(len(tail))
 	note := fmt.Sprintf("\n… %d bytes left out …\n", left)
 	switch {
-	case file != "" && o.total > outputDisk:
-		note = fmt.Sprintf("\n… %d bytes left out; the first %d MB are in %s …\n", left, outputDisk>>20, file)
+	case file != "" && o.total > maxOutputFile:
+		note = fmt.Sprintf("\n… %d bytes left out; the first %d MB are in %s …\n", left, maxOutputFile>>20, file)
 	case file != "":
 		note = fmt.Sprintf("\n… %d bytes left out; all of it is in %s …\n", left, file)
 	}

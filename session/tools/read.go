@@ -17,11 +17,11 @@ import (
 
 // The bounds of one read.
 const (
-	readLines    = 2000
-	readBytes    = 64 << 10
-	readLine     = 2000     // bytes of one line
-	readFileMost = 32 << 20 // a larger file is for the shell
-	readImage    = 8 << 20
+	maxReadLines = 2000
+	maxReadBytes = 64 << 10
+	maxReadLine  = 2000     // bytes of one line
+	maxReadFile  = 32 << 20 // a larger file is for the shell
+	maxReadImage = 8 << 20
 )
 
 type readTool struct{}
@@ -51,41 +51,48 @@ func (readTool) prepare(s *Set, raw []byte) (Call, error) {
 		Run: func(context.Context, func(string)) Result { return s.read(p, args) }}, nil
 }
 
-func (s *Set) read(p place, args readArgs) Result {
-	info, err := os.Stat(p.abs)
+func (s *Set) read(target location, args readArgs) Result {
+	info, err := os.Stat(target.abs)
 	if err != nil {
-		return failed(s.missing(p, err))
+		return errorResult(s.notExisting(target, err))
 	}
 	switch {
 	case info.IsDir():
-		return listing(p)
+		return listing(target)
 	case !info.Mode().IsRegular():
-		return failed(fmt.Errorf("%s is neither a file nor a folder", p.rel))
-	case info.Size() > readFileMost:
-		return failed(fmt.Errorf("%s has %d MB: look at parts of it with grep or shell", p.rel, info.Size()>>20))
+		return errorResult(fmt.Errorf("%s is neither a file nor a folder", target.rel))
+	case info.Size() > maxReadFile:
+		return errorResult(fmt.Errorf("%s has %d MB: look at parts of it with grep or shell", target.rel, info.Size()>>20))
 	}
-	b, err := s.readFile(p)
+	content, err := s.readFile(target)
 	if err != nil {
-		return failed(fmt.Errorf("read %s: %w", p.rel, err))
+		return errorResult(fmt.Errorf("read %s: %w", target.rel, err))
 	}
-	s.seen.set(p.abs, hash(b))
-	mime := http.DetectContentType(b)
+	s.seen.set(target.abs, hash(content))
+	mime := http.DetectContentType(content)
 	if strings.HasPrefix(mime, "image/") && mime != "image/svg+xml" {
-		if len(b) > readImage {
-			return failed(fmt.Errorf("%s is a picture of %d MB, more than the %d MB that can be shown", p.rel, len(b)>>20, readImage>>20))
+		if len(content) > maxReadImage {
+			return errorResult(
+				fmt.Errorf(
+					"%s is a picture of %d MB, more than the %d MB that can be shown",
+					target.rel,
+					len(content)>>20,
+					maxReadImage>>20,
+				),
+			)
 		}
-		return Result{Output: fmt.Sprintf("%s: the picture follows", p.rel), Summary: mime,
-			Images: []models.Image{{MIME: mime, Data: b}}}
+		return Result{Output: fmt.Sprintf("%s: the picture follows", target.rel), Summary: mime,
+			Images: []models.Image{{MIME: mime, Data: content}}}
 	}
-	if binary(b) {
-		return failed(fmt.Errorf("%s is a binary file of %d bytes (%s)", p.rel, len(b), mime))
+	if binary(content) {
+		return errorResult(fmt.Errorf("%s is a binary file of %d bytes (%s)", target.rel, len(content), mime))
 	}
-	return excerpt(p.rel, b, args.From, args.Lines)
+	return excerpt(target.rel, content, args.From, args.Lines)
 }
 
 // Image reads a picture of the workspace that a person attached by its path.
 func Image(root, path string) (models.Image, error) {
-	s := &Set{o: Options{Root: root}, seen: seen{hash: map[string]string{}}}
+	s := &Set{o: Options{Root: root}, seen: seenFiles{hash: map[string]string{}}}
 	p, err := s.resolve(path)
 	if err != nil {
 		return models.Image{}, err
@@ -97,8 +104,8 @@ func Image(root, path string) (models.Image, error) {
 	return r.Images[0], nil
 }
 
-// missing names files that the model may have meant.
-func (s *Set) missing(p place, err error) error {
+// notExisting names files that the model may have meant.
+func (s *Set) notExisting(p location, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read %s: %w", p.rel, err)
 	}
@@ -118,14 +125,14 @@ func (s *Set) missing(p place, err error) error {
 	return fmt.Errorf("%s does not exist", p.rel)
 }
 
-func listing(p place) Result {
+func listing(p location) Result {
 	entries, err := os.ReadDir(p.abs)
 	if err != nil {
-		return failed(fmt.Errorf("list %s: %w", p.rel, err))
+		return errorResult(fmt.Errorf("list %s: %w", p.rel, err))
 	}
 	var b strings.Builder
 	for i, e := range entries {
-		if i == readLines {
+		if i == maxReadLines {
 			fmt.Fprintf(&b, "… and %d more\n", len(entries)-i)
 			break
 		}
@@ -146,10 +153,10 @@ func excerpt(name string, b []byte, from, count int) Result {
 	total := countLines(b)
 	from = max(from, 1)
 	if from > total {
-		return failed(fmt.Errorf("%s has %s; line %d is beyond its end", name, plural(total, "line", "lines"), from))
+		return errorResult(fmt.Errorf("%s has %s; line %d is beyond its end", name, plural(total, "line", "lines"), from))
 	}
-	if count == 0 || count > readLines {
-		count = readLines
+	if count == 0 || count > maxReadLines {
+		count = maxReadLines
 	}
 	var out strings.Builder
 	n := 0
@@ -157,12 +164,12 @@ func excerpt(name string, b []byte, from, count int) Result {
 		if i+1 < from {
 			continue
 		}
-		if n == count || out.Len() > readBytes {
+		if n == count || out.Len() > maxReadBytes {
 			break
 		}
 		line = bytes.TrimSuffix(line, []byte("\r"))
-		if len(line) > readLine {
-			line = append(line[:readLine:readLine], " … (line cut)"...)
+		if len(line) > maxReadLine {
+			line = append(line[:maxReadLine:maxReadLine], " … (line cut)"...)
 		}
 		fmt.Fprintf(&out, "%6d\t%s\n", i+1, line)
 		n++

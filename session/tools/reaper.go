@@ -66,7 +66,7 @@ func (r *reaper) run(ctx context.Context, cmd *exec.Cmd, group *atomic.Int64) (c
 // its number: if belay ends in between, so does the command.
 func (r *reaper) start(cmd *exec.Cmd) error {
 	r.watch()
-	open, err := gate(cmd)
+	open, err := startGate(cmd)
 	if err != nil {
 		return err
 	}

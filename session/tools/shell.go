@@ -38,7 +38,7 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	if strings.ContainsRune(args.Command, 0) {
 		return Call{}, errors.New("the command holds a NUL byte")
 	}
-	p, err := s.resolve(cmpOr(args.Dir, "."))
+	p, err := s.resolve(orDefault(args.Dir, "."))
 	if err != nil {
 		return Call{}, err
 	}
@@ -52,16 +52,30 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		limit = time.Duration(args.Timeout) * time.Second
 	}
 	var group atomic.Int64
-	return Call{Group: func() int { return int(group.Load()) }, Title: firstLine(args.Command), Detail: args.Command, Command: args.Command, Shell: shell, Path: p.abs, Outside: p.outside,
+	return Call{
+		Group:   func() int { return int(group.Load()) },
+		Title:   firstLine(args.Command),
+		Detail:  args.Command,
+		Command: args.Command,
+		Shell:   shell,
+		Path:    p.abs,
+		Outside: p.outside,
 		Run: func(ctx context.Context, out func(string)) Result {
 			return s.shell(ctx, p.abs, args.Command, limit, out, &group)
-		}}, nil
+		},
+	}, nil
 }
 
 // errTimeout ends a command that takes too long.
 var errTimeout = errors.New("timeout")
 
-func (s *Set) shell(ctx context.Context, dir, command string, limit time.Duration, out func(string), group *atomic.Int64) Result {
+func (s *Set) shell(
+	ctx context.Context,
+	dir, command string,
+	limit time.Duration,
+	out func(string),
+	group *atomic.Int64,
+) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	kept := newOutput(s.o.Outputs, s.o.NewID, out)
@@ -73,23 +87,26 @@ func (s *Set) shell(ctx context.Context, dir, command string, limit time.Duratio
 	cmd.WaitDelay = shellDrain
 	code, err := s.reaper.run(ctx, cmd, group)
 	text, file := kept.close()
-	r := Result{Output: text, File: file}
+	result := Result{Output: text, File: file}
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
-		r.Error, r.Summary = true, fmt.Sprintf("stopped after %s", limit)
-		r.Output += fmt.Sprintf("\n(stopped after %s with everything it had started; pass a longer timeout if it needs more)", limit)
+		result.Error, result.Summary = true, fmt.Sprintf("stopped after %s", limit)
+		result.Output += fmt.Sprintf(
+			"\n(stopped after %s with everything it had started; pass a longer timeout if it needs more)",
+			limit,
+		)
 	case ctx.Err() != nil:
-		r.Error, r.Summary = true, "stopped"
-		r.Output += "\n(stopped by the user; what it had done until then stays)"
+		result.Error, result.Summary = true, "stopped"
+		result.Output += "\n(stopped by the user; what it had done until then stays)"
 	case err != nil:
-		return failed(fmt.Errorf("run the command: %w", err))
+		return errorResult(fmt.Errorf("run the command: %w", err))
 	default:
-		r.Error, r.Summary = code != 0, fmt.Sprintf("exit %d", code)
+		result.Error, result.Summary = code != 0, fmt.Sprintf("exit %d", code)
 		if code != 0 || text == "" {
-			r.Output = strings.TrimLeft(fmt.Sprintf("%s\n(exit status %d)", strings.TrimRight(text, "\n"), code), "\n")
+			result.Output = strings.TrimLeft(fmt.Sprintf("%s\n(exit status %d)", strings.TrimRight(text, "\n"), code), "\n")
 		}
 	}
-	return r
+	return result
 }
 
 // environment is belay's own without its secrets, and with what keeps programs
@@ -102,6 +119,22 @@ func (s *Set) environment() []string {
 	// A folder that only looks like a repository must not make git run what its
 	// settings name, nor cd lead elsewhere than it says.
 	n, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
-	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1), fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n), fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n), "CDPATH=")
-	return append(env, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive", "BELAY=1")
+	env = append(
+		env,
+		fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1),
+		fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n),
+		fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n),
+		"CDPATH=",
+	)
+	return append(
+		env,
+		"TERM=dumb",
+		"NO_COLOR=1",
+		"PAGER=cat",
+		"GIT_PAGER=cat",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_EDITOR=true",
+		"DEBIAN_FRONTEND=noninteractive",
+		"BELAY=1",
+	)
 }

@@ -60,8 +60,8 @@ type Result struct {
 	File    string // where the whole output is kept, if it was longer
 }
 
-// failed makes the result of a job that could not do its work.
-func failed(err error) Result {
+// errorResult makes the result of a job that could not do its work.
+func errorResult(err error) Result {
 	return Result{Output: err.Error(), Summary: firstLine(err.Error()), Error: true}
 }
 
@@ -87,7 +87,7 @@ type Set struct {
 	entries map[string]entry
 	schemas map[string]*jsonschema.Resolved // of all tools
 	specs   []models.ToolSpec
-	seen    seen
+	seen    seenFiles
 	reaper  *reaper
 
 	mu    sync.Mutex
@@ -102,10 +102,10 @@ func New(o Options) (*Set, error) {
 	}
 	s := &Set{
 		o: o, entries: map[string]entry{}, schemas: resolved,
-		seen:   seen{hash: map[string]string{}, at: map[string]time.Time{}},
+		seen:   seenFiles{hash: map[string]string{}, seenAt: map[string]time.Time{}},
 		reaper: &reaper{command: o.Reaper, grace: shellGrace},
 	}
-	for _, e := range all {
+	for _, e := range catalog {
 		s.entries[e.name] = e
 		s.specs = append(s.specs, models.ToolSpec{
 			Name: e.name, Description: strings.TrimSpace(e.prose), Schema: []byte(e.schema), Traits: e.traits,

@@ -29,10 +29,17 @@ func workspace(t *testing.T, files map[string]string) *Set {
 		}
 	}
 	serial := 0
-	s, err := New(Options{Root: root, Outputs: filepath.Join(t.TempDir(), "outputs"), Hide: []string{"SECRET_KEY"}, NewID: func() string {
-		serial++
-		return fmt.Sprint(serial)
-	}})
+	s, err := New(
+		Options{
+			Root:    root,
+			Outputs: filepath.Join(t.TempDir(), "outputs"),
+			Hide:    []string{"SECRET_KEY"},
+			NewID: func() string {
+				serial++
+				return fmt.Sprint(serial)
+			},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +52,7 @@ func call(t *testing.T, s *Set, name, args string) (Call, Result) {
 	t.Helper()
 	job, err := s.Prepare(name, args)
 	if err != nil {
-		return job, failed(err)
+		return job, errorResult(err)
 	}
 	return job, job.Run(t.Context(), func(string) {})
 }
@@ -139,8 +146,11 @@ func TestRead(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&long, "line %d\n", i+1)
 	}
-	s := workspace(t, map[string]string{"a.go": "one\ntwo\nthree", "long": long.String(), "bin": "a\x00b", "empty": "", "sub/x.go": "x",
-		"pic.png": "\x89PNG\r\n\x1a\n0000", "wide": strings.Repeat("w", 10_000)})
+	s := workspace(
+		t,
+		map[string]string{"a.go": "one\ntwo\nthree", "long": long.String(), "bin": "a\x00b", "empty": "", "sub/x.go": "x",
+			"pic.png": "\x89PNG\r\n\x1a\n0000", "wide": strings.Repeat("w", 10_000)},
+	)
 	for _, tt := range []struct {
 		name, args, want string
 		fails            bool
@@ -175,12 +185,16 @@ func TestEdit(t *testing.T) {
 		says                      string // in the error
 	}{
 		{"one exact place", text, `{"old":"func a","new":"func c"}`, strings.Replace(text, "func a", "func c", 1), ""},
-		{"several in order", text, `{"old":"func a","new":"func c"},{"old":"func c","new":"func d"}`, strings.Replace(text, "func a", "func d", 1), ""},
-		{"every place when asked", text, `{"old":"return 1","new":"return 2","all":true}`, strings.ReplaceAll(text, "1", "2"), ""},
+		{"several in order", text, `{"old":"func a","new":"func c"},{"old":"func c","new":"func d"}`,
+			strings.Replace(text, "func a", "func d", 1), ""},
+		{"every place when asked", text, `{"old":"return 1","new":"return 2","all":true}`, strings.ReplaceAll(text, "1",
+			"2"), ""},
 		{"two places are ambiguous", text, `{"old":"return 1","new":"x"}`, text, "occurs 2 times (lines 2, 5)"},
 		{"all or none", text, `{"old":"func a","new":"func c"},{"old":"nothing","new":"x"}`, text, "edit 2 of 2"},
-		{"white space that differs is shown", text, `{"old":"func a() {\n    return 1\n}","new":"x"}`, text, "differs in white space from lines 1 to 3"},
-		{"what follows a known line is shown", text, `{"old":"func b() {\n\treturn 9","new":"x"}`, text, "its first line is line 4"},
+		{"white space that differs is shown", text, `{"old":"func a() {\n    return 1\n}","new":"x"}`, text,
+			"differs in white space from lines 1 to 3"},
+		{"what follows a known line is shown", text, `{"old":"func b() {\n\treturn 9","new":"x"}`, text,
+			"its first line is line 4"},
 		{"no change is a mistake", text, `{"old":"func a","new":"func a"}`, text, "already has exactly this content"},
 		{"CRLF stays", "a\r\nb\r\n", `{"old":"a\nb","new":"a\nc"}`, "a\r\nc\r\n", ""},
 	} {
@@ -207,7 +221,15 @@ func TestAChangeFromOutsideIsNoticed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.o.Root, "f"), []byte("one and theirs\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, r := call(t, s, "edit", `{"path":"f","edits":[{"old":"one","new":"two"}]}`); !strings.Contains(r.Output, "changed since you read it") {
+	if _, r := call(
+		t,
+		s,
+		"edit",
+		`{"path":"f","edits":[{"old":"one","new":"two"}]}`,
+	); !strings.Contains(
+		r.Output,
+		"changed since you read it",
+	) {
 		t.Errorf("a new edit said %q", r.Output)
 	}
 	if r := job.Run(t.Context(), nil); !strings.Contains(r.Output, "changed meanwhile") {
@@ -216,7 +238,12 @@ func TestAChangeFromOutsideIsNoticed(t *testing.T) {
 	if got := content(t, s, "f"); got != "one and theirs\n" {
 		t.Errorf("the file became %q", got)
 	}
-	if r := calls(t, s, [2]string{"read", `{"path":"f"}`}, [2]string{"edit", `{"path":"f","edits":[{"old":"one","new":"two"}]}`}); r.Error {
+	if r := calls(
+		t,
+		s,
+		[2]string{"read", `{"path":"f"}`},
+		[2]string{"edit", `{"path":"f","edits":[{"old":"one","new":"two"}]}`},
+	); r.Error {
 		t.Errorf("after reading again it said %q", r.Output)
 	}
 }
@@ -226,13 +253,24 @@ func TestWrite(t *testing.T) {
 	if err := os.Chmod(filepath.Join(s.o.Root, "run.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, r := call(t, s, "write", `{"path":"new/deep.txt","content":"hi\n"}`); r.Error || content(t, s, "new/deep.txt") != "hi\n" || r.Summary != "created" {
+	if _, r := call(
+		t,
+		s,
+		"write",
+		`{"path":"new/deep.txt","content":"hi\n"}`,
+	); r.Error || content(t, s, "new/deep.txt") != "hi\n" ||
+		r.Summary != "created" {
 		t.Errorf("write = %+v", r)
 	}
 	if _, r := call(t, s, "write", `{"path":"old","content":"y"}`); !strings.Contains(r.Output, "has not been read") {
 		t.Errorf("a blind overwrite said %q", r.Output)
 	}
-	r := calls(t, s, [2]string{"read", `{"path":"run.sh"}`}, [2]string{"write", `{"path":"run.sh","content":"#!/bin/sh\necho\n"}`})
+	r := calls(
+		t,
+		s,
+		[2]string{"read", `{"path":"run.sh"}`},
+		[2]string{"write", `{"path":"run.sh","content":"#!/bin/sh\necho\n"}`},
+	)
 	info, err := os.Stat(filepath.Join(s.o.Root, "run.sh"))
 	if r.Error || err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("write = %+v; mode %v, want it kept", r, info.Mode())
@@ -248,15 +286,27 @@ func TestWrite(t *testing.T) {
 func TestGlobAndGrepObeyGitignore(t *testing.T) {
 	for _, kind := range []string{"repository", "folder"} {
 		t.Run("in a "+kind, func(t *testing.T) {
-			s := workspace(t, map[string]string{".gitignore": "*.log\nbuild/\n", "a.go": "package a // needle", "sub/b.go": "package b\n// needle\n",
-				"x.log": "needle", "build/c.go": "needle", "sub/.gitignore": "gen.go\n", "sub/gen.go": "needle"})
+			s := workspace(
+				t,
+				map[string]string{
+					".gitignore":     "*.log\nbuild/\n",
+					"a.go":           "package a // needle",
+					"sub/b.go":       "package b\n// needle\n",
+					"x.log":          "needle",
+					"build/c.go":     "needle",
+					"sub/.gitignore": "gen.go\n",
+					"sub/gen.go":     "needle",
+				},
+			)
 			if kind == "repository" {
 				if out, err := exec.Command("git", "-C", s.o.Root, "init", "-q").CombinedOutput(); err != nil {
 					t.Fatalf("%v %s", err, out)
 				}
 			}
 			_, r := call(t, s, "glob", `{"pattern":"**/*.go"}`)
-			if !strings.Contains(r.Output, "a.go\n") || !strings.Contains(r.Output, "sub/b.go\n") || strings.Contains(r.Output, "build") || strings.Contains(r.Output, "gen.go") {
+			if !strings.Contains(r.Output, "a.go\n") || !strings.Contains(r.Output, "sub/b.go\n") ||
+				strings.Contains(r.Output, "build") ||
+				strings.Contains(r.Output, "gen.go") {
 				t.Errorf("glob = %q", r.Output)
 			}
 			_, r = call(t, s, "glob", `{"pattern":"b.go"}`)
@@ -273,7 +323,7 @@ func TestGlobAndGrepObeyGitignore(t *testing.T) {
 			if r := job.Run(t.Context(), nil); kind == "repository" && r.Output != want {
 				t.Errorf("grep = %q, want %q", r.Output, want)
 			}
-			if err := s.ownGrep(t.Context(), p, "", regexp.MustCompile("need.e"), &own); err != nil || own.b.String() != want {
+			if err := s.goGrep(t.Context(), p, "", regexp.MustCompile("need.e"), &own); err != nil || own.b.String() != want {
 				t.Errorf("grep without ripgrep = %q (%v), want %q", own.b.String(), err, want)
 			}
 		})
@@ -293,7 +343,8 @@ func TestShell(t *testing.T) {
 		{"no input", `{"command":"cat; echo end"}`, "end\n", "exit 0", false},
 		{"no terminal", `{"command":"test -t 1 && echo tty; echo $TERM"}`, "dumb\n", "exit 0", false},
 		{"no secrets", `{"command":"echo [$SECRET_KEY]"}`, "[]\n", "exit 0", false},
-		{"no escape sequences", `{"command":"printf '\\033[31mred\\033[0m \\033]52;c;eA==\\007end'"}`, "red end", "exit 0", false},
+		{"no escape sequences", `{"command":"printf '\\033[31mred\\033[0m \\033]52;c;eA==\\007end'"}`, "red end",
+			"exit 0", false},
 		{"a progress line as it ended", `{"command":"printf '10%%\\r20%%\\rdone\\n'"}`, "done\n", "exit 0", false},
 		{"a signal", `{"command":"kill -9 $$"}`, "(exit status 137)", "exit 137", true},
 	} {
@@ -309,7 +360,9 @@ func TestShell(t *testing.T) {
 func TestLongOutputKeepsBothEndsAndTheWholeOnDisk(t *testing.T) {
 	s := workspace(t, nil)
 	_, r := call(t, s, "shell", `{"command":"echo first; yes | head -c 1000000; echo last"}`)
-	if len(r.Output) > outputHead+outputTail+300 || !strings.HasPrefix(r.Output, "first\n") || !strings.Contains(r.Output, "last") || !strings.Contains(r.Output, "bytes left out") {
+	if len(r.Output) > maxOutputHead+maxOutputTail+300 || !strings.HasPrefix(r.Output, "first\n") ||
+		!strings.Contains(r.Output, "last") ||
+		!strings.Contains(r.Output, "bytes left out") {
 		t.Errorf("output has %d bytes: %.80q", len(r.Output), r.Output)
 	}
 	whole, err := os.ReadFile(r.File)
@@ -364,8 +417,9 @@ func TestEveryFaultOfACallIsNamed(t *testing.T) {
 }
 
 func FuzzArguments(f *testing.F) {
-	for _, seed := range []string{`{"path":"a","edits":[{"old":"x","new":"y"}]}`, `{"path":"../a"}`, `{"pattern":"[","path":"."}`, `{"command":"a\u0000b"}`} {
-		for _, e := range all {
+	for _, seed := range []string{`{"path":"a","edits":[{"old":"x","new":"y"}]}`, `{"path":"../a"}`,
+		`{"pattern":"[","path":"."}`, `{"command":"a\u0000b"}`} {
+		for _, e := range catalog {
 			f.Add(e.name, seed)
 		}
 	}
@@ -391,7 +445,8 @@ func TestNoToolOpensBelaysOwnData(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(root, "data")
-	for name, content := range map[string]string{"data/belay.db": "SECRET words", "data/outputs/a.txt": "SECRET output", "b.txt": "SECRET here"} {
+	for name, content := range map[string]string{"data/belay.db": "SECRET words",
+		"data/outputs/a.txt": "SECRET output", "b.txt": "SECRET here"} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -401,11 +456,14 @@ func TestNoToolOpensBelaysOwnData(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", "") // without ripgrep, which is a program of its own
-	s, err := New(Options{Root: root, Data: data, Outputs: filepath.Join(data, "outputs"), NewID: func() string { return "id" }})
+	s, err := New(
+		Options{Root: root, Data: data, Outputs: filepath.Join(data, "outputs"), NewID: func() string { return "id" }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for call, args := range map[string]string{"read": `{"path":"data/belay.db"}`, "write": `{"path":"data/x","content":""}`, "grep": `{"pattern":"x","path":"data"}`} {
+	for call, args := range map[string]string{"read": `{"path":"data/belay.db"}`,
+		"write": `{"path":"data/x","content":""}`, "grep": `{"pattern":"x","path":"data"}`} {
 		if _, err := s.Prepare(call, args); err == nil || !strings.Contains(err.Error(), "belay's own data") {
 			t.Errorf("%s: %v", call, err)
 		}
@@ -418,7 +476,11 @@ func TestNoToolOpensBelaysOwnData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := job.Run(t.Context(), func(string) {}); !strings.Contains(r.Output, "b.txt") || strings.Contains(r.Output, "belay.db") {
+	if r := job.Run(
+		t.Context(),
+		func(string) {},
+	); !strings.Contains(r.Output, "b.txt") ||
+		strings.Contains(r.Output, "belay.db") {
 		t.Errorf("grep found %q", r.Output)
 	}
 }

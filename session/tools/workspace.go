@@ -14,8 +14,8 @@ import (
 	"belay/session"
 )
 
-// place is a path that a call names, resolved.
-type place struct {
+// location is a path that a call names, resolved.
+type location struct {
 	abs     string // absolute, symbolic links followed as far as the path exists
 	rel     string // for people and the model: relative to the workspace when inside
 	outside bool
@@ -24,14 +24,14 @@ type place struct {
 // resolve follows a path's symbolic links and tells whether it ends inside the
 // workspace. A path that does not exist yet is judged by its nearest folder
 // that does.
-func (s *Set) resolve(path string) (place, error) {
+func (s *Set) resolve(path string) (location, error) {
 	if strings.ContainsRune(path, 0) {
-		return place{}, errors.New("the path holds a NUL byte")
+		return location{}, errors.New("the path holds a NUL byte")
 	}
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return place{}, fmt.Errorf("find the home folder: %w", err)
+			return location{}, fmt.Errorf("find the home folder: %w", err)
 		}
 		path = filepath.Join(home, path[1:])
 	}
@@ -40,26 +40,26 @@ func (s *Set) resolve(path string) (place, error) {
 	}
 	abs, err := follow(filepath.Clean(path))
 	if err != nil {
-		return place{}, err
+		return location{}, err
 	}
-	if s.ours(abs) {
-		return place{}, fmt.Errorf("%s holds belay's own data, which is no part of the workspace", path)
+	if s.isOwnData(abs) {
+		return location{}, fmt.Errorf("%s holds belay's own data, which is no part of the workspace", path)
 	}
 	root, err := follow(s.o.Root)
 	if err != nil {
-		return place{}, err
+		return location{}, err
 	}
 	rel, err := filepath.Rel(root, abs)
 	if err != nil || !filepath.IsLocal(rel) {
-		return place{abs: abs, rel: abs, outside: true}, nil
+		return location{abs: abs, rel: abs, outside: true}, nil
 	}
-	return place{abs: abs, rel: filepath.ToSlash(rel)}, nil
+	return location{abs: abs, rel: filepath.ToSlash(rel)}, nil
 }
 
-// ours reports whether a path is belay's own: its database loses its locks when
+// isOwnData reports whether a path is belay's own: its database loses its locks when
 // this program opens and closes it a second time, and other sessions' words are
 // nobody's business. The outputs that it keeps for the model are not meant.
-func (s *Set) ours(abs string) bool {
+func (s *Set) isOwnData(abs string) bool {
 	within := func(dir string) bool {
 		rel, err := filepath.Rel(dir, abs)
 		return dir != "" && err == nil && filepath.IsLocal(rel)
@@ -92,7 +92,7 @@ func follow(path string) (string, error) {
 
 // readFile reads a resolved file. Inside the workspace it goes through a root
 // handle, so that a link swapped in meanwhile cannot lead out.
-func (s *Set) readFile(p place) ([]byte, error) {
+func (s *Set) readFile(p location) ([]byte, error) {
 	if p.outside {
 		return os.ReadFile(p.abs)
 	}
@@ -106,7 +106,7 @@ func (s *Set) readFile(p place) ([]byte, error) {
 
 // writeFile replaces a file in one step: a reader sees the old content or the
 // new, never a part, and a full disk leaves the old.
-func (s *Set) writeFile(p place, content []byte) error {
+func (s *Set) writeFile(p location, content []byte) error {
 	if p.outside {
 		dir, err := os.OpenRoot(filepath.Dir(p.abs))
 		if err != nil {
@@ -180,26 +180,26 @@ func quoted(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// seen remembers the content of files as the model knows it.
-type seen struct {
-	mu   sync.Mutex
-	hash map[string]string
-	at   map[string]time.Time // of files seen in an earlier run of belay
+// seenFiles remembers the content of files as the model knows it.
+type seenFiles struct {
+	mu     sync.Mutex
+	hash   map[string]string
+	seenAt map[string]time.Time // of files seen in an earlier run of belay
 }
 
-func (s *seen) set(path, hash string) {
+func (s *seenFiles) set(path, hash string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hash[path] = hash
 }
 
-func (s *seen) get(path string) (string, bool) {
+func (s *seenFiles) get(path string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h, ok := s.hash[path]; ok {
 		return h, true
 	}
-	if info, err := os.Stat(path); err == nil && !info.ModTime().After(s.at[path]) {
+	if info, err := os.Stat(path); err == nil && !info.ModTime().After(s.seenAt[path]) {
 		h, err := FileHash(path)
 		return h, err == nil
 	}
@@ -237,7 +237,7 @@ func (s *Set) seedKnown(args string, at time.Time) {
 	}
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
-	s.seen.at[p.abs] = at
+	s.seen.seenAt[p.abs] = at
 }
 
 // None stands for the hash of a file that does not exist.

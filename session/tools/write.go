@@ -38,65 +38,65 @@ func (writeTool) prepare(s *Set, raw []byte) (Call, error) {
 
 // current reads the file that is to be changed; nil means that there is none.
 // It refuses a file that is no longer what the model has seen.
-func (s *Set) current(p place) ([]byte, error) {
-	info, err := os.Stat(p.abs)
+func (s *Set) current(target location) ([]byte, error) {
+	info, err := os.Stat(target.abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", p.rel, err)
+		return nil, fmt.Errorf("look at %s: %w", target.rel, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", p.rel)
+		return nil, fmt.Errorf("%s is not a file", target.rel)
 	}
-	if info.Size() > readFileMost {
-		return nil, fmt.Errorf("%s has %d MB: change it with shell", p.rel, info.Size()>>20)
+	if info.Size() > maxReadFile {
+		return nil, fmt.Errorf("%s has %d MB: change it with shell", target.rel, info.Size()>>20)
 	}
-	b, err := s.readFile(p)
+	content, err := s.readFile(target)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", p.rel, err)
+		return nil, fmt.Errorf("read %s: %w", target.rel, err)
 	}
-	if known, ok := s.seen.get(p.abs); ok && known != hash(b) {
-		return nil, fmt.Errorf("%s has changed since you read it: read it again", p.rel)
+	if known, ok := s.seen.get(target.abs); ok && known != hash(content) {
+		return nil, fmt.Errorf("%s has changed since you read it: read it again", target.rel)
 	}
-	if b == nil {
-		b = []byte{}
+	if content == nil {
+		content = []byte{}
 	}
-	return b, nil
+	return content, nil
 }
 
 // change is the job of replacing a file's content.
-func (s *Set) change(p place, old, content []byte) (Call, error) {
+func (s *Set) change(target location, old, content []byte) (Call, error) {
 	if old != nil && bytes.Equal(old, content) {
-		return Call{}, fmt.Errorf("%s already has exactly this content", p.rel)
+		return Call{}, fmt.Errorf("%s already has exactly this content", target.rel)
 	}
 	before := None
 	from := "/dev/null"
 	if old != nil {
-		before, from = hash(old), "a/"+p.rel
+		before, from = hash(old), "a/"+target.rel
 	}
-	diff := difference(from, "b/"+p.rel, string(old), string(content))
+	diff := difference(from, "b/"+target.rel, string(old), string(content))
 	after := hash(content)
-	return Call{Title: p.rel, Detail: diff, Path: p.abs, Outside: p.outside, Before: before, After: after,
+	return Call{Title: target.rel, Detail: diff, Path: target.abs, Outside: target.outside, Before: before, After: after,
 		Run: func(context.Context, func(string)) Result {
 			// Between asking and running, a person may have taken minutes.
-			now, err := FileHash(p.abs)
+			now, err := FileHash(target.abs)
 			if err != nil {
-				return failed(err)
+				return errorResult(err)
 			}
 			if now != before {
-				return failed(fmt.Errorf("%s has changed meanwhile: read it again", p.rel))
+				return errorResult(fmt.Errorf("%s has changed meanwhile: read it again", target.rel))
 			}
-			if err := s.writeFile(p, content); err != nil {
-				return failed(fmt.Errorf("write %s: %w", p.rel, err))
+			if err := s.writeFile(target, content); err != nil {
+				return errorResult(fmt.Errorf("write %s: %w", target.rel, err))
 			}
-			s.seen.set(p.abs, after)
+			s.seen.set(target.abs, after)
 			added, removed := Changed(diff)
 			verb := "changed"
 			if old == nil {
 				verb = "created"
 			}
-			return Result{Output: fmt.Sprintf("%s %s (+%d −%d lines)", verb, p.rel, added, removed),
+			return Result{Output: fmt.Sprintf("%s %s (+%d −%d lines)", verb, target.rel, added, removed),
 				Summary: verb, Diff: diff}
 		}}, nil
 }

@@ -11,21 +11,21 @@ import (
 
 // forbidden names the few commands that no mode and no person's hurry should
 // run: they destroy more than a project.
-func (l line) forbidden() string {
+func (l shellLine) forbidden() string {
 	for _, call := range l.calls {
 		var words []string
 		for _, w := range call {
-			words = append(words, written(w.Parts))
+			words = append(words, wordText(w.Parts))
 		}
-		if reason := destroys(words); reason != "" {
+		if reason := destruction(words); reason != "" {
 			return reason
 		}
 	}
 	return ""
 }
 
-// written is a word without its quotes; variables stand by their names.
-func written(parts []syntax.WordPart) string {
+// wordText is a word without its quotes; variables stand by their names.
+func wordText(parts []syntax.WordPart) string {
 	var b strings.Builder
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -34,7 +34,7 @@ func written(parts []syntax.WordPart) string {
 		case *syntax.SglQuoted:
 			b.WriteString(p.Value)
 		case *syntax.DblQuoted:
-			b.WriteString(written(p.Parts))
+			b.WriteString(wordText(p.Parts))
 		case *syntax.ParamExp:
 			if p.Param != nil {
 				b.WriteString("$" + p.Param.Value)
@@ -44,27 +44,31 @@ func written(parts []syntax.WordPart) string {
 	return b.String()
 }
 
-// carriers run the command that follows their own flags.
-var carriers = strings.Fields("sudo doas env command exec nohup nice time timeout xargs")
+// wrapperCommands run the command that follows their own flags.
+var wrapperCommands = strings.Fields("sudo doas env command exec nohup nice time timeout xargs")
 
-func destroys(words []string) string {
+func destruction(words []string) string {
 	name, args := filepath.Base(words[0]), words[1:]
-	if slices.Contains(carriers, name) {
+	if slices.Contains(wrapperCommands, name) {
 		for i := range args {
-			if reason := destroys(args[i:]); reason != "" {
+			if reason := destruction(args[i:]); reason != "" {
 				return reason
 			}
 		}
 	}
-	if at := slices.IndexFunc(args, func(w string) bool { return strings.HasPrefix(w, "-") && strings.HasSuffix(w, "c") }); slices.Contains([]string{"sh", "bash", "dash", "zsh"}, name) && at >= 0 && at+1 < len(args) {
+	if at := slices.IndexFunc(
+		args,
+		func(w string) bool { return strings.HasPrefix(w, "-") && strings.HasSuffix(w, "c") },
+	); slices.Contains([]string{"sh", "bash", "dash", "zsh"}, name) && at >= 0 &&
+		at+1 < len(args) {
 		return parse(args[at+1]).forbidden()
 	}
 	switch {
-	case name == "rm" && slices.ContainsFunc(args, everything):
+	case name == "rm" && slices.ContainsFunc(args, isRootOrHome):
 		return "it would delete the whole disk or home folder"
 	case strings.HasPrefix(name, "mkfs"):
 		return "it would erase a disk"
-	case name == "dd" && slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "of=/dev/") && w != "of=/dev/null" }):
+	case name == "dd" && slices.ContainsFunc(args, writesDevice):
 		return "it would overwrite a device"
 	case slices.Contains([]string{"shutdown", "reboot", "halt", "poweroff"}, name):
 		return "it would stop the computer"
@@ -72,9 +76,9 @@ func destroys(words []string) string {
 	return ""
 }
 
-// everything reports a path that holds the home folder, with or without the
+// isRootOrHome reports a path that holds the home folder, with or without the
 // pattern for all that is in it.
-func everything(word string) bool {
+func isRootOrHome(word string) bool {
 	if word == "--no-preserve-root" {
 		return true
 	}
@@ -87,4 +91,8 @@ func everything(word string) bool {
 	}
 	home, err := os.UserHomeDir()
 	return filepath.IsAbs(path) && (path == filepath.Dir(path) || err == nil && within(path, home))
+}
+
+func writesDevice(word string) bool {
+	return strings.HasPrefix(word, "of=/dev/") && word != "of=/dev/null"
 }

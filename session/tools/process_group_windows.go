@@ -28,8 +28,8 @@ func killGroup(pid int) {
 
 func exitCode(e *os.ProcessState) int { return e.ExitCode() }
 
-// gate lets commands run at once.
-func gate(*exec.Cmd) (open func(run bool) error, err error) {
+// startGate lets commands run at once.
+func startGate(*exec.Cmd) (open func(run bool) error, err error) {
 	return func(bool) error { return nil }, nil
 }
 

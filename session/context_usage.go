@@ -68,7 +68,20 @@ const (
 
 // Sources lists them.
 func Sources() []Source {
-	return []Source{SourceSystemPrompt, SourceAgentsFile, SourceTools, SourcePinned, SourceSummary, SourceUser, SourceAttachments, SourceModel, SourceReasoning, SourceToolCalls, SourceFiles, SourceToolOutput}
+	return []Source{
+		SourceSystemPrompt,
+		SourceAgentsFile,
+		SourceTools,
+		SourcePinned,
+		SourceSummary,
+		SourceUser,
+		SourceAttachments,
+		SourceModel,
+		SourceReasoning,
+		SourceToolCalls,
+		SourceFiles,
+		SourceToolOutput,
+	}
 }
 
 // SourceOf says where an item behind the head comes from.
@@ -92,7 +105,7 @@ func SourceOf(it models.Item) Source {
 func (c *Conversation) SummarizedTurn() int {
 	turn := 0
 	for _, e := range c.entries {
-		if e.seq > 0 && e.seq <= c.through {
+		if e.seq > 0 && e.seq <= c.summaryThrough {
 			turn = e.turn
 		}
 	}
@@ -124,15 +137,15 @@ type Omission struct {
 const OmittedSummary = "summary"
 
 // addOmitted notes what was taken out; the same again is added up.
-func (s *Session) addOmitted(l Omission) {
+func (s *Session) addOmitted(omission Omission) {
 	for i, old := range s.Omitted {
-		if old.Label == l.Label {
+		if old.Label == omission.Label {
 			list := append([]Omission(nil), s.Omitted...)
-			list[i].Calls += l.Calls
-			list[i].Freed += l.Freed
+			list[i].Calls += omission.Calls
+			list[i].Freed += omission.Freed
 			s.Omitted = list
 			return
 		}
 	}
-	s.Omitted = append(s.Omitted[:len(s.Omitted):len(s.Omitted)], l)
+	s.Omitted = append(s.Omitted[:len(s.Omitted):len(s.Omitted)], omission)
 }

@@ -36,7 +36,10 @@ func TestAStopKillsTheWholeGroup(t *testing.T) {
 	s := workspace(t, nil)
 	s.reaper.grace = 20 * time.Millisecond
 	gone := lives(t, s)
-	job, err := s.Prepare("shell", `{"command":"exec 9>lives; (trap '' TERM; sleep 300) & trap '' TERM; echo up; sleep 300"}`)
+	job, err := s.Prepare(
+		"shell",
+		`{"command":"exec 9>lives; (trap '' TERM; sleep 300) & trap '' TERM; echo up; sleep 300"}`,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,13 @@ func TestAStopKillsTheWholeGroup(t *testing.T) {
 func TestACommandThatLeavesAChildBehindReturns(t *testing.T) {
 	s := workspace(t, nil)
 	gone := lives(t, s)
-	if _, r := call(t, s, "shell", `{"command":"exec 9>lives; sleep 300 & echo started"}`); r.Error || r.Output != "started\n" {
+	if _, r := call(
+		t,
+		s,
+		"shell",
+		`{"command":"exec 9>lives; sleep 300 & echo started"}`,
+	); r.Error ||
+		r.Output != "started\n" {
 		t.Errorf("shell = %+v", r)
 	}
 	<-gone
@@ -78,7 +87,11 @@ func TestTheReaperEndsWhatOutlivesBelay(t *testing.T) {
 	if err := done.Run(); err != nil {
 		t.Fatal(err)
 	}
-	Reap(strings.NewReader(fmt.Sprintf("+%d\n+%d\n-%d\nnonsense\n-1\n+1\n", cmd.Process.Pid, done.Process.Pid, done.Process.Pid)))
+	Reap(
+		strings.NewReader(
+			fmt.Sprintf("+%d\n+%d\n-%d\nnonsense\n-1\n+1\n", cmd.Process.Pid, done.Process.Pid, done.Process.Pid),
+		),
+	)
 	if err := cmd.Wait(); err == nil || exitCode(cmd.ProcessState) != 137 {
 		t.Errorf("the command ended with %v, want a kill", err)
 	}
@@ -91,7 +104,7 @@ func TestACommandWaitsAtItsGate(t *testing.T) {
 	}{"runs when the gate opens": {true, 7}, "ends without having run when belay is gone": {false, 125}} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command("/bin/sh", "-c", `exit "$0"`, "7")
-			open, err := gate(cmd)
+			open, err := startGate(cmd)
 			if err != nil {
 				t.Fatal(err)
 			}

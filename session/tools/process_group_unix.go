@@ -23,9 +23,9 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// gate makes a command wait until open(true); after open(false), or without
+// startGate makes a command wait until open(true); after open(false), or without
 // either when this program has ended, it ends without having run.
-func gate(cmd *exec.Cmd) (open func(run bool) error, err error) {
+func startGate(cmd *exec.Cmd) (open func(run bool) error, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err

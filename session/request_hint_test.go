@@ -28,8 +28,10 @@ func TestHeavyRequestsGetAHint(t *testing.T) {
 		{"with the workspace mentioned", calm, "look at @. and say what it does", 0, 0, "whole repository!"},
 		{"in another language", calm, "重构整个项目", 0, 0, "whole repository!"},
 		{"with many tools", with(func(w *ContextUsage) { w.Tools = 24 }), "go on", 0, 0, "many tools"},
-		{"with high effort and long output", with(func(w *ContextUsage) { w.Effort = "high" }), "go on", 0, 0, "high effort, long output"},
-		{"not with high effort alone", with(func(w *ContextUsage) { w.Effort, w.Output = "high", 16_000 }), "go on", 0, 0, ""},
+		{"with high effort and long output", with(func(w *ContextUsage) { w.Effort = "high" }), "go on", 0, 0,
+			"high effort, long output"},
+		{"not with high effort alone", with(func(w *ContextUsage) { w.Effort, w.Output = "high", 16_000 }), "go on", 0, 0,
+			""},
 		{"beside two others", calm, "go on", 0, 2, "parallel streams"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

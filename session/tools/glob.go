@@ -20,9 +20,9 @@ import (
 
 // The bounds of one search.
 const (
-	mostFiles   = 200     // paths that glob returns
-	mostWalked  = 200_000 // files that a walk looks at
-	mostOutside = 64      // folders deep that a walk goes
+	maxGlobFiles   = 200     // paths that glob returns
+	maxWalkedFiles = 200_000 // files that a walk looks at
+	maxWalkDepth   = 64      // folders deep that a walk goes
 )
 
 type globTool struct{}
@@ -35,7 +35,7 @@ func (globTool) prepare(s *Set, raw []byte) (Call, error) {
 	if !doublestar.ValidatePattern(args.Pattern) {
 		return Call{}, fmt.Errorf("%q is not a valid pattern", args.Pattern)
 	}
-	p, err := s.resolve(cmpOr(args.Path, "."))
+	p, err := s.resolve(orDefault(args.Path, "."))
 	if err != nil {
 		return Call{}, err
 	}
@@ -49,17 +49,17 @@ func (globTool) prepare(s *Set, raw []byte) (Call, error) {
 		}}, nil
 }
 
-func cmpOr(s, otherwise string) string {
+func orDefault(s, otherwise string) string {
 	if s == "" {
 		return otherwise
 	}
 	return s
 }
 
-func (s *Set) glob(ctx context.Context, p place, pattern string, focus []string) Result {
-	names, err := files(ctx, p.abs)
+func (s *Set) glob(ctx context.Context, dir location, pattern string, focus []string) Result {
+	names, err := files(ctx, dir.abs)
 	if err != nil {
-		return failed(err)
+		return errorResult(err)
 	}
 	type found struct {
 		path string
@@ -74,7 +74,7 @@ func (s *Set) glob(ctx context.Context, p place, pattern string, focus []string)
 		}
 		if ok && within(f, focus) {
 			hit := found{path: f}
-			if info, err := os.Stat(filepath.Join(p.abs, filepath.FromSlash(f))); err == nil {
+			if info, err := os.Stat(filepath.Join(dir.abs, filepath.FromSlash(f))); err == nil {
 				hit.time = info.ModTime().UnixNano()
 			}
 			hits = append(hits, hit)
@@ -86,18 +86,18 @@ func (s *Set) glob(ctx context.Context, p place, pattern string, focus []string)
 	slices.SortStableFunc(hits, func(a, b found) int { return int(min(max(b.time-a.time, -1), 1)) })
 	var b strings.Builder
 	for i, h := range hits {
-		if i == mostFiles {
+		if i == maxGlobFiles {
 			fmt.Fprintf(&b, "… and %d more: use a narrower pattern\n", len(hits)-i)
 			break
 		}
-		b.WriteString(s.name(p, h.path) + "\n")
+		b.WriteString(s.name(dir, h.path) + "\n")
 	}
 	return Result{Output: b.String(), Summary: plural(len(hits), "file", "files")}
 }
 
 // name is how the model is told a file below p: relative to the workspace
 // when it is inside.
-func (s *Set) name(p place, file string) string {
+func (s *Set) name(p location, file string) string {
 	if p.outside {
 		return filepath.Join(p.abs, filepath.FromSlash(file))
 	}
@@ -119,7 +119,21 @@ func files(ctx context.Context, dir string) ([]string, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder", dir)
 	}
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
+	cmd := exec.CommandContext(
+		ctx,
+		"git",
+		"-c",
+		"core.quotePath=false",
+		"-c",
+		"core.fsmonitor=false",
+		"-c",
+		"safe.bareRepository=explicit",
+		"ls-files",
+		"-co",
+		"--exclude-standard",
+		"--deduplicate",
+		"-z",
+	)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
 	if out, err := cmd.Output(); err == nil {
@@ -154,7 +168,7 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		if d.IsDir() {
-			if rel != "." && (d.Name() == ".git" || ignored(rules, rel+"/") || strings.Count(rel, "/") > mostOutside) {
+			if rel != "." && (d.Name() == ".git" || ignored(rules, rel+"/") || strings.Count(rel, "/") > maxWalkDepth) {
 				return fs.SkipDir
 			}
 			if g, err := ignore.CompileIgnoreFile(filepath.Join(p, ".gitignore")); err == nil {
@@ -165,7 +179,7 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 		if d.Type().IsRegular() && !ignored(rules, rel) {
 			files = append(files, rel)
 		}
-		if len(files) >= mostWalked {
+		if len(files) >= maxWalkedFiles {
 			return fs.SkipAll
 		}
 		return nil
