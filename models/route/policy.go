@@ -57,7 +57,7 @@ func decide(s *situation, fault *models.Fault) decision {
 	again := shorter || retries(policy)
 	if shorter {
 		delay = 0
-	} else if s.shouldSwitch(fault, policy, delay) {
+	} else if s.shouldSwitch(policy, delay) {
 		to, _, found := s.pick(s.replacements(fault, delay), false)
 		switch {
 		case found == unmeasured:
@@ -167,7 +167,7 @@ func (s *situation) exhausted(policy models.KindPolicy, delay time.Duration, sho
 }
 
 // shouldSwitch reports whether it is time to ask another target.
-func (s *situation) shouldSwitch(f *models.Fault, policy models.KindPolicy, delay time.Duration) bool {
+func (s *situation) shouldSwitch(policy models.KindPolicy, delay time.Duration) bool {
 	attempts, wait := s.remaining()
 	if policy.Switch == models.SwitchNever || !s.request.parkRetry && attempts <= 0 {
 		return false
