@@ -53,8 +53,8 @@ type Compact struct{ Keep string }
 // returns to the settings.
 type ChooseEffort struct{ Effort string }
 
-// PruneRequest lets the next request, or the one that waits, go out without what the
-// reducers find. The conversation stays as it is.
+// PruneRequest lets the next request, or the one that waits, go out pruned. The
+// conversation stays as it is.
 type PruneRequest struct{}
 
 // PlanTask lets a model propose steps for a large task, or takes a plan that a

@@ -67,8 +67,8 @@ type entry struct {
 	isTaskPrompt bool // the words that began a turn
 }
 
-// Piece describes an item that is in the conversation now, for whoever decides
-// what could be taken out.
+// Piece describes an item that is in the conversation now, for what decides
+// which ones could be taken out.
 type Piece struct {
 	Item   models.Item
 	Seq    int64

@@ -91,7 +91,7 @@ type SystemPrompt struct {
 	Files        []InstructionFile `json:"files,omitempty"`
 }
 
-// InstructionFile is a file whose text is in a briefing.
+// InstructionFile is a file whose text is in a system prompt.
 type InstructionFile struct {
 	Path  string `json:"path"`
 	Bytes int    `json:"bytes"`
@@ -110,7 +110,7 @@ type ItemAdded struct {
 }
 
 // CutOff keeps what a failed or stopped attempt had said. It is shown, never
-// sent back, and gives way to the next words of the model.
+// sent back, and disappears with the next words of the model.
 type CutOff struct {
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
@@ -238,7 +238,7 @@ type Rewound struct {
 	Failed  []string `json:"failed,omitempty"` // files that are not as they were, with the reason
 }
 
-// Pruned takes weight off the requests that follow. The log keeps everything.
+// Pruned makes the requests that follow shorter. The log keeps everything.
 type Pruned struct {
 	By        string   `json:"by"`                  // what was taken out, in a few words: "older outputs"
 	Calls     []string `json:"calls,omitempty"`     // whose outputs are replaced by a stub

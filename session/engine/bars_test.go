@@ -246,7 +246,7 @@ func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
 		}
 		var rungs []string
-		last := 0 // requests at the rung before
+		last := 0 // requests up to the wait before
 		for _, x := range r.requests() {
 			if at := int(x.Time.Sub(began).Minutes() * 60); at > 20 {
 				rungs = append(rungs, fmt.Sprintf("%s@%s", x.Model, x.Time.Sub(began).Round(10*time.Second)))

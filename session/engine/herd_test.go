@@ -11,7 +11,7 @@ import (
 	"belay/session"
 )
 
-// spread is the whole ladder with its rests apart, as chance has them.
+// spread is the whole park schedule with its waits spread at random.
 func spread(o *Options) {
 	var n atomic.Int64
 	o.ParkSchedule, o.Random = ladder, func() float64 { return float64(n.Add(7)%10) / 10 }
@@ -79,7 +79,7 @@ func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
 		for _, id := range ids {
 			r.send(id, "go")
 		}
-		time.Sleep(15 * time.Minute) // the third rung
+		time.Sleep(15 * time.Minute) // the third wait
 		for _, id := range ids {
 			if s := r.wait(id); s.Status != session.Idle {
 				t.Errorf("Status = %s, rung %d, until %v\n%s", s.Status, s.ParkCount, s.RetryAt, r.log(id))
