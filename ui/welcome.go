@@ -31,13 +31,13 @@ func (vs *sessionViews) welcome(area frame, height int, version string) []string
 		lines = append(lines, "", "   "+th.Strong.Paint("Unfinished")+"  "+hints)
 	}
 	for _, s := range vs.offered {
-		symbol, words, st := th.Status(&s)
+		symbol, text, st := th.Status(&s)
 		reason := theme.Kind(s.Fault)
 		if reason != "" {
 			reason = " · " + reason
 		}
 		rest := reason + " · " + theme.Line(filepath.Base(s.Project)) + " · " + theme.Age(s.Updated, area.now)
-		line := "   " + st.Paint(symbol+" "+theme.Fit(words, 20)) + theme.Line(s.Title) + th.Dim.Paint(rest)
+		line := "   " + st.Paint(symbol+" "+theme.Fit(text, 20)) + theme.Line(s.Title) + th.Dim.Paint(rest)
 		lines = append(lines, theme.Cut(line, area.width-1))
 	}
 	for len(lines) < height {

@@ -102,16 +102,16 @@ func (p *Pane) row(th *theme.Theme, i int, row Row, width int, now time.Time) st
 	if width < minWideRow {
 		name, room = theme.Line(row.Short), 10
 	}
-	symbol, words, st := th.Condition(row.Condition, now)
+	symbol, text, st := th.Condition(row.Condition, now)
 	if !row.Tried && row.State == models.Ready {
 		symbol = "◌"
-		words = "untried"
+		text = "untried"
 		st = th.Dim
 	}
 	if p.pin == row.Target && row.Target != (models.Target{}) {
-		words = "pinned, " + words
+		text = "pinned, " + text
 	}
-	left := lead + th.Dim.Paint(theme.Fit(tier, 8)) + theme.Fit(name, room) + " " + st.Paint(symbol) + " " + words
+	left := lead + th.Dim.Paint(theme.Fit(tier, 8)) + theme.Fit(name, room) + " " + st.Paint(symbol) + " " + text
 	if f := row.Fault; f != nil && row.State != models.Ready && width >= minWideRow {
 		reason := theme.Line(f.Code)
 		if reason == "" {

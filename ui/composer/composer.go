@@ -179,17 +179,17 @@ func (p *Pane) Restore(text string, attached []models.Attachment) {
 
 // Prompt is what would be sent: the text, and apart from it what was pasted. A
 // paste that is all there is is the text.
-func (p *Pane) Prompt() (words string, attached []models.Attachment) {
-	words = strings.TrimSpace(p.area.Value())
+func (p *Pane) Prompt() (text string, attached []models.Attachment) {
+	text = strings.TrimSpace(p.area.Value())
 	for _, f := range p.pastes {
 		switch {
-		case f.own || words == f.mark:
-			words = strings.TrimSpace(strings.Replace(words, f.mark, f.text, 1))
-		case strings.Contains(words, f.mark):
+		case f.own || text == f.mark:
+			text = strings.TrimSpace(strings.Replace(text, f.mark, f.text, 1))
+		case strings.Contains(text, f.mark):
 			attached = append(attached, models.Attachment{Name: strings.Trim(f.mark, "[]"), Text: f.text})
 		}
 	}
-	return words, attached
+	return text, attached
 }
 
 // Clear empties the composer; the text goes into the history.

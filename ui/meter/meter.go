@@ -197,11 +197,11 @@ func sourceStyle(th *theme.Theme, o session.Source) theme.Style {
 
 // partsInline is the table as words, where there is no room for it.
 func (p *Pane) partsInline(th *theme.Theme, width int) []string {
-	var words []string
+	var sources []string
 	for _, x := range p.parts() {
-		words = append(words, strings.ReplaceAll(string(x.Source), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
+		sources = append(sources, strings.ReplaceAll(string(x.Source), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
 	}
-	return joined(th.Dim, words, width)
+	return joined(th.Dim, sources, width)
 }
 
 // unbroken keeps words on one line if they fit on one.
@@ -213,10 +213,10 @@ func unbroken(s string, width int) string {
 }
 
 // joined puts dots between words, on as few lines as possible.
-func joined(st theme.Style, words []string, width int) []string {
+func joined(st theme.Style, parts []string, width int) []string {
 	var lines []string
 	line := ""
-	for _, w := range strings.Split(strings.Join(words, "\u00a0· "), " ") {
+	for _, w := range strings.Split(strings.Join(parts, "\u00a0· "), " ") {
 		if line != "" && theme.Width(line)+1+theme.Width(w) > width {
 			lines = append(lines, line)
 			line = ""
@@ -234,8 +234,8 @@ func joined(st theme.Style, words []string, width int) []string {
 const label = 10
 
 // section gives words a name on their left.
-func section(th *theme.Theme, st theme.Style, name string, words []string, width int) []string {
-	lines := joined(st, words, width-label)
+func section(th *theme.Theme, st theme.Style, name string, parts []string, width int) []string {
+	lines := joined(st, parts, width-label)
 	for i := range lines {
 		if i > 0 {
 			name = ""
@@ -247,17 +247,17 @@ func section(th *theme.Theme, st theme.Style, name string, words []string, width
 
 // omitted is what stays out of the requests, and how large each of it was.
 func (p *Pane) omitted(th *theme.Theme, width int) []string {
-	var words []string
+	var parts []string
 	for _, l := range p.state.Omitted {
-		words = append(words, unbroken(p.omissionText(l), width-label-2))
+		parts = append(parts, unbroken(p.omissionText(l), width-label-2))
 	}
 	if n := p.usage.LeftOut; n > 0 {
-		words = append(words, unbroken(theme.Plural(n, "older item")+" without room", width-label-2))
+		parts = append(parts, unbroken(theme.Plural(n, "older item")+" without room", width-label-2))
 	}
-	if len(words) == 0 {
+	if len(parts) == 0 {
 		return section(th, th.Dim, "left out", []string{"nothing"}, width)
 	}
-	return section(th, theme.Style{}, "left out", words, width)
+	return section(th, theme.Style{}, "left out", parts, width)
 }
 
 func (p *Pane) omissionText(l session.Omission) string {
@@ -293,11 +293,11 @@ func (p *Pane) extras(th *theme.Theme, width int) [][]string {
 	}
 	request = append(request, effort, theme.Plural(usage.ToolCalls, "tool step")+" in this turn")
 	var blocks [][]string
-	add := func(name string, words ...string) {
-		for i := range words {
-			words[i] = unbroken(words[i], width-label-2)
+	add := func(name string, parts ...string) {
+		for i := range parts {
+			parts[i] = unbroken(parts[i], width-label-2)
 		}
-		blocks = append(blocks, section(th, th.Dim, name, words, width))
+		blocks = append(blocks, section(th, th.Dim, name, parts, width))
 	}
 	add("request", request...)
 	if f := usage.Failures; f.From > 0 {
@@ -323,17 +323,17 @@ func (p *Pane) extras(th *theme.Theme, width int) [][]string {
 
 // accuracyText says how belay comes to its numbers.
 func accuracyText(accuracy session.CountAccuracy) string {
-	words := "with " + accuracy.Encoding + ", as this model counts"
+	text := "with " + accuracy.Encoding + ", as this model counts"
 	switch {
 	case accuracy.Encoding == "":
-		words = "by length, until the vocabulary is read"
+		text = "by length, until the vocabulary is read"
 	case !accuracy.Exact:
-		words = "with " + accuracy.Encoding + " in place of this model's own vocabulary"
+		text = "with " + accuracy.Encoding + " in place of this model's own vocabulary"
 	}
 	if accuracy.Measured {
-		return words + fmt.Sprintf(", × %.2f as its usage says", accuracy.Factor)
+		return text + fmt.Sprintf(", × %.2f as its usage says", accuracy.Factor)
 	}
-	return words + ", not measured yet"
+	return text + ", not measured yet"
 }
 
 // hints names the keys, on one line or on two.

@@ -27,7 +27,7 @@ func full() (session.ContextUsage, session.Session) {
 	return v, s
 }
 
-func text(lines []string) string { return ansi.Strip(strings.Join(lines, "\n")) }
+func plainText(lines []string) string { return ansi.Strip(strings.Join(lines, "\n")) }
 
 func TestThePanelFitsEverywhere(t *testing.T) {
 	some, s := full()
@@ -52,7 +52,7 @@ func TestThePanelFitsEverywhere(t *testing.T) {
 
 func TestNothingIsClaimedBeforeItIsKnown(t *testing.T) {
 	var p Pane
-	if got := text(p.View(dark, 80, 20)); !strings.Contains(got, "counting …") || strings.Contains(got, "0") {
+	if got := plainText(p.View(dark, 80, 20)); !strings.Contains(got, "counting …") || strings.Contains(got, "0") {
 		t.Errorf("got:\n%s", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestCountsAreExactOnlyWhenAProviderMadeThem(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var p Pane
 			p.Set(v, tt.s)
-			got := text(p.View(dark, 100, 24))
+			got := plainText(p.View(dark, 100, 24))
 			for _, w := range tt.words {
 				if !strings.Contains(got, w) {
 					t.Errorf("%q is missing:\n%s", w, got)
@@ -97,7 +97,7 @@ func TestThePanelSaysHowItCounts(t *testing.T) {
 		var p Pane
 		p.Set(session.ContextUsage{Accuracy: c, Parts: []session.Part{{Source: session.SourceUser, Tokens: 1}}},
 			session.Session{})
-		if got := text(p.View(dark, 120, 30)); !strings.Contains(got, want) {
+		if got := plainText(p.View(dark, 120, 30)); !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
 		}
 	}
@@ -108,7 +108,7 @@ func TestWhatWasTakenOutIsListedWithWhatItFreed(t *testing.T) {
 	v, s := full()
 	v.SummaryThrough = 9
 	p.Set(v, s)
-	got := text(p.View(dark, 160, 30))
+	got := plainText(p.View(dark, 160, 30))
 	for _, w := range []string{"turns 1–9, now a summary −5", "2 older outputs −90k", "3 older items without room",
 		"123457%", "failures start above 96k input", "effort high", "1 tool step in this turn", "b c"} {
 		if !strings.Contains(got, w) {

@@ -93,7 +93,7 @@ func (p *Pane) footer(width int) string {
 // row draws a session in one line, or two where there is room.
 func (p *Pane) row(r row, chosen bool, width, each int) []string {
 	th, state := p.theme, r.s
-	symbol, words, st := th.Status(&state)
+	symbol, text, st := th.Status(&state)
 	lead := "  "
 	if chosen {
 		lead = th.Accent.Paint("❯ ")
@@ -108,7 +108,7 @@ func (p *Pane) row(r row, chosen bool, width, each int) []string {
 			right += th.Dim.Paint(part) + "  "
 		}
 	}
-	status := st.Paint(symbol) + " " + st.Paint(theme.Fit(words, min(22, max(12, width/4)))) + " "
+	status := st.Paint(symbol) + " " + st.Paint(theme.Fit(text, min(22, max(12, width/4)))) + " "
 	room := width - theme.Width(status) - theme.Width(right) - 4
 	name := theme.Cut(title(state), room)
 	first := theme.Sides(lead+status+name, right, width)

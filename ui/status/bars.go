@@ -69,7 +69,7 @@ func needText(n int) string {
 func (t Top) strip(th *theme.Theme, detail int) string {
 	parts := make([]string, 0, len(t.Tiers))
 	for i, condition := range t.Tiers {
-		symbol, words, st := th.Condition(condition, t.Now)
+		symbol, text, st := th.Condition(condition, t.Now)
 		active := condition.Tier == t.Active
 		number := th.Dim.Paint(string(rune('1' + i)))
 		name := theme.Line(condition.Short)
@@ -90,7 +90,7 @@ func (t Top) strip(th *theme.Theme, detail int) string {
 		}
 		counts := condition.State == models.Trying || condition.State == models.Resting
 		if detail == 2 && counts && condition.Until.After(t.Now) {
-			s += " " + st.Paint(words[strings.LastIndexByte(words, ' ')+1:])
+			s += " " + st.Paint(text[strings.LastIndexByte(text, ' ')+1:])
 		}
 		parts = append(parts, s)
 	}
@@ -178,12 +178,12 @@ func (b Bottom) context(th *theme.Theme, width int) string {
 	default:
 		return ""
 	}
-	words := "ctx " + sign + theme.Count(size)
+	text := "ctx " + sign + theme.Count(size)
 	if state.Window <= 0 {
-		return th.Dim.Paint(words)
+		return th.Dim.Paint(text)
 	}
 	share := float64(size) / float64(state.Window)
-	ctx := th.Dim.Paint(words + "/" + theme.Count(state.Window) + " ")
+	ctx := th.Dim.Paint(text + "/" + theme.Count(state.Window) + " ")
 	if width >= 80 {
 		full, rest := theme.Bar(share, 8)
 		st := th.Dim

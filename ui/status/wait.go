@@ -50,7 +50,7 @@ func (w Wait) View(th *theme.Theme, width int) []string {
 }
 
 func (w Wait) title(th *theme.Theme, room int) string {
-	words := []string{theme.Kind(w.Fault), theme.Line(w.Target.Model)}
+	parts := []string{theme.Kind(w.Fault), theme.Line(w.Target.Model)}
 	var evidence []string
 	if fault := w.Fault; fault != nil {
 		if fault.Code != "" && !strings.EqualFold(fault.Code, string(fault.Kind)) {
@@ -64,10 +64,10 @@ func (w Wait) title(th *theme.Theme, room int) string {
 		}
 	}
 	for n := len(evidence); ; n-- {
-		s := strings.Join(append(words[:2:2], evidence[:n]...), " · ")
+		s := strings.Join(append(parts[:2:2], evidence[:n]...), " · ")
 		if theme.Width(s) <= room || n == 0 {
-			head := theme.Cut(words[0], room)
-			return th.Warn.Paint(head) + th.Dim.Paint(theme.Cut(strings.TrimPrefix(s, words[0]), room-theme.Width(head)))
+			head := theme.Cut(parts[0], room)
+			return th.Warn.Paint(head) + th.Dim.Paint(theme.Cut(strings.TrimPrefix(s, parts[0]), room-theme.Width(head)))
 		}
 	}
 }
@@ -115,9 +115,9 @@ func (w Wait) progress(th *theme.Theme, room int) string {
 		s += th.Dim.Paint("   at " + next)
 	}
 	if c := w.Below; c != nil {
-		symbol, words, st := th.Condition(*c, w.Now)
+		symbol, text, st := th.Condition(*c, w.Now)
 		then := th.Dim.Paint("   then "+string(c.Tier)+": "+theme.Line(c.Target.Model)+" ") +
-			st.Paint(symbol) + th.Dim.Paint(" "+words)
+			st.Paint(symbol) + th.Dim.Paint(" "+text)
 		if theme.Width(s)+theme.Width(then) <= room {
 			return s + then
 		}

@@ -94,7 +94,7 @@ func (p *Rewind) Shown() (session.Preview, bool) {
 func (p *Rewind) Opened() bool { return p.open }
 
 // Problem shows why something did not happen.
-func (p *Rewind) Problem(words string) { p.problem = words }
+func (p *Rewind) Problem(text string) { p.problem = text }
 
 // moves are by how many lines the keys of movement go.
 var moves = map[keys.Action]int{
@@ -142,16 +142,16 @@ func placeText(c session.Checkpoint) string {
 }
 
 func nameText(checkpoint session.Checkpoint) string {
-	words, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(checkpoint.Title)), "\n")
+	text, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(checkpoint.Title)), "\n")
 	switch {
-	case checkpoint.Step > 0 && words != "":
-		return fmt.Sprintf("step %d: %s", checkpoint.Step, words)
+	case checkpoint.Step > 0 && text != "":
+		return fmt.Sprintf("step %d: %s", checkpoint.Step, text)
 	case checkpoint.Step > 0:
 		return fmt.Sprintf("step %d", checkpoint.Step)
-	case words == "":
+	case text == "":
 		return fmt.Sprintf("turn %d", checkpoint.Turn)
 	}
-	return "“" + words + "”"
+	return "“" + text + "”"
 }
 
 func (p *Rewind) list(width, rows int) []string {
@@ -290,15 +290,15 @@ func (p *Rewind) layout(width int) []string {
 const maxJoined = 6
 
 func joinFirst(list []string) string {
-	words := make([]string, 0, maxJoined)
+	parts := make([]string, 0, maxJoined)
 	for i, s := range list {
 		if i == maxJoined {
-			words = append(words, fmt.Sprintf("and %d more", len(list)-i))
+			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		words = append(words, theme.Cut(theme.Line(s), 80))
+		parts = append(parts, theme.Cut(theme.Line(s), 80))
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func (p *Rewind) changeLine(change session.Change, width int) string {
@@ -317,9 +317,9 @@ func (p *Rewind) changeLine(change session.Change, width int) string {
 	case change.Added+change.Removed > 0:
 		right = th.Good.Paint(fmt.Sprintf("+%d", change.Added)) + " " + th.Bad.Paint(fmt.Sprintf("−%d", change.Removed))
 	}
-	words := map[session.ChangeKind]string{
+	text := map[session.ChangeKind]string{
 		"added": "comes back", "changed": "changes", "removed": "goes", "mode": "may be run or not",
 	}[change.Kind]
-	name := theme.CutLeft(theme.Line(change.Path), max(width-theme.Width(right)-theme.Width(words)-10, 8))
-	return theme.Sides(st.Paint(symbol)+" "+name+th.Dim.Paint("  "+words), right, min(width, 100))
+	name := theme.CutLeft(theme.Line(change.Path), max(width-theme.Width(right)-theme.Width(text)-10, 8))
+	return theme.Sides(st.Paint(symbol)+" "+name+th.Dim.Paint("  "+text), right, min(width, 100))
 }

@@ -116,16 +116,16 @@ func clip(box []string, height int) []string { return box[:min(len(box), max(hei
 
 // emptyLines is the panel before there is a plan.
 func (p *Pane) emptyLines(th *theme.Theme, width int) []string {
-	words := "There is no plan yet. " + keys.Label(keys.Steps) + " TASK lets a model cut a large task into steps, " +
+	text := "There is no plan yet. " + keys.Label(keys.Steps) + " TASK lets a model cut a large task into steps, " +
 		"each with a session of its own: a failure costs one step at most."
 	hint := keys.PlanPanel.Hint
 	first := hint("cut a task", keys.Steps)
 	if p.state.Planning != "" {
-		words = "◐ A model proposes steps: " + theme.Line(p.state.Planning)
+		text = "◐ A model proposes steps: " + theme.Line(p.state.Planning)
 		first = hint("look at it", keys.OpenStep)
 	}
 	var lines []string
-	for _, l := range theme.Wrap(words, width) {
+	for _, l := range theme.Wrap(text, width) {
 		lines = append(lines, th.Dim.Paint(l))
 	}
 	return append(lines, "", hintLine(th, width, first, hint("close", keys.Close)))
@@ -232,11 +232,11 @@ func (p *Pane) row(th *theme.Theme, i int, widths columns, width int) string {
 		line += "  " + th.Dim.Paint(theme.Fit(tier(step), widths.tier-2))
 	}
 	if left := width - theme.Width(line) - 2; left >= 6 {
-		words, st := p.statusText(th, step)
-		if l := p.state.Live; step.State == session.StepRunning && l.Short != "" && theme.Width(words) > left {
-			words = l.Short
+		text, st := p.statusText(th, step)
+		if l := p.state.Live; step.State == session.StepRunning && l.Short != "" && theme.Width(text) > left {
+			text = l.Short
 		}
-		line += "  " + st.Paint(theme.Cut(words, left))
+		line += "  " + st.Paint(theme.Cut(text, left))
 	}
 	return theme.Cut(line, width)
 }
@@ -278,13 +278,13 @@ func (p *Pane) statusText(th *theme.Theme, step session.Step) (string, theme.Sty
 		}
 		return "running", th.Accent
 	case session.StepParked:
-		words := "parked, goes on when told to"
+		text := "parked, goes on when told to"
 		if left := step.RetryAt.Sub(p.state.Now); left > 0 {
-			words = "again in " + theme.Clock(left+time.Second-1) + ", at " + theme.At(step.RetryAt)
+			text = "again in " + theme.Clock(left+time.Second-1) + ", at " + theme.At(step.RetryAt)
 		} else if !step.RetryAt.IsZero() {
-			words = "goes on"
+			text = "goes on"
 		}
-		return words, th.Warn
+		return text, th.Warn
 	case session.StepPerson:
 		return strings.TrimSuffix("needs you: "+why, ": "), th.Warn
 	case session.StepFailed:
@@ -299,14 +299,14 @@ func (p *Pane) statusText(th *theme.Theme, step session.Step) (string, theme.Sty
 
 // costText is what a step cost.
 func costText(s session.Step) string {
-	words := theme.Plural(s.ToolCalls, "call")
+	text := theme.Plural(s.ToolCalls, "call")
 	if s.ToolCalls == 0 {
-		words = "no calls"
+		text = "no calls"
 	}
 	if s.Cost > 0 {
-		words = theme.Fit(words, 8) + " " + theme.Money(s.Cost)
+		text = theme.Fit(text, 8) + " " + theme.Money(s.Cost)
 	}
-	return words
+	return text
 }
 
 // durationText says when a step that is over was carried out.
@@ -319,28 +319,28 @@ func durationText(s session.Step) string {
 
 // conditionsText is what a step asks for before it begins and before it counts as done.
 func (p *Pane) conditionsText(step session.Step) string {
-	var words []string
+	var parts []string
 	if step.Pause {
-		words = append(words, "pause before")
+		parts = append(parts, "pause before")
 	}
 	if step.Needs != nil {
-		words = append(words, needsText(step.Needs))
+		parts = append(parts, needsText(step.Needs))
 	}
 	if step.Check != "" {
-		words = append(words, "check: "+theme.Line(step.Check))
+		parts = append(parts, "check: "+theme.Line(step.Check))
 	}
-	return strings.Join(words, " · ")
+	return strings.Join(parts, " · ")
 }
 
 func needsText(list []int) string {
 	if len(list) == 0 {
 		return "after none"
 	}
-	words := make([]string, len(list))
+	parts := make([]string, len(list))
 	for i, n := range list {
-		words[i] = fmt.Sprint(n)
+		parts[i] = fmt.Sprint(n)
 	}
-	return "after " + strings.Join(words, ", ")
+	return "after " + strings.Join(parts, ", ")
 }
 
 // tierText says which tier is asked, as a sentence.

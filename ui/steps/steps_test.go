@@ -45,7 +45,7 @@ func every() *session.Plan {
 	return s
 }
 
-func text(lines []string) string { return ansi.Strip(strings.Join(lines, "\n")) }
+func plainText(lines []string) string { return ansi.Strip(strings.Join(lines, "\n")) }
 
 func fits(t *testing.T, lines []string, w, h int) {
 	t.Helper()
@@ -89,7 +89,7 @@ func TestTheChosenStepIsInView(t *testing.T) {
 		for n := range s.Steps {
 			p.Set(View{Steps: s, Keys: true})
 			p.Choose(n + 1)
-			if got := text(p.View(dark, 80, h)); !strings.Contains(got, "❯") ||
+			if got := plainText(p.View(dark, 80, h)); !strings.Contains(got, "❯") ||
 				!strings.Contains(got, fmt.Sprintf(" %d ", n+1)) {
 				t.Fatalf("height %d, step %d:\n%s", h, n+1, got)
 			}
@@ -141,7 +141,7 @@ func TestTheWordsOfARow(t *testing.T) {
 			tt.s.Title, tt.s.Tier, tt.s.Pinned = "x", models.Heavy, true
 			var p Pane
 			p.Set(View{Steps: &session.Plan{Task: "t", Steps: []session.Step{tt.s}}, Live: tt.live, Now: noon})
-			if got := text(p.View(dark, 100, 20)); !strings.Contains(got, tt.want) {
+			if got := plainText(p.View(dark, 100, 20)); !strings.Contains(got, tt.want) {
 				t.Errorf("%q is missing:\n%s", tt.want, got)
 			}
 		})

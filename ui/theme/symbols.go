@@ -9,18 +9,18 @@ import (
 )
 
 // Condition gives the symbol of a target's state and the words beside it.
-func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, words string, style Style) {
+func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, text string, style Style) {
 	left := ""
 	if c.Until.After(now) {
 		left = " " + Clock(c.Until.Sub(now)+time.Second-1)
 	}
 	switch c.State {
 	case models.Trying:
-		words = "trying again"
+		text = "trying again"
 		if left != "" {
-			words += " in" + left
+			text += " in" + left
 		}
-		return "◐", words, t.Warn
+		return "◐", text, t.Warn
 	case models.Resting:
 		return "○", "resting" + left, t.Warn
 	case models.HalfOpen:
@@ -34,24 +34,24 @@ func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, words stri
 }
 
 // Status gives the symbol of a session's state, the words and their style.
-func (t *Theme) Status(state *session.Session) (symbol, words string, style Style) {
+func (t *Theme) Status(state *session.Session) (symbol, text string, style Style) {
 	switch state.Status {
 	case session.Running:
 		return "▸", "running", t.Accent
 	case session.Asking:
 		return "?", "asks you", t.Warn
 	case session.Parked:
-		words = "parked"
+		text = "parked"
 		if !state.RetryAt.IsZero() {
-			words += " until " + At(state.RetryAt)
+			text += " until " + At(state.RetryAt)
 		}
-		return "⏸", words, t.Warn
+		return "⏸", text, t.Warn
 	case session.Failed:
-		words = "failed"
+		text = "failed"
 		if state.Fault != nil {
-			words += ": " + Kind(state.Fault)
+			text += ": " + Kind(state.Fault)
 		}
-		return "✗", words, t.Bad
+		return "✗", text, t.Bad
 	case session.Stopped:
 		return "■", "stopped", t.Dim
 	case session.NeedsPerson:

@@ -152,12 +152,12 @@ func (t *Theme) useTerminalPalette() {
 }
 
 // Rule draws a line of width cells with words near its right end.
-func (t *Theme) Rule(width int, words string) string {
-	w := Width(words)
-	if words == "" || w+6 > width {
+func (t *Theme) Rule(width int, text string) string {
+	w := Width(text)
+	if text == "" || w+6 > width {
 		return t.Faint.Paint(strings.Repeat("─", max(width, 0)))
 	}
-	return t.Faint.Paint(strings.Repeat("─", width-w-4)) + " " + words + " " + t.Faint.Paint("──")
+	return t.Faint.Paint(strings.Repeat("─", width-w-4)) + " " + text + " " + t.Faint.Paint("──")
 }
 
 // Box draws lines inside a border with a title, width cells in all. The border

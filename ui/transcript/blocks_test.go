@@ -12,8 +12,8 @@ import (
 
 var plainTheme = theme.New("dark", true, colorprofile.TrueColor)
 
-// parts are pieces of Markdown that a reply may consist of.
-var parts = []string{
+// markdownPieces are pieces of Markdown that a reply may consist of.
+var markdownPieces = []string{
 	"# Heading\n\n", "Some prose with *words* and `code`\nover two lines.\n\n", "- one\n- two\n\n",
 	"- loose\n\n- list\n\n  with a paragraph\n\n",
 	"1. first\n2. second\n\n", "1. a\n\n   ```sh\n   ls\n\n   pwd\n   ```\n\n2. b\n\n", "> quoted\n> more\n\n",
@@ -27,13 +27,13 @@ var parts = []string{
 func compose(pick []byte) string {
 	var b strings.Builder
 	for _, p := range pick {
-		b.WriteString(parts[int(p)%len(parts)])
+		b.WriteString(markdownPieces[int(p)%len(markdownPieces)])
 	}
 	return b.String()
 }
 
-// text is what a render says, without looks and blank lines.
-func text(lines []string) string {
+// joinPieces is what a render says, without looks and blank lines.
+func joinPieces(lines []string) string {
 	var out []string
 	for _, l := range lines {
 		if l = strings.TrimSpace(ansi.Strip(l)); l != "" {
@@ -73,7 +73,7 @@ func checkPieces(t *testing.T, source string, steps []byte) {
 }
 
 func FuzzPiecesReadLikeTheWhole(f *testing.F) {
-	for i := range parts {
+	for i := range markdownPieces {
 		f.Add([]byte{byte(i), byte(i * 7), byte(i * 3)}, []byte{byte(i), 5})
 	}
 	f.Fuzz(func(t *testing.T, pick, steps []byte) {
@@ -83,7 +83,7 @@ func FuzzPiecesReadLikeTheWhole(f *testing.F) {
 		source := compose(pick)
 		checkPieces(t, source, steps)
 		var m markdown
-		want := text(m.render(plainTheme, 60, source))
+		want := joinPieces(m.render(plainTheme, 60, source))
 		b := cutAll(source, steps)
 		var got []string
 		for i := range b.closed() {
@@ -92,8 +92,8 @@ func FuzzPiecesReadLikeTheWhole(f *testing.F) {
 		got = append(got, m.render(plainTheme, 60, b.open())...)
 		// The width of a table's columns is its own business.
 		loose := strings.NewReplacer("─", "", "┼", "", "│", "", " ", "", "\n", "")
-		if a, b := loose.Replace(text(got)), loose.Replace(want); a != b {
-			t.Fatalf("%q in pieces reads\n%s\nas a whole\n%s", source, text(got), want)
+		if a, b := loose.Replace(joinPieces(got)), loose.Replace(want); a != b {
+			t.Fatalf("%q in pieces reads\n%s\nas a whole\n%s", source, joinPieces(got), want)
 		}
 	})
 }

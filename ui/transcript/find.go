@@ -8,8 +8,8 @@ import (
 
 // Find looks for words, from the end backwards, and reports in how many
 // entries they stand. No words end the search.
-func (p *Pane) Find(words string) int {
-	p.query, p.found = strings.ToLower(words), -1
+func (p *Pane) Find(text string) int {
+	p.query, p.found = strings.ToLower(text), -1
 	if p.query == "" {
 		return 0
 	}

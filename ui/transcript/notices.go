@@ -70,21 +70,21 @@ func (p *painter) drawStatusLine(e *entry) []string {
 }
 
 func (p *painter) drawEnding(e *entry) []string {
-	words := []string{e.text}
+	parts := []string{e.text}
 	if t := e.totals; t != nil {
 		if d := t.endedAt.Sub(t.startedAt); !t.startedAt.IsZero() && !t.endedAt.IsZero() && d >= 0 {
-			words = append(words, theme.Elapsed(d))
+			parts = append(parts, theme.Elapsed(d))
 		}
 		if t.usage.Input+t.usage.Output > 0 {
 			in := theme.Count(t.usage.Input) + " in"
 			if t.usage.Cached > 0 {
 				in += " (" + theme.Count(t.usage.Cached) + " cached)"
 			}
-			words = append(words, in, theme.Count(t.usage.Output)+" out")
+			parts = append(parts, in, theme.Count(t.usage.Output)+" out")
 		}
 		if t.cost > 0 {
-			words = append(words, theme.Money(t.cost))
+			parts = append(parts, theme.Money(t.cost))
 		}
 	}
-	return []string{margin + p.theme.Dim.Paint(theme.Cut(e.symbol+" "+strings.Join(words, " · "), p.inner()))}
+	return []string{margin + p.theme.Dim.Paint(theme.Cut(e.symbol+" "+strings.Join(parts, " · "), p.inner()))}
 }

@@ -77,25 +77,25 @@ func (f *fold) stepMoved(r session.Record, e session.StepMoved) {
 		}
 		f.addLine(r, "▶", step, plain)
 	case session.StepDone:
-		words := step + " done"
+		text := step + " done"
 		if note := theme.Line(firstLine(strings.TrimSpace(s.Note))); note != "" {
-			words += ": " + theme.Cut(note, 200)
+			text += ": " + theme.Cut(note, 200)
 		}
 		if s.ToolCalls > 0 {
-			words += " · " + theme.Plural(s.ToolCalls, "call")
+			text += " · " + theme.Plural(s.ToolCalls, "call")
 		}
 		if s.Cost > 0 {
-			words += " · " + theme.Money(s.Cost)
+			text += " · " + theme.Money(s.Cost)
 		}
-		f.addLine(r, "✓", words, good)
+		f.addLine(r, "✓", text, good)
 	case session.StepFailed:
 		f.addLine(r, "✗", step+" failed"+reasonText(s.Fault, theme.Line(s.Reason)), bad)
 	case session.StepParked:
-		words := step + " parked"
+		text := step + " parked"
 		if !s.RetryAt.IsZero() {
-			words += " until " + theme.At(s.RetryAt)
+			text += " until " + theme.At(s.RetryAt)
 		}
-		f.addLine(r, "⏸", words+reasonText(s.Fault, theme.Line(s.Reason)), warn)
+		f.addLine(r, "⏸", text+reasonText(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepPerson:
 		f.addLine(r, "!", step+" needs you"+reasonText(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepSkipped:
