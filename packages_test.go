@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // pkg is a package of this module: its folder, and its files by name.
@@ -227,6 +229,83 @@ func TestNothingNewStandsAtTheTop(t *testing.T) {
 		if !built && !strings.HasPrefix(e.Name(), ".") && !strings.HasSuffix(e.Name(), "_test.go") &&
 			!slices.Contains(known, e.Name()) {
 			t.Errorf("%s stands at the top: put it into one of the folders", e.Name())
+		}
+	}
+}
+
+func TestNoTypeHasMoreMethodsThanAReaderCanHold(t *testing.T) {
+	const maxMethods = 60
+	for _, p := range packages(t) {
+		methods := map[string]int{}
+		for name, f := range p.files {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil && !p.test(name) {
+					methods[receiver(fn)]++
+				}
+			}
+		}
+		for name, n := range methods {
+			if n > maxMethods {
+				t.Errorf("%s.%s has %d methods, want at most %d: some belong to a smaller type", p.dir, name, n, maxMethods)
+			}
+		}
+	}
+}
+
+// receiver is the name of the type that a method belongs to.
+func receiver(fn *ast.FuncDecl) string {
+	switch x := fn.Recv.List[0].Type.(type) {
+	case *ast.StarExpr:
+		if id, ok := x.X.(*ast.Ident); ok {
+			return id.Name
+		}
+	case *ast.Ident:
+		return x.Name
+	}
+	return "a generic type"
+}
+
+func TestNoLineIsLongerThanAScreen(t *testing.T) {
+	const maxCharacters = 120
+	for _, p := range packages(t) {
+		for name := range p.files {
+			data, err := os.ReadFile(filepath.Join(p.dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			quoted := quotedCharacters(data)
+			number := 0
+			for line := range strings.Lines(string(data)) {
+				number++
+				n := utf8.RuneCountInString(strings.TrimRight(line, "\r\n"))
+				if n-quoted[number] > maxCharacters {
+					t.Errorf("%s/%s:%d has %d characters, want at most %d", p.dir, name, number, n, maxCharacters)
+				}
+			}
+		}
+	}
+}
+
+// quotedCharacters counts, for each line of a file, the characters of the string
+// literals on it: texts of a wire, regular expressions and SQL stay in one piece.
+func quotedCharacters(src []byte) map[int]int {
+	files := token.NewFileSet()
+	file := files.AddFile("", files.Base(), len(src))
+	var s scanner.Scanner
+	s.Init(file, src, nil, 0)
+	quoted := map[int]int{}
+	for {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			return quoted
+		}
+		if tok != token.STRING {
+			continue
+		}
+		number := file.Line(pos)
+		for line := range strings.Lines(literal) {
+			quoted[number] += utf8.RuneCountInString(line)
+			number++
 		}
 	}
 }

@@ -37,11 +37,11 @@ type Settings struct {
 type Provider struct {
 	BaseURL     string            `toml:"base_url"`
 	API         string            `toml:"api"`     // "responses" or "chat"
-	KeyEnv      string            `toml:"key_env"` // the variable that holds the key; the key itself is never in the settings
+	KeyEnv      string            `toml:"key_env"` // the variable that holds the key, which is never here
 	Headers     map[string]Secret `toml:"headers"`
 	Concurrency int               `toml:"concurrency"`  // requests at once; 0: the catalogue's
 	ServiceTier string            `toml:"service_tier"` // sent as it is
-	Resume      bool              `toml:"resume"`       // a reply whose connection broke is taken up again: the provider stores it
+	Resume      bool              `toml:"resume"`       // takes a broken reply up again: the provider stores it
 }
 
 // Secret is a value that is used and never shown.

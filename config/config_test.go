@@ -300,7 +300,9 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, shown := range []string{fmt.Sprint(got.Values()), fmt.Sprintf("%v %+v %#v", got.Providers["w"].Headers, got.Providers["w"].Headers, got.Providers["w"].Headers), string(encoded)} {
+	for _, shown := range []string{fmt.Sprint(got.Values()),
+		fmt.Sprintf("%v %+v %#v", got.Providers["w"].Headers, got.Providers["w"].Headers, got.Providers["w"].Headers),
+		string(encoded)} {
 		if strings.Contains(shown, "hunter2") {
 			t.Errorf("shown: %s", shown)
 		}
@@ -319,7 +321,8 @@ func TestValuesAreWrittenAsAFileHoldsThem(t *testing.T) {
 	for _, v := range got.Values() {
 		fmt.Fprintf(&text, "%s = %s\n", v.Key, v.Value)
 	}
-	for _, want := range []string{`models."local/a.b".window = 5`, `context.budget = { heavy = 5000, medium = "auto", light = "auto" }`, `switch.failback_after = "5m"`, `park.ladder = ["30s", "2m", "10m", "30m"]`, `limits.wait = "0s"`, `record.retention = "36h"`, `alerts.notify = ["screen", "command"]`} {
+	for _, want := range []string{`models."local/a.b".window = 5`,
+		`context.budget = { heavy = 5000, medium = "auto", light = "auto" }`, `switch.failback_after = "5m"`, `park.ladder = ["30s", "2m", "10m", "30m"]`, `limits.wait = "0s"`, `record.retention = "36h"`, `alerts.notify = ["screen", "command"]`} {
 		if !strings.Contains(text.String(), want+"\n") {
 			t.Errorf("Values() lack %s:\n%s", want, text.String())
 		}
@@ -340,9 +343,12 @@ func TestPathsFollowThePlatform(t *testing.T) {
 		named  bool
 	}{
 		{"linux", map[string]string{"HOME": "/h"}, "/h/.local/share/belay", "/h/.config/belay/config.toml", false},
-		{"linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/c"}, "/d/belay", "/c/belay/config.toml", false},
-		{"linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "relative"}, "/h/.local/share/belay", "/h/.config/belay/config.toml", false},
-		{"darwin", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "/d"}, "/h/Library/Application Support/belay", "/h/Library/Application Support/belay/config.toml", false},
+		{"linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/c"}, "/d/belay",
+			"/c/belay/config.toml", false},
+		{"linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "relative"}, "/h/.local/share/belay",
+			"/h/.config/belay/config.toml", false},
+		{"darwin", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "/d"}, "/h/Library/Application Support/belay",
+			"/h/Library/Application Support/belay/config.toml", false},
 		{"windows", map[string]string{"LocalAppData": "/l", "AppData": "/r"}, "/l/belay", "/r/belay/config.toml", false},
 		{"linux", map[string]string{"BELAY_HOME": "/b", "BELAY_CONFIG": "/x.toml"}, "/b", "/x.toml", true},
 	} {

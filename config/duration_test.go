@@ -6,7 +6,8 @@ import (
 )
 
 func TestLengthsOfTimeMayBeInDays(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90d": 90 * day, "1d12h": 36 * time.Hour, "0d": 0, "5m": 5 * time.Minute, "0s": 0} {
+	for text, want := range map[string]time.Duration{"90d": 90 * day, "1d12h": 36 * time.Hour, "0d": 0,
+		"5m": 5 * time.Minute, "0s": 0} {
 		if got, err := duration(text); err != nil || got != want {
 			t.Errorf("duration(%q) = %v, %v; want %v", text, got, err, want)
 		}

@@ -97,7 +97,8 @@ func TestNoOtherPackageHasATableOfKinds(t *testing.T) {
 			switch n.(type) {
 			case *ast.SwitchStmt, *ast.CompositeLit:
 				if found := kindsIn(n); len(found) > most {
-					t.Errorf("%s: names %d kinds of failures; add what it needs to the table in models/kinds.go", files.Position(n.Pos()), len(found))
+					t.Errorf("%s: names %d kinds of failures; add what it needs to the table in models/kinds.go",
+						files.Position(n.Pos()), len(found))
 				}
 			}
 			return true

@@ -20,7 +20,8 @@ func TestASummaryHasWhatTheLogKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"The till is wrong", "orders/service.go", "write the docs", "no new dependencies", "- multiply", "## Next step\n- docs"} {
+	for _, want := range []string{"The till is wrong", "orders/service.go", "write the docs", "no new dependencies",
+		"- multiply", "## Next step\n- docs"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
 		}

@@ -84,17 +84,26 @@ func agree(t *testing.T, v *vocabulary, text string) {
 }
 
 var nasty = []string{
-	"", " ", "  ", "a", "a ", " a", "  a", "\n", "\r\n", "\n \n", "a\n \n b", "  \t\n\n", " \r \n x", "\t\tfoo", "\tfoo", "\t!", " \t!", "a\u0085b", "\u0085\u0085x", "a\u2028\u2028 b", "\u2029\n\u00a0", "\u3000\u3000全角", "\u1680\u200b\u180e x",
+	"", " ", "  ", "a", "a ", " a", "  a", "\n", "\r\n", "\n \n", "a\n \n b", "  \t\n\n", " \r \n x", "\t\tfoo", "\tfoo",
+	"\t!", " \t!", "a\u0085b", "\u0085\u0085x", "a\u2028\u2028 b", "\u2029\n\u00a0", "\u3000\u3000全角",
+	"\u1680\u200b\u180e x",
 	"it's IT'S we'll WE'LL I'Ll they've you'RE I'm he'd don't 'tis '' 's' x'ſ x'sx 'LL'", "a'", "a'l", "a'r", "'S",
 	"HelloWorld helloWorld HTTPServer XMLHttpRequest aB Ab AB ABc abC ǅ ǅa aǅ ʰa Aʰ ªº Ǆ",
 	"1 12 123 1234 12345678901234567890 ١٢٣٤ Ⅷ ½ x² 3.14 1,000,000 0xDEADBEEF a1b2c3",
 	"!!! ... /// //\n//\n! /*\n*/ !\r\n\r\n/ -/\n/a ~~/x http://a.b/c?d=e#f",
-	"日本語のテキスト、漢字とかな。ｶﾀｶﾅ 中文测试 한국어 시험", "العربية مُحَمَّد ١٢", "ภาษาไทยกำลัง", "हिन्दी देवनागरी", "עִבְרִית", "Ελληνικά Ρωσικά Русский ЁЛКА",
-	"👩‍👩‍👧 👍🏽 🏳️‍🌈 1️⃣ ☎︎", "e\u0301 \u0301 \u0301A \u0301AB \u0301Ab !\u0301 !!\u0301 1\u0301 \u0301\u0301", "A\u0301B\u0301c", "A\u0301BC", "字AB字CD", " \u0301", "\n\u0301", "\u20e3a", "𠀀𠀁 𡃁 \U000e0101 𝐀𝐁𝐂 𐐀𐐨 \U0010ffff \U00031350",
-	"aGVsbG8gd29ybGQhIFRoaXMgaXMgYmFzZTY0IHRleHQu/+aGVsbG8gd29ybGQ==", `!function(e,t){"object"==typeof exports?module.exports=t():e.x=t()}(this,function(){return 1});`,
-	"a\xff b", "\xff\xfe\xfd", "\xed\xa0\x80", "\xc3", "é\xc3(", "\xf0\x9f\x92", "<|endoftext|> <|im_start|>", "\x00\x00\x01 \x1b[31m",
-	"func main() {\n\tfmt.Println(\"héllo 世界\")\n}\n", "if x {\r\n\t\treturn nil, fmt.Errorf(\"a: %w\", err)\r\n\t}\r\n", "SELECT * FROM t WHERE a='b';--\n",
-	" unfortunately", "antidisestablishmentarianism", " \n \n \n", "---------- ======== ________", "a_b__c___d", "\u200d\u200d", "ß ẞ ŉ İi", "\ufeffpackage",
+	"日本語のテキスト、漢字とかな。ｶﾀｶﾅ 中文测试 한국어 시험", "العربية مُحَمَّد ١٢", "ภาษาไทยกำลัง", "हिन्दी देवनागरी", "עִבְרִית",
+	"Ελληνικά Ρωσικά Русский ЁЛКА",
+	"👩‍👩‍👧 👍🏽 🏳️‍🌈 1️⃣ ☎︎", "e\u0301 \u0301 \u0301A \u0301AB \u0301Ab !\u0301 !!\u0301 1\u0301 \u0301\u0301",
+	"A\u0301B\u0301c", "A\u0301BC", "字AB字CD", " \u0301", "\n\u0301", "\u20e3a",
+	"𠀀𠀁 𡃁 \U000e0101 𝐀𝐁𝐂 𐐀𐐨 \U0010ffff \U00031350",
+	"aGVsbG8gd29ybGQhIFRoaXMgaXMgYmFzZTY0IHRleHQu/+aGVsbG8gd29ybGQ==",
+	`!function(e,t){"object"==typeof exports?module.exports=t():e.x=t()}(this,function(){return 1});`,
+	"a\xff b", "\xff\xfe\xfd", "\xed\xa0\x80", "\xc3", "é\xc3(", "\xf0\x9f\x92", "<|endoftext|> <|im_start|>",
+	"\x00\x00\x01 \x1b[31m",
+	"func main() {\n\tfmt.Println(\"héllo 世界\")\n}\n", "if x {\r\n\t\treturn nil, fmt.Errorf(\"a: %w\", err)\r\n\t}\r\n",
+	"SELECT * FROM t WHERE a='b';--\n",
+	" unfortunately", "antidisestablishmentarianism", " \n \n \n", "---------- ======== ________", "a_b__c___d",
+	"\u200d\u200d", "ß ẞ ŉ İi", "\ufeffpackage",
 }
 
 func TestCountsAreThoseOfTiktoken(t *testing.T) { each(t, countsAreThoseOfTiktoken) }
@@ -206,8 +215,10 @@ func windowsAreJoinedExactly(t *testing.T, v *vocabulary) {
 }
 
 var hostile = map[string]string{
-	"a": "a", "space": " ", "newline": "\n", "space newline": " \n", "cjk": "字", "base64": "aGVsbG8gd29ybGQhIFRoaXMgaXMgYmFzZTY0", "emoji": "👩‍👩‍👧", "cut rune": "\xe5\xad", "ff": "\xff",
-	"digit": "7", "mark": "\u0301", "upper": "A", "upper mark": "A\u0301", "dash": "-", "slash": "/", "apostrophe": "'", "tab": "\t", "astral": "𠀀", "nul": "\x00", "hangul": "안녕",
+	"a": "a", "space": " ", "newline": "\n", "space newline": " \n", "cjk": "字",
+	"base64": "aGVsbG8gd29ybGQhIFRoaXMgaXMgYmFzZTY0", "emoji": "👩‍👩‍👧", "cut rune": "\xe5\xad", "ff": "\xff",
+	"digit": "7", "mark": "\u0301", "upper": "A", "upper mark": "A\u0301", "dash": "-", "slash": "/", "apostrophe": "'",
+	"tab": "\t", "astral": "𠀀", "nul": "\x00", "hangul": "안녕",
 }
 
 // What takes quadratic time needs minutes for each of these.
@@ -310,7 +321,8 @@ func vocabularyIs(t *testing.T, e *encoding, v *vocabulary) {
 func code(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
-	for _, name := range []string{"tokens.go", "count.go", "split.go", "merge.go", "vocabulary.go", "calibrate.go", "count_test.go"} {
+	for _, name := range []string{"tokens.go", "count.go", "split.go", "merge.go", "vocabulary.go", "calibrate.go",
+		"count_test.go"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

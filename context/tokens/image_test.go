@@ -80,7 +80,8 @@ func TestAPictureThatCannotBeReadCountsAsOneThatCan(t *testing.T) {
 		pictures(t, 700, 300)["jpeg"][2:],
 	)
 	for name, data := range map[string][]byte{
-		"nothing": nil, "text": []byte("hello"), "webp": []byte("RIFF\x24\x00\x00\x00WEBPVP8 "), "cut off": header(100, 100)[:20],
+		"nothing": nil, "text": []byte("hello"), "webp": []byte("RIFF\x24\x00\x00\x00WEBPVP8 "),
+		"cut off":              header(100, 100)[:20],
 		"a gif without pixels": []byte("GIF89a\x00\x00\x00\x00\x00\x00\x00"), "a header too far in": camera,
 	} {
 		if got := imageTokens(data); got != perImage {

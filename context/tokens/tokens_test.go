@@ -148,16 +148,17 @@ func TestCalibrate(t *testing.T) {
 		reports []report
 		want    float64
 	}{
-		"nothing reported leaves counts alone":      {nil, 1},
-		"a first report is taken as it is":          {[]report{{10_000, 11_000}}, 1.1},
-		"twice our count doubles":                   {[]report{{10_000, 20_000}}, 2},
-		"half our count halves":                     {[]report{{10_000, 5_000}}, 0.5},
-		"a report out of reason is clamped":         {[]report{{10_000, 1 << 62}}, 2},
-		"a report of next to nothing is clamped":    {[]report{{1 << 40, 1}}, 0.5},
-		"a small request is ignored":                {[]report{{999, 1998}}, 1},
-		"no usage is ignored":                       {[]report{{10_000, 0}, {10_000, -5}}, 1},
-		"no count of ours is ignored":               {[]report{{0, 10_000}, {-1, 10_000}}, 1},
-		"one that disagrees moves it a quarter":     {[]report{{10_000, 10_000}, {10_000, 10_000}, {10_000, 10_000}, {10_000, 10_000}, {10_000, 20_000}}, 1.25},
+		"nothing reported leaves counts alone":   {nil, 1},
+		"a first report is taken as it is":       {[]report{{10_000, 11_000}}, 1.1},
+		"twice our count doubles":                {[]report{{10_000, 20_000}}, 2},
+		"half our count halves":                  {[]report{{10_000, 5_000}}, 0.5},
+		"a report out of reason is clamped":      {[]report{{10_000, 1 << 62}}, 2},
+		"a report of next to nothing is clamped": {[]report{{1 << 40, 1}}, 0.5},
+		"a small request is ignored":             {[]report{{999, 1998}}, 1},
+		"no usage is ignored":                    {[]report{{10_000, 0}, {10_000, -5}}, 1},
+		"no count of ours is ignored":            {[]report{{0, 10_000}, {-1, 10_000}}, 1},
+		"one that disagrees moves it a quarter": {[]report{{10_000, 10_000}, {10_000, 10_000}, {10_000, 10_000},
+			{10_000, 10_000}, {10_000, 20_000}}, 1.25},
 		"the second report counts as much as first": {[]report{{10_000, 10_000}, {10_000, 12_000}}, 1.1},
 	} {
 		t.Run(name, func(t *testing.T) {

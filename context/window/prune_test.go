@@ -83,12 +83,19 @@ func TestReduce(t *testing.T) {
 		want   string
 	}{
 		{"nothing of a short conversation", join(turnOf(1, 100, "a", "b"), turnOf(2, 100, "c")), ""},
-		{"what is there twice, but for the last", join(turnOf(1, 6000, "a"), turnOf(2, 6000, "a"), turnOf(3, 6000, "a")), "repeated reads: 1.0 2.0"},
-		{"reasoning of earlier turns", join(thought(1), turnOf(1, 100, "a"), thought(2), turnOf(2, 100, "b")), "reasoning of earlier turns: r"},
-		{"old outputs before those of the last two turns", join(turnOf(1, 9000, "a"), turnOf(2, 9000, "b"), turnOf(3, 9000, "c"), turnOf(4, 9000, "d")), "older outputs: 1.0 2.0"},
+		{"what is there twice, but for the last", join(turnOf(1, 6000, "a"), turnOf(2, 6000, "a"), turnOf(3, 6000, "a")),
+			"repeated reads: 1.0 2.0"},
+		{"reasoning of earlier turns", join(thought(1), turnOf(1, 100, "a"), thought(2), turnOf(2, 100, "b")),
+			"reasoning of earlier turns: r"},
+		{"old outputs before those of the last two turns",
+			join(turnOf(1, 9000, "a"), turnOf(2, 9000, "b"), turnOf(3, 9000, "c"), turnOf(4, 9000, "d")),
+			"older outputs: 1.0 2.0"},
 		{"of the last turns if nothing else is there", join(turnOf(1, 9000, "a", "b", "c", "d")), "older outputs: 1.0 1.1"},
-		{"not what is being edited", join(turnOf(1, 9000, "a"), turnOf(2, 9000, "b"), turnOf(3, 9000, "c"), turnOf(4, 9000, "d"), edits), "older outputs: 2.0"},
-		{"most of what was attached to earlier words, not to the last", join(attached(1, 6000), turnOf(1, 100, "a"), attached(2, 6000)), "most of earlier attachments: [1]"},
+		{"not what is being edited",
+			join(turnOf(1, 9000, "a"), turnOf(2, 9000, "b"), turnOf(3, 9000, "c"), turnOf(4, 9000, "d"), edits),
+			"older outputs: 2.0"},
+		{"most of what was attached to earlier words, not to the last",
+			join(attached(1, 6000), turnOf(1, 100, "a"), attached(2, 6000)), "most of earlier attachments: [1]"},
 		{"not a little", join(turnOf(1, 3000, "a"), turnOf(2, 20_000, "b"), turnOf(3, 100, "c")), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

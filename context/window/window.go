@@ -242,12 +242,8 @@ func replaceAttachments(it *models.Item, texts []string) {
 }
 
 func omissionNote(n int, gist string) models.Item {
-	return models.NewMessage(
-		models.Developer,
-		strings.TrimSpace(
-			fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist),
-		),
-	)
+	text := fmt.Sprintf("The beginning of this conversation (%d items) was left out to save room.\n%s", n, gist)
+	return models.NewMessage(models.Developer, strings.TrimSpace(text))
 }
 
 // beginsTurn reports whether an item begins a turn.

@@ -62,15 +62,19 @@ func TestMend(t *testing.T) {
 		items []models.Item
 		want  string
 	}{
-		{"a valid conversation stays as it is", []models.Item{user("a"), reasoning("sol"), call("1"), output("1"), assistant("b")}, "u r c1 o1 a"},
+		{"a valid conversation stays as it is",
+			[]models.Item{user("a"), reasoning("sol"), call("1"), output("1"), assistant("b")}, "u r c1 o1 a"},
 		{"a call without output is explained", []models.Item{user("a"), call("1"), call("2"), output("2")}, "u c1 c2 o1? o2"},
 		{"an output without call is dropped", []models.Item{output("0"), user("a")}, "u"},
 		{"a second output is dropped", []models.Item{user("a"), call("1"), output("1"), output("1")}, "u c1 o1"},
 		{"a call id is used once", []models.Item{user("a"), call("1"), output("1"), call("1"), output("1")}, "u c1 o1"},
 		{"outputs come before the next message", []models.Item{user("a"), call("1"), user("b"), output("1")}, "u c1 o1 u"},
-		{"reasoning of another model is dropped", []models.Item{user("a"), reasoning("terra"), call("1"), output("1")}, "u c1 o1"},
-		{"reasoning that led to nothing is dropped", []models.Item{user("a"), reasoning("sol"), user("b"), reasoning("sol")}, "u u"},
-		{"words beside calls stay before the outputs", []models.Item{user("a"), assistant("x"), call("1"), call("2"), output("1"), output("2")}, "u a c1 c2 o1 o2"},
+		{"reasoning of another model is dropped", []models.Item{user("a"), reasoning("terra"), call("1"), output("1")},
+			"u c1 o1"},
+		{"reasoning that led to nothing is dropped",
+			[]models.Item{user("a"), reasoning("sol"), user("b"), reasoning("sol")}, "u u"},
+		{"words beside calls stay before the outputs",
+			[]models.Item{user("a"), assistant("x"), call("1"), call("2"), output("1"), output("2")}, "u a c1 c2 o1 o2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Repair(tt.items, sol.Target)
@@ -317,7 +321,8 @@ func broken(items []models.Item) string {
 }
 
 func FuzzAnyConversationBecomesAValidRequest(f *testing.F) {
-	for _, s := range []string{"\x04\x03\x04\x06", "\x03\x14\x03\x14\x06\x00", "\x00\x04\x00\x04\x06", "\x06\x04\x05\x03\x33\x13\x02", "abcdefghijklmnopqrstuvwxyz\xff\xf8\xf0"} {
+	for _, s := range []string{"\x04\x03\x04\x06", "\x03\x14\x03\x14\x06\x00", "\x00\x04\x00\x04\x06",
+		"\x06\x04\x05\x03\x33\x13\x02", "abcdefghijklmnopqrstuvwxyz\xff\xf8\xf0"} {
 		f.Add([]byte(s), int64(300))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, budget int64) {

@@ -20,11 +20,14 @@ func TestTheCircuit(t *testing.T) {
 		steps []step
 	}{
 		{"three failures in a row open it for 30 s", []step{
-			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"ask", "no resting 30s"}, {"wait 29s", "resting 1s"}, {"wait 1s", "untried"},
+			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"ask", "no resting 30s"},
+			{"wait 29s", "resting 1s"}, {"wait 1s", "untried"},
 		}},
-		{"a success between them starts anew", []step{{"full", "has room"}, {"full", "has room"}, {"ok", "has room"}, {"full", "has room"}, {"full", "has room"}}},
+		{"a success between them starts anew",
+			[]step{{"full", "has room"}, {"full", "has room"}, {"ok", "has room"}, {"full", "has room"}, {"full", "has room"}}},
 		{"other failures do not open it", []step{
-			{"server", "has room"}, {"stream", "has room"}, {"gateway", "has room"}, {"network", "has room"}, {"request", "has room"}, {"size", "has room"},
+			{"server", "has room"}, {"stream", "has room"}, {"gateway", "has room"}, {"network", "has room"},
+			{"request", "has room"}, {"size", "has room"},
 			{"cancelled", "has room"}, {"incomplete", "has room"}, {"rate", "has room"}, {"ask", "yes has room"},
 		}},
 		{"half open lets one request through", []step{
@@ -44,28 +47,39 @@ func TestTheCircuit(t *testing.T) {
 		}},
 		{"a lease that nobody gives back expires", []step{
 			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"wait 30s", "untried"},
-			{"ask", "yes untried 2m0s"}, {"wait 119s", "untried 1s"}, {"ask", "no untried 1s"}, {"wait 1s", "untried"}, {"ask", "yes untried 2m0s"},
+			{"ask", "yes untried 2m0s"}, {"wait 119s", "untried 1s"}, {"ask", "no untried 1s"}, {"wait 1s", "untried"},
+			{"ask", "yes untried 2m0s"},
 		}},
 		{"a stopped trial gives the lease back", []step{
 			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"wait 30s", "untried"},
-			{"ask", "yes untried 2m0s"}, {"left", "untried"}, {"ask", "yes untried 2m0s"}, {"network", "untried"}, {"ask", "yes untried 2m0s"}, {"size", "untried"},
+			{"ask", "yes untried 2m0s"}, {"left", "untried"}, {"ask", "yes untried 2m0s"}, {"network", "untried"},
+			{"ask", "yes untried 2m0s"}, {"size", "untried"},
 		}},
 		{"failures of requests sent before it opened add nothing", []step{
-			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"wait 10s", "resting 20s"}, {"full", "resting 20s"}, {"full", "resting 20s"},
+			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"wait 10s", "resting 20s"},
+			{"full", "resting 20s"}, {"full", "resting 20s"},
 		}},
-		{"a stated delay is kept exactly, and others wait too", []step{{"stated 7s", "resting 7s"}, {"ask", "no resting 7s"}, {"wait 7s", "has room"}, {"ask", "yes has room"}}},
-		{"an open circuit rests as long as stated", []step{{"full", "has room"}, {"full", "has room"}, {"stated 12m", "resting 12m0s"}, {"stated 5m", "resting 12m0s"}, {"stated 1h", "resting 1h0m0s"}}},
+		{"a stated delay is kept exactly, and others wait too",
+			[]step{{"stated 7s", "resting 7s"}, {"ask", "no resting 7s"}, {"wait 7s", "has room"}, {"ask", "yes has room"}}},
+		{"an open circuit rests as long as stated",
+			[]step{{"full", "has room"}, {"full", "has room"}, {"stated 12m", "resting 12m0s"}, {"stated 5m", "resting 12m0s"},
+				{"stated 1h", "resting 1h0m0s"}}},
 		{"a stated year is a day", []step{{"stated 8760h", "resting 24h0m0s"}}},
-		{"an old streak does not count", []step{{"full", "has room"}, {"full", "has room"}, {"wait 61m", "has room"}, {"full", "has room"}}},
+		{"an old streak does not count",
+			[]step{{"full", "has room"}, {"full", "has room"}, {"wait 61m", "has room"}, {"full", "has room"}}},
 		{"who insists is let through, as long as it is not set aside", []step{
-			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"insist", "yes resting 30s"}, {"full", "resting 30s"},
-			{"aside", "set aside"}, {"ask", "no set aside"}, {"insist", "no set aside"}, {"wait 1h", "set aside"}, {"back", "untried"},
+			{"full", "has room"}, {"full", "has room"}, {"full", "resting 30s"}, {"insist", "yes resting 30s"},
+			{"full", "resting 30s"},
+			{"aside", "set aside"}, {"ask", "no set aside"}, {"insist", "no set aside"}, {"wait 1h", "set aside"},
+			{"back", "untried"},
 		}},
 		{"nothing at a local address rests a minute", []step{{"absent", "resting 1m0s"}, {"wait 1m", "has room"}}},
-		{"a refused key is out for a while", []step{{"auth", "out 10m0s"}, {"ask", "no out 10m0s"}, {"insist", "yes out 10m0s"}, {"wait 10m", "has room"}}},
+		{"a refused key is out for a while",
+			[]step{{"auth", "out 10m0s"}, {"ask", "no out 10m0s"}, {"insist", "yes out 10m0s"}, {"wait 10m", "has room"}}},
 		{"until it works", []step{{"billing", "out 10m0s"}, {"ok", "has room"}}},
 		{"or the settings change", []step{{"model", "out 10m0s"}, {"forget", "has room"}}},
-		{"a used-up allowance is out until its reset", []step{{"usage 3h", "out 3h0m0s"}, {"wait 2h", "out 1h0m0s"}, {"wait 1h", "has room"}}},
+		{"a used-up allowance is out until its reset",
+			[]step{{"usage 3h", "out 3h0m0s"}, {"wait 2h", "out 1h0m0s"}, {"wait 1h", "has room"}}},
 		{"without a reset it is tried again", []step{{"usage", "out 10m0s"}, {"wait 10m", "has room"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -87,8 +87,9 @@ var embeddedProviders = sync.OnceValue(func() map[string]catwalk.Provider {
 // is another, or whose address the catalogue takes from a variable.
 var compatible = map[string]string{
 	"openai":    "https://api.openai.com/v1",
-	"anthropic": "https://api.anthropic.com/v1",                            // https://platform.claude.com/docs/en/api/openai-sdk
-	"gemini":    "https://generativelanguage.googleapis.com/v1beta/openai", // https://ai.google.dev/gemini-api/docs/openai
+	"anthropic": "https://api.anthropic.com/v1",
+	// https://platform.claude.com/docs/en/api/openai-sdk
+	"gemini": "https://generativelanguage.googleapis.com/v1beta/openai", // https://ai.google.dev/gemini-api/docs/openai
 }
 
 // makers sell their own models; a name found at one of them means that model.

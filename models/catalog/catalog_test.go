@@ -122,7 +122,8 @@ func TestSettingsWin(t *testing.T) {
 func TestUnknownModelsStayAsTheyAre(t *testing.T) {
 	c := New(Options{Providers: map[string]ProviderOverride{"work": {BaseURL: "https://work.example/v1"}}})
 	m := c.Model(models.Target{Provider: "work", Model: "house-model"})
-	if want := (models.Model{Target: models.Target{Provider: "work", Model: "house-model"}, Short: "house-model", Tools: true}); !reflect.DeepEqual(
+	if want := (models.Model{Target: models.Target{Provider: "work", Model: "house-model"}, Short: "house-model",
+		Tools: true}); !reflect.DeepEqual(
 		m,
 		want,
 	) {
@@ -139,10 +140,13 @@ func TestUnknownModelsStayAsTheyAre(t *testing.T) {
 
 func TestShortNamesFitTheStrip(t *testing.T) {
 	for name, want := range map[string]string{
-		"gpt-5.6-sol": "sol", "gpt-5.4-mini": "5.4-mini", "gpt-5": "gpt-5", "gpt-5.1-codex-max": "5.1-codex", "gpt-4o": "gpt-4o", "gpt-5.5-pro": "5.5-pro",
-		"claude-opus-4-5": "opus-4-5", "anthropic/claude-sonnet-4.5": "sonnet-4.5", "claude-sonnet-4-5-20250929": "sonnet-4-5",
-		"qwen/qwen3-coder:free": "qwen3-coder", "deepseek-chat": "deepseek", "gemini-3-pro-preview": "gemini-3-pro",
-		"o3": "o3", "": "", "/": "", "ein-sehr-langer-name": "ein-sehr", "averyveryverylongname": "averyveryver", "模型模型模型模型模型模型模型": "模型模型模型模型模型模型",
+		"gpt-5.6-sol": "sol", "gpt-5.4-mini": "5.4-mini", "gpt-5": "gpt-5", "gpt-5.1-codex-max": "5.1-codex",
+		"gpt-4o": "gpt-4o", "gpt-5.5-pro": "5.5-pro",
+		"claude-opus-4-5": "opus-4-5", "anthropic/claude-sonnet-4.5": "sonnet-4.5",
+		"claude-sonnet-4-5-20250929": "sonnet-4-5",
+		"qwen/qwen3-coder:free":      "qwen3-coder", "deepseek-chat": "deepseek", "gemini-3-pro-preview": "gemini-3-pro",
+		"o3": "o3", "": "", "/": "", "ein-sehr-langer-name": "ein-sehr", "averyveryverylongname": "averyveryver",
+		"模型模型模型模型模型模型模型": "模型模型模型模型模型模型",
 	} {
 		if got := Short(name); got != want {
 			t.Errorf("Short(%q) = %q, want %q", name, got, want)

@@ -101,16 +101,28 @@ func TestEpisodes(t *testing.T) {
 		want string
 	}{
 		{"none", []Attempt{at(0, "sol", "")}, m, ""},
-		{"from the first failure to the success", []Attempt{at(0, "sol", full), at(m, "sol", full), at(2*m, "sol", "")}, 20 * m, "sol 0s+2m1s peak 2 of 2 over"},
-		{"a success without calm does not end it", []Attempt{at(0, "sol", full), at(m, "sol", ""), at(2*m, "sol", full), at(3*m, "sol", full), at(4*m, "sol", full), at(5*m, "sol", "")}, 20 * m,
+		{"from the first failure to the success", []Attempt{at(0, "sol", full), at(m, "sol", full), at(2*m, "sol", "")},
+			20 * m, "sol 0s+2m1s peak 2 of 2 over"},
+		{"a success without calm does not end it",
+			[]Attempt{at(0, "sol", full), at(m, "sol", ""), at(2*m, "sol", full), at(3*m, "sol", full), at(4*m, "sol", full),
+				at(5*m, "sol", "")}, 20 * m,
 			"sol 0s+5m1s peak 3 of 4 over"},
-		{"with calm it does", []Attempt{at(0, "sol", full), at(m, "sol", ""), at(7*m, "sol", full), at(8*m, "sol", "")}, 20 * m, "sol 0s+1m1s peak 1 of 1 over; sol 7m0s+1m1s peak 1 of 1 over"},
+		{"with calm it does", []Attempt{at(0, "sol", full), at(m, "sol", ""), at(7*m, "sol", full), at(8*m, "sol", "")},
+			20 * m, "sol 0s+1m1s peak 1 of 1 over; sol 7m0s+1m1s peak 1 of 1 over"},
 		{"it goes on", []Attempt{at(0, "sol", full), at(m, "sol", full)}, 2 * m, "sol 0s+1m1s peak 2 of 2"},
-		{"just after a success it may go on", []Attempt{at(0, "sol", full), at(m, "sol", "")}, 2 * m, "sol 0s+1m1s peak 1 of 1"},
-		{"nobody asked again", []Attempt{at(0, "sol", full), at(m, "sol", full)}, 3 * time.Hour, "sol 0s+1m1s peak 2 of 2 over"},
-		{"a day later it is another", []Attempt{at(0, "sol", full), at(24*time.Hour, "sol", full), at(24*time.Hour+m, "sol", "")}, 25 * time.Hour, "sol 0s+1s peak 1 of 1 over; sol 24h0m0s+1m1s peak 1 of 1 over"},
-		{"other failures are no episode and end none", []Attempt{at(0, "sol", models.KindServer), at(m, "sol", full), at(m+s, "sol", models.KindStream), at(2*m, "sol", full)}, 3 * m, "sol 1m0s+1m1s peak 2 of 2"},
-		{"targets are kept apart", []Attempt{at(0, "sol", full), at(s, "terra", full), at(m, "terra", ""), at(2*m, "sol", "")}, 20 * m, "sol 0s+2m1s peak 1 of 1 over; terra 1s+1m0s peak 1 of 1 over"},
+		{"just after a success it may go on", []Attempt{at(0, "sol", full), at(m, "sol", "")}, 2 * m,
+			"sol 0s+1m1s peak 1 of 1"},
+		{"nobody asked again", []Attempt{at(0, "sol", full), at(m, "sol", full)}, 3 * time.Hour,
+			"sol 0s+1m1s peak 2 of 2 over"},
+		{"a day later it is another",
+			[]Attempt{at(0, "sol", full), at(24*time.Hour, "sol", full), at(24*time.Hour+m, "sol", "")}, 25 * time.Hour,
+			"sol 0s+1s peak 1 of 1 over; sol 24h0m0s+1m1s peak 1 of 1 over"},
+		{"other failures are no episode and end none",
+			[]Attempt{at(0, "sol", models.KindServer), at(m, "sol", full), at(m+s, "sol", models.KindStream),
+				at(2*m, "sol", full)}, 3 * m, "sol 1m0s+1m1s peak 2 of 2"},
+		{"targets are kept apart",
+			[]Attempt{at(0, "sol", full), at(s, "terra", full), at(m, "terra", ""), at(2*m, "sol", "")}, 20 * m,
+			"sol 0s+2m1s peak 1 of 1 over; terra 1s+1m0s peak 1 of 1 over"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
@@ -229,9 +241,10 @@ func TestTheSizeFromWhichRequestsFail(t *testing.T) {
 		{"none when small ones fail", sizes([3]int{10, 50, 50}, [3]int{100, 100, 0}), 0},
 		{"none with few requests", sizes([3]int{10, 19, 0}, [3]int{100, 0, 19}), 0},
 		{"none by accident", sizes([3]int{10, 24, 1}, [3]int{100, 20, 5}), 0},
-		{"only failures that tell", append(sizes([3]int{10, 50, 0}), slices.Repeat([]Attempt{at(0, "sol", models.KindSize, func(a *Attempt) {
-			a.InputTokens = 300_000
-		})}, 50)...), 0},
+		{"only failures that tell",
+			append(sizes([3]int{10, 50, 0}), slices.Repeat([]Attempt{at(0, "sol", models.KindSize, func(a *Attempt) {
+				a.InputTokens = 300_000
+			})}, 50)...), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := SizesOf(tt.list)
@@ -268,8 +281,9 @@ func TestWhatASuccessCosts(t *testing.T) {
 	}
 	got := CostOfSuccess(list, Wait{Tools: time.Minute, Person: 3 * time.Minute}, Wait{Tools: time.Second})
 	want := Costs{
-		Successes: 5, Calls: Spent{5, 50_000, 500, 4.5625}, Retries: Spent{1, 10_000, 100, 0.25}, Fallbacks: Spent{2, 20_000, 200, 0.25},
-		ToolsMS: 61_000, WaitedMS: 2000 + 2*1000 + 180_000,
+		Successes: 5, Calls: Spent{5, 50_000, 500, 4.5625}, Retries: Spent{1, 10_000, 100, 0.25},
+		Fallbacks: Spent{2, 20_000, 200, 0.25},
+		ToolsMS:   61_000, WaitedMS: 2000 + 2*1000 + 180_000,
 	}
 	if got != want {
 		t.Errorf("got\n%+v, want\n%+v", got, want)
@@ -290,7 +304,8 @@ func TestBudgets(t *testing.T) {
 	for _, tt := range []struct {
 		limit, spent float64
 		want         Level
-	}{{0, 99, WithinBudget}, {-1, 5, WithinBudget}, {10, 7.99, WithinBudget}, {10, 8, Notice}, {10, 9.49, Notice}, {10, 9.5, Soft}, {10, 9.999, Soft}, {10, 10, Full}, {10, 11, Full}, {0.3, 0.1 + 0.1 + 0.1, Full}, {1, 0.95, Soft}} {
+	}{{0, 99, WithinBudget}, {-1, 5, WithinBudget}, {10, 7.99, WithinBudget}, {10, 8, Notice}, {10, 9.49, Notice}, {10,
+		9.5, Soft}, {10, 9.999, Soft}, {10, 10, Full}, {10, 11, Full}, {0.3, 0.1 + 0.1 + 0.1, Full}, {1, 0.95, Soft}} {
 		if got := (Budget{tt.limit, tt.spent}).Level(); got != tt.want {
 			t.Errorf("%v of %v is %q, want %q", tt.spent, tt.limit, got, tt.want)
 		}
@@ -343,12 +358,21 @@ func TestRisk(t *testing.T) {
 		advise bool
 	}{
 		{"an empty record", nil, "0.00 0.00 0.00 0.00", false},
-		{"all as usual", slices.Concat(many(40, 90*time.Minute, "", 1000), many(40, time.Minute, "", 1000)), "0.00 0.00 0.00 0.00", false},
-		{"more, slower, failing", slices.Concat(many(20, 90*time.Minute, "", 1000), many(10, 2*time.Minute, "", 1500), many(20, time.Minute, full, 1)), "0.50 0.50 0.67 0.55", false},
-		{"each term is at most 1", slices.Concat(many(2, 5*time.Hour, "", 100), many(20, time.Minute, "", 9000), many(20, time.Minute, full, 1)), "1.00 1.00 0.50 0.85", true},
-		{"and at least 0", slices.Concat(many(80, 90*time.Minute, "", 1000), many(20, time.Minute, "", 10)), "0.00 0.00 0.00 0.00", false},
-		{"too few requests advise nothing", slices.Concat(many(2, 5*time.Hour, "", 100), many(10, time.Minute, "", 9000), many(9, time.Minute, full, 1)), "1.00 1.00 0.47 0.84", false},
-		{"others do not count", slices.Repeat([]Attempt{at(10*time.Hour-time.Minute, "terra", full)}, 50), "0.00 0.00 0.00 0.00", false},
+		{"all as usual", slices.Concat(many(40, 90*time.Minute, "", 1000), many(40, time.Minute, "", 1000)),
+			"0.00 0.00 0.00 0.00", false},
+		{"more, slower, failing",
+			slices.Concat(many(20, 90*time.Minute, "", 1000), many(10, 2*time.Minute, "", 1500),
+				many(20, time.Minute, full, 1)), "0.50 0.50 0.67 0.55", false},
+		{"each term is at most 1",
+			slices.Concat(many(2, 5*time.Hour, "", 100), many(20, time.Minute, "", 9000), many(20, time.Minute, full, 1)),
+			"1.00 1.00 0.50 0.85", true},
+		{"and at least 0", slices.Concat(many(80, 90*time.Minute, "", 1000), many(20, time.Minute, "", 10)),
+			"0.00 0.00 0.00 0.00", false},
+		{"too few requests advise nothing",
+			slices.Concat(many(2, 5*time.Hour, "", 100), many(10, time.Minute, "", 9000), many(9, time.Minute, full, 1)),
+			"1.00 1.00 0.47 0.84", false},
+		{"others do not count", slices.Repeat([]Attempt{at(10*time.Hour-time.Minute, "terra", full)}, 50),
+			"0.00 0.00 0.00 0.00", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := RiskOf(tt.list, sol, now)
@@ -392,12 +416,18 @@ func TestAlerts(t *testing.T) {
 		{"nothing to say", ago(2*day, 1000, 20), nil},
 		{"the last hour", ago(time.Minute, 15, 5), []string{"p/sol had no room for 25 % of the requests of the last hour"}},
 		{"too few to tell", ago(time.Minute, 0, 19), nil},
-		{"from 2 % to 15 %", slices.Concat(ago(3*day, 98, 2), ago(5*hour, 85, 15)), []string{"p/sol had no room for 15 % of the requests of the last day, 2 % in the week before: look at the order of the models, the quota, and what sends more than usual"}},
+		{"from 2 % to 15 %", slices.Concat(ago(3*day, 98, 2), ago(5*hour, 85, 15)),
+			[]string{"p/sol had no room for 15 % of the requests of the last day, 2 % in the week before: look at the order of the models, the quota, and what sends more than usual"}},
 		{"from 10 % to 15 % is no jump", slices.Concat(ago(3*day, 90, 10), ago(5*hour, 85, 15)), nil},
-		{"certain hours", busy, []string{"p/sol has no room for 33 % of the requests at 14–16 h, 20–21 h, 0 % at other times: plan heavy work around it"}},
-		{"retries cost too much", slices.Concat(ago(3*day, 90, 0, paid), ago(3*day, 10, 0, retry), ago(5*hour, 60, 0, paid), ago(5*hour, 40, 0, retry)),
+		{"certain hours", busy,
+			[]string{"p/sol has no room for 33 % of the requests at 14–16 h, 20–21 h, 0 % at other times: plan heavy work around it"}},
+		{"retries cost too much",
+			slices.Concat(ago(3*day, 90, 0, paid), ago(3*day, 10, 0, retry), ago(5*hour, 60, 0, paid),
+				ago(5*hour, 40, 0, retry)),
 			[]string{"retries and fallbacks are 40 % of the cost of the last day, 10 % in the week before"}},
-		{"retries as always", slices.Concat(ago(3*day, 70, 0, paid), ago(3*day, 30, 0, retry), ago(5*hour, 60, 0, paid), ago(5*hour, 40, 0, retry)), nil},
+		{"retries as always",
+			slices.Concat(ago(3*day, 70, 0, paid), ago(3*day, 30, 0, retry), ago(5*hour, 60, 0, paid),
+				ago(5*hour, 40, 0, retry)), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
@@ -453,7 +483,8 @@ func TestSummaries(t *testing.T) {
 		}
 	}
 	want := Row{
-		Key: "total", Attempts: 5, Outcomes: 4, Succeeded: 2, Capacity: 2, Retries: 2, Fallbacks: 1, Input: 141_000, Output: 10, Cached: 400, Cost: 0.5,
+		Key: "total", Attempts: 5, Outcomes: 4, Succeeded: 2, Capacity: 2, Retries: 2, Fallbacks: 1, Input: 141_000,
+		Output: 10, Cached: 400, Cost: 0.5,
 		FirstTokenMS: 750, LatencyMS: 6000, Latency95MS: 7800, WaitedMS: 2000,
 	}
 	if got := Total(list); got != want || got.OK() != 0.5 || got.Full() != 0.5 {

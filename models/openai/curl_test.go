@@ -18,7 +18,8 @@ func TestCurlSendsTheSame(t *testing.T) {
 		t.Skip("curl is not installed")
 	}
 	for _, api := range []models.API{models.Responses, models.Chat} {
-		for size, text := range map[string]string{"short": `it's "$HOME" and \n` + "\u009b31m\u202e\U000e0041", "long": strings.Repeat("don't ", 40_000)} {
+		for size, text := range map[string]string{"short": `it's "$HOME" and \n` + "\u009b31m\u202e\U000e0041",
+			"long": strings.Repeat("don't ", 40_000)} {
 			t.Run(string(api)+" "+size, func(t *testing.T) {
 				type sent struct {
 					path   string

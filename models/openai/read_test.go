@@ -62,11 +62,15 @@ func TestOddReplies(t *testing.T) {
 		text  string
 		usage models.Usage
 	}{
-		{"responses-ids-change.sse", "message \"two words\"\ncall c1 ls {\"path\":\".\"}\n", "two words", models.Usage{Input: 10, Cached: 4, Output: 5, Reasoning: 1}},
-		{"responses-items-only-at-end.sse", "reasoning \"Hm.\"\nmessage \"Yes.\"\n", "Yes.", models.Usage{Input: 1, Output: 2}},
+		{"responses-ids-change.sse", "message \"two words\"\ncall c1 ls {\"path\":\".\"}\n", "two words",
+			models.Usage{Input: 10, Cached: 4, Output: 5, Reasoning: 1}},
+		{"responses-items-only-at-end.sse", "reasoning \"Hm.\"\nmessage \"Yes.\"\n", "Yes.",
+			models.Usage{Input: 1, Output: 2}},
 		{"responses-parallel.sse", "call c_1 ls {\"path\":\"a\"}\ncall c_2 read {}\n", "", models.Usage{}},
-		{"responses-phases.sse", "reasoning \"One.\\n\\nTwo.\"\nmessage \"I look.\"\nmessage \"Done.\"\n", "I look.Done.", models.Usage{}},
-		{"chat-bare.sse", "reasoning \"Hm. \"\nmessage \"I look.\"\ncall c1 ls {}\ncall c2 read {\"path\":1}\n", "I look.", models.Usage{Input: 10, Cached: 4, Output: 8, Reasoning: 3}},
+		{"responses-phases.sse", "reasoning \"One.\\n\\nTwo.\"\nmessage \"I look.\"\nmessage \"Done.\"\n", "I look.Done.",
+			models.Usage{}},
+		{"chat-bare.sse", "reasoning \"Hm. \"\nmessage \"I look.\"\ncall c1 ls {}\ncall c2 read {\"path\":1}\n", "I look.",
+			models.Usage{Input: 10, Cached: 4, Output: 8, Reasoning: 3}},
 		{"chat-same-index.sse", "call c1 ls {}\ncall c2 ls {\"path\":\"a\"}\n", "", models.Usage{Input: 1, Output: 1}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
@@ -241,7 +245,8 @@ func TestHeadersSayWhoAsks(t *testing.T) {
 		attempt(t, t.Context(), c, req)
 		attempt(t, t.Context(), c, req)
 		h := seen[0]
-		for k, want := range map[string]string{"User-Agent": "belay/1.2", "Authorization": "Bearer secret-key-1", "X-Project": "p1", "X-Belay-Operation": "op-1", "Content-Type": "application/json", "X-Stainless-Lang": ""} {
+		for k, want := range map[string]string{"User-Agent": "belay/1.2", "Authorization": "Bearer secret-key-1",
+			"X-Project": "p1", "X-Belay-Operation": "op-1", "Content-Type": "application/json", "X-Stainless-Lang": ""} {
 			if got := h.Get(k); got != want {
 				t.Errorf("%s: %s is %q, want %q", api, k, got, want)
 			}

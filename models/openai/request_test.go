@@ -223,7 +223,8 @@ func TestAQueryInTheBaseURLStays(t *testing.T) {
 			return nil, io.EOF
 		})
 		attempt(t, t.Context(), client(rt, p), hello())
-		if want := map[models.API]string{models.Responses: "responses", models.Chat: "chat/completions"}[api]; got != "http://rehearsal/openai/v1/"+want+"?api-version=2" {
+		if want := map[models.API]string{models.Responses: "responses",
+			models.Chat: "chat/completions"}[api]; got != "http://rehearsal/openai/v1/"+want+"?api-version=2" {
 			t.Errorf("%s: %s", api, got)
 		}
 	}

@@ -181,7 +181,8 @@ func TestOnlyWhoAsksForItHasRepliesStored(t *testing.T) {
 			p.Resume, p.ServiceTier = resume, "flex"
 			attempt(t, context.Background(), client(s, p), hello())
 			body := string(s.Log()[0].Body)
-			if got, want := strings.Contains(body, `"background":true`) && strings.Contains(body, `"store":true`), resume && api == models.Responses; got != want {
+			if got, want := strings.Contains(body, `"background":true`) && strings.Contains(body, `"store":true`), resume &&
+				api == models.Responses; got != want {
 				t.Errorf("%s, resume = %v: stored = %v, want %v: %s", api, resume, got, want, body)
 			}
 			if !strings.Contains(body, `"service_tier":"flex"`) {

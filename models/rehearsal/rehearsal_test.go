@@ -124,11 +124,14 @@ func TestHistoriesAreChecked(t *testing.T) {
 	}{
 		{"good", "responses", in(user, reasoning, call, output), 200, ""},
 		{"call without output", "responses", in(user, call), 400, "No tool output found for function call c1."},
-		{"output without call", "responses", in(user, output), 400, "No tool call found for function call output with call_id c1."},
+		{"output without call", "responses", in(user, output), 400,
+			"No tool call found for function call output with call_id c1."},
 		{"call twice", "responses", in(user, call, output, call), 400, "Duplicate"},
 		{"reasoning at the end", "responses", in(user, reasoning), 400, "without its required following item"},
 		{"reasoning before user", "responses", in(reasoning, user), 400, "without its required following item"},
-		{"reasoning of another model", "responses", in(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"Zm9v"}`, call, output), 400, "invalid_encrypted_content"},
+		{"reasoning of another model", "responses",
+			in(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"Zm9v"}`, call, output), 400,
+			"invalid_encrypted_content"},
 		{"unknown model", "responses", `{"model":"nope","input":"hi"}`, 404, "model_not_found"},
 		{"no model", "responses", `{"input":"hi"}`, 400, "model parameter"},
 		{"not JSON", "responses", `{`, 400, "could not parse"},
@@ -292,7 +295,8 @@ text = "x"
 
 func TestParseNamesEveryFaultAndItsLine(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
-		{"unknown keys", "color = 1\n[[reply]]\ntext='a'\nsize = 2\n", "x:1:1: unknown key color\nx:4:1: unknown key reply.size"},
+		{"unknown keys", "color = 1\n[[reply]]\ntext='a'\nsize = 2\n",
+			"x:1:1: unknown key color\nx:4:1: unknown key reply.size"},
 		{"form", "[[reply]\n", "x:1:"},
 		{"duration", "[speed]\ndelay = \"soon\"\n", `x:2:9: duration "soon"`},
 		{"meaning", "models=['m']\n\n[[reply]]\nmodel='n'\ntext='a'\n[[reply]]\nfault={how='x'}\n",

@@ -73,7 +73,8 @@ func (s *spoken) response(status string) object {
 	return object{
 		"id": "resp_" + s.id, "object": "response", "created_at": s.created, "status": status, "background": s.q.background,
 		"error": nil, "incomplete_details": nil, "instructions": nil, "max_output_tokens": nil, "model": s.served(),
-		"output": output, "parallel_tool_calls": true, "previous_response_id": nil, "service_tier": "default", "store": s.q.background,
+		"output": output, "parallel_tool_calls": true, "previous_response_id": nil, "service_tier": "default",
+		"store":       s.q.background,
 		"tool_choice": "auto", "truncation": "disabled", "usage": nil, "metadata": object{},
 	}
 }

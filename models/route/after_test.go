@@ -321,9 +321,10 @@ func TestASwitchMeasuresTheWindow(t *testing.T) {
 	}
 	in(t, map[models.Target][]any{sol: {models.KindCapacity}}, change, func(t *testing.T, r *Router, _ *endpoint) {
 		var words []string
-		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)}, func(models.Model) (models.Request, error) {
-			return models.Request{Tokens: 150_000}, nil
-		}) {
+		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)},
+			func(models.Model) (models.Request, error) {
+				return models.Request{Tokens: 150_000}, nil
+			}) {
 			if err != nil {
 				t.Error(err)
 			}

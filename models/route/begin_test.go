@@ -29,7 +29,8 @@ func TestBegin(t *testing.T) {
 			s.set(sol, models.Resting, 7*time.Second, stated(models.KindCapacity, 7*time.Second))
 		}, "switch sol"},
 		{"a wait that was left is gone on with", func(s *situation) {
-			s.control.pending = pendingWait{candidate{sol, models.Heavy}, noon.Add(9 * time.Second), stated(models.KindCapacity, 0)}
+			s.control.pending = pendingWait{candidate{sol, models.Heavy}, noon.Add(9 * time.Second),
+				stated(models.KindCapacity, 0)}
 		}, "retry 9s"},
 		{"a refused key is asked again rather than a tier left", func(s *situation) {
 			s.set(sol, models.Unusable, time.Minute, &models.Fault{Kind: models.KindAuth})
@@ -47,12 +48,14 @@ func TestBegin(t *testing.T) {
 			s.control.failover = failover{candidate{terra, models.Medium}, sol}
 		}, "switch terra"},
 		{"all rest: the one that can be asked soonest is waited for", func(s *situation) {
-			for t, d := range map[models.Target]time.Duration{sol: time.Minute, terra: 20 * time.Second, spare: time.Hour, luna: time.Hour} {
+			for t, d := range map[models.Target]time.Duration{sol: time.Minute, terra: 20 * time.Second, spare: time.Hour,
+				luna: time.Hour} {
 				s.set(t, models.Resting, d, nil)
 			}
 		}, "retry 20s"},
 		{"or it is parked until then", func(s *situation) {
-			for t, d := range map[models.Target]time.Duration{sol: time.Minute, terra: 2 * time.Minute, spare: time.Hour, luna: time.Hour} {
+			for t, d := range map[models.Target]time.Duration{sol: time.Minute, terra: 2 * time.Minute, spare: time.Hour,
+				luna: time.Hour} {
 				s.set(t, models.Resting, d, nil)
 			}
 		}, "park 1m0s"},

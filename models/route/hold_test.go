@@ -116,10 +116,11 @@ func TestARequestThatIsTooLongIsShortenedOnce(t *testing.T) {
 			o.Model = func(t models.Target) models.Model { return models.Model{Target: t, Tools: true, Window: 1000} }
 		})
 		var windows []string
-		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)}, func(m models.Model) (models.Request, error) {
-			windows = append(windows, fmt.Sprint(m.Window))
-			return models.Request{}, nil
-		}) {
+		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)},
+			func(m models.Model) (models.Request, error) {
+				windows = append(windows, fmt.Sprint(m.Window))
+				return models.Request{}, nil
+			}) {
 			if err != nil {
 				t.Fatal(err)
 			}

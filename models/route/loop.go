@@ -164,10 +164,12 @@ func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
 		op.tooLong = op.sent
 	}
 	failed := models.AttemptFailed{
-		Number: max(
-			op.history.attempts,
-			1,
-		), Of: op.of(), Tier: op.target.tier, Target: op.target.Target, Fault: fault, Next: chosen.next,
+		Number: max(op.history.attempts, 1),
+		Of:     op.of(),
+		Tier:   op.target.tier,
+		Target: op.target.Target,
+		Fault:  fault,
+		Next:   chosen.next,
 	}
 	if op.uncounted(fault) {
 		failed.Number = op.history.attempts + 1 // it was made, though it does not count

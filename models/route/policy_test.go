@@ -367,7 +367,8 @@ func TestDecide(t *testing.T) {
 			s.control.tier, s.control.chosen = models.Light, true
 		}, full(), "switch by the user"},
 		{"another target", 1, func(s *situation) { s.control.only = spare }, full(), "switch by the user"},
-		{"another tier while it streamed", 1, nil, &models.Fault{Kind: models.KindCancelled, Err: errTier}, "switch by the user"},
+		{"another tier while it streamed", 1, nil, &models.Fault{Kind: models.KindCancelled, Err: errTier},
+			"switch by the user"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := afterFailures(tt.failures)

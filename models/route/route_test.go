@@ -123,30 +123,44 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 		parked bool
 	}{
 		{"a good reply needs one attempt", nil, nil, "sol(1/4) done", "", false},
-		{"capacity is retried with a growing delay", map[models.Target][]any{sol: {full, ""}}, nil, "sol(1/4) retry 1.5s sol(2/4) done", "", false},
-		{"after two failures the next tier serves", map[models.Target][]any{sol: {full}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
+		{"capacity is retried with a growing delay", map[models.Target][]any{sol: {full, ""}}, nil,
+			"sol(1/4) retry 1.5s sol(2/4) done", "", false},
+		{"after two failures the next tier serves", map[models.Target][]any{sol: {full}}, nil,
+			"sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
 		{"without switching it waits, then parks", map[models.Target][]any{sol: {full}}, func(o *Options) {
 			o.Policy = Never
 		}, "sol(1/4) retry 1.5s sol(2/4) retry 2.5s sol(3/4) park", full, true},
-		{"all full parks after four attempts", map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) retry 1.5s terra(4/4) park", full, true},
-		{"a stated delay is kept exactly", map[models.Target][]any{sol: {stated, ""}}, nil, "sol(1/4) retry 7s sol(2/4) done", "", false},
-		{"a delay that is too long switches", map[models.Target][]any{sol: {far}}, nil, "sol(1/4) switch →terra terra(2/4) done", "", false},
+		{"all full parks after four attempts", map[models.Target][]any{sol: {full}, terra: {full}, luna: {full}}, nil,
+			"sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) retry 1.5s terra(4/4) park", full, true},
+		{"a stated delay is kept exactly", map[models.Target][]any{sol: {stated, ""}}, nil,
+			"sol(1/4) retry 7s sol(2/4) done", "", false},
+		{"a delay that is too long switches", map[models.Target][]any{sol: {far}}, nil,
+			"sol(1/4) switch →terra terra(2/4) done", "", false},
 		{"or parks when nobody else may", map[models.Target][]any{sol: {far}}, func(o *Options) {
 			o.Policy = Never
 		}, "sol(1/4) park", full, true},
 		{"the floor holds", map[models.Target][]any{sol: {far}}, func(o *Options) {
 			o.Floor = models.Heavy
 		}, "sol(1/4) park", full, true},
-		{"a rate limit switches only to another account", map[models.Target][]any{sol: {&models.Fault{Kind: models.KindRate, Delayed: true, RetryAfter: time.Minute}}}, func(o *Options) {
-			o.SwitchLocal = true
-		}, "sol(1/4) switch →luna luna(2/4) done", "", false},
-		{"a key that is refused stops at once", map[models.Target][]any{sol: {models.KindAuth}}, nil, "sol(1/4) stop", models.KindAuth, false},
-		{"a refused request is not shopped around", map[models.Target][]any{sol: {models.KindRequest}}, nil, "sol(1/4) stop", models.KindRequest, false},
-		{"an unknown name is not replaced", map[models.Target][]any{sol: {models.KindModel}}, nil, "sol(1/4) stop", models.KindModel, false},
-		{"lost connections use up no attempts", map[models.Target][]any{sol: {off, off, off, off, off, off, ""}}, nil, "sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) done", "", false},
-		{"a broken stream is retried, then switched", map[models.Target][]any{sol: {models.KindStream}}, nil, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
-		{"a gateway is asked again, never switched", map[models.Target][]any{sol: {models.KindGateway}}, nil, "sol(1/4) retry 1.5s sol(2/4) retry 1.5s sol(3/4) retry 1.5s sol(4/4) park", models.KindGateway, true},
-		{"the server's word against a retry is kept", map[models.Target][]any{sol: {&models.Fault{Kind: full, ShouldRetry: &no}}}, nil, "sol(1/4) stop", full, false},
+		{"a rate limit switches only to another account",
+			map[models.Target][]any{sol: {&models.Fault{Kind: models.KindRate, Delayed: true,
+				RetryAfter: time.Minute}}}, func(o *Options) {
+				o.SwitchLocal = true
+			}, "sol(1/4) switch →luna luna(2/4) done", "", false},
+		{"a key that is refused stops at once", map[models.Target][]any{sol: {models.KindAuth}}, nil, "sol(1/4) stop",
+			models.KindAuth, false},
+		{"a refused request is not shopped around", map[models.Target][]any{sol: {models.KindRequest}}, nil,
+			"sol(1/4) stop", models.KindRequest, false},
+		{"an unknown name is not replaced", map[models.Target][]any{sol: {models.KindModel}}, nil, "sol(1/4) stop",
+			models.KindModel, false},
+		{"lost connections use up no attempts", map[models.Target][]any{sol: {off, off, off, off, off, off, ""}}, nil,
+			"sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(1/4) done", "", false},
+		{"a broken stream is retried, then switched", map[models.Target][]any{sol: {models.KindStream}}, nil,
+			"sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) done", "", false},
+		{"a gateway is asked again, never switched", map[models.Target][]any{sol: {models.KindGateway}}, nil,
+			"sol(1/4) retry 1.5s sol(2/4) retry 1.5s sol(3/4) retry 1.5s sol(4/4) park", models.KindGateway, true},
+		{"the server's word against a retry is kept",
+			map[models.Target][]any{sol: {&models.Fault{Kind: full, ShouldRetry: &no}}}, nil, "sol(1/4) stop", full, false},
 		{"a local model is no automatic refuge", map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) {
 			o.Attempts = 8
 		}, "sol(1/8) retry 1.5s sol(2/8) switch →terra terra(3/8) retry 1.5s terra(4/8) retry 2.5s terra(5/8) park", full, true},
