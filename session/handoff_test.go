@@ -41,7 +41,8 @@ func TestHandoff(t *testing.T) {
 	}
 	t.Run("a summary stands for the first prompt", func(t *testing.T) {
 		s.Summary = "the rules move"
-		if record := s.handoffRecord(""); !strings.Contains(record, "the rules move") || strings.Contains(record, "It began") {
+		if record := s.handoffRecord(""); !strings.Contains(record, "the rules move") ||
+			strings.Contains(record, "It began") {
 			t.Errorf("the record is:\n%s", record)
 		}
 	})

@@ -7,6 +7,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"belay/models"
@@ -29,6 +30,15 @@ const (
 	NeedsPerson Status = "needs you"   // something happened that only a person can judge
 	Interrupted Status = "interrupted" // belay ended in mid-turn
 )
+
+// Resumable reports whether the last turn can be gone on with.
+func (s Status) Resumable() bool {
+	switch s {
+	case Parked, Failed, Stopped, Interrupted, NeedsPerson:
+		return true
+	}
+	return false
+}
 
 // Mode is which tool calls run without asking.
 type Mode string
@@ -193,6 +203,12 @@ type Answer struct {
 
 // Live reports whether a turn has begun and not ended.
 func (s *Session) Live() bool { return s.Status == Running || s.Status == Asking }
+
+// HasPrompt reports whether a prompt has been sent: it began the last turn, or is
+// queued.
+func (s *Session) HasPrompt(id string) bool {
+	return s.PromptID == id || slices.ContainsFunc(s.Queue, func(q Queued) bool { return q.ID == id })
+}
 
 // NeedsYou reports whether only a person can move the session on.
 func (s *Session) NeedsYou() bool { return s.Status == Asking || s.Status == NeedsPerson }

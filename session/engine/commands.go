@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"belay/models"
@@ -218,18 +217,13 @@ func (a *openSession) sendLocked(ctx context.Context, p session.Prompt) error {
 	if p.ID == "" {
 		p.ID = a.e.o.NewID()
 	}
-	if a.sentLocked(p.ID) {
+	if a.state.HasPrompt(p.ID) {
 		return nil
 	}
 	if a.running != nil || a.state.Status == session.Parked {
 		return a.appendLocked(ctx, session.PromptQueued{Prompt: p})
 	}
 	return a.startLocked(ctx, p)
-}
-
-func (a *openSession) sentLocked(id string) bool {
-	queued := func(q session.Queued) bool { return q.ID == id }
-	return a.state.PromptID == id || slices.ContainsFunc(a.state.Queue, queued)
 }
 
 func (a *openSession) stop(ctx context.Context) error {

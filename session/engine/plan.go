@@ -21,7 +21,7 @@ func (a *openSession) planTaskLocked(ctx context.Context, c session.PlanTask) er
 	if c.Prompt.ID == "" {
 		c.Prompt.ID = a.e.o.NewID()
 	}
-	if a.sentLocked(c.Prompt.ID) {
+	if a.state.HasPrompt(c.Prompt.ID) {
 		return nil
 	}
 	plan, err := steps.New(c)
@@ -62,7 +62,7 @@ func (a *openSession) runPlanLocked(ctx context.Context, c session.RunPlan) erro
 	if err := a.appendLocked(ctx, session.PlanStarted(c)); err != nil {
 		return err
 	}
-	if a.state.RunsPlan && a.resumableLocked() {
+	if a.state.RunsPlan && a.state.Status.Resumable() {
 		return a.resumeLocked(ctx, byPrompt, "the plan goes on")
 	}
 	p := session.Prompt{ID: a.e.o.NewID(), Text: a.state.Plan.Task}
@@ -219,7 +219,7 @@ func (a *openSession) startOrResumeTurn(
 		return a.state.Turn, err
 	case a.state.Status == session.Asking:
 		a.launchLocked(byPrompt) // it asks again
-	case a.resumableLocked():
+	case a.state.Status.Resumable():
 		err = a.retryLocked(ctx)
 	}
 	return t.Number, err

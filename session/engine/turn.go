@@ -84,19 +84,10 @@ func (a *openSession) resumeLocked(ctx context.Context, by trigger, why string) 
 	if a.running != nil {
 		return ErrBusy
 	}
-	if !a.resumableLocked() {
+	if !a.state.Status.Resumable() {
 		return ErrNothing
 	}
 	return a.beginLocked(ctx, by, session.TurnResumed{Why: why})
-}
-
-// resumableLocked reports whether the last turn can be gone on with.
-func (a *openSession) resumableLocked() bool {
-	switch a.state.Status {
-	case session.Parked, session.Failed, session.Stopped, session.Interrupted, session.NeedsPerson:
-		return true
-	}
-	return false
 }
 
 // beginLocked starts or resumes a turn with an event that says so.
@@ -163,7 +154,7 @@ func (a *openSession) turnOptionsLocked(ready func(context.Context)) agent.Optio
 		Router: a.e.o.Router, Control: a.control, Model: a.e.o.Model, NetworkWait: a.e.o.NetworkWait,
 		Log: a, Gate: a, Tools: a.tools, Root: a.root,
 		Build: a.requests.Build, Prune: a.requests.Prune, Measured: a.requests.Measured, Ready: ready,
-		Turn: a.state.Turn, Purpose: a.purposeLocked(), Unknown: unknownEffects(a.state), Wrote: a.task.wrote,
+		Turn: a.state.Turn, Purpose: purposeOf(a.state), Unknown: unknownEffects(a.state), Wrote: a.task.wrote,
 		ParkRetry: a.task.trigger == byTimer, Force: a.task.trigger == byUser,
 		Limits: a.task.limits, Spent: a.task.spent, SwitchAfter: a.switchAfterLocked(),
 		NonInteractive: a.e.o.NonInteractive, Now: a.e.o.Now, NewID: a.e.o.NewID,
@@ -191,17 +182,17 @@ func (a *openSession) switchAfterLocked() int {
 	return a.e.o.SwitchAfterStep
 }
 
-// purposeLocked says whose the requests are, for the record.
-func (a *openSession) purposeLocked() models.Purpose {
-	p := models.Purpose{Session: string(a.id), Project: a.state.Project, Turn: a.state.Turn}
+// purposeOf says whose the requests of a session are, for the record.
+func purposeOf(state session.Session) models.Purpose {
+	purpose := models.Purpose{Session: string(state.ID), Project: state.Project, Turn: state.Turn}
 	switch {
-	case a.state.PartOf == "":
-	case a.state.Step == 0:
-		p.Step = "plan"
+	case state.PartOf == "":
+	case state.Step == 0:
+		purpose.Step = "plan"
 	default:
-		p.Step = fmt.Sprint("step ", a.state.Step)
+		purpose.Step = fmt.Sprint("step ", state.Step)
 	}
-	return p
+	return purpose
 }
 
 // ended records how a turn ended and lets the next prompt go.
