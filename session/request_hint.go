@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"regexp"
+	"sync"
 )
 
 // Hint says why a request is likely to be refused when models are full, and
@@ -33,11 +34,13 @@ const (
 )
 
 // wholeRepository is asked for by its name, or by mentioning the workspace itself.
-var wholeRepository = regexp.MustCompile(`(?i)` +
-	`\b(?:whole|entire|complete|full)\s+(?:repo|repository|code ?base|project|source tree)\b` +
-	`|\ball (?:the |of the )?(?:files|code|sources)\b|\bevery (?:single )?(?:file|module)\b` +
-	`|(?:^|\s)@\.?/?(?:\s|$)` +
-	`|整个(?:仓库|项目|代码库)|(?:全部|所有)(?:的)?(?:代码|文件)`)
+var wholeRepository = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` +
+		`\b(?:whole|entire|complete|full)\s+(?:repo|repository|code ?base|project|source tree)\b` +
+		`|\ball (?:the |of the )?(?:files|code|sources)\b|\bevery (?:single )?(?:file|module)\b` +
+		`|(?:^|\s)@\.?/?(?:\s|$)` +
+		`|整个(?:仓库|项目|代码库)|(?:全部|所有)(?:的)?(?:代码|文件)`)
+})
 
 // Hints looks at a prompt before it is sent. Added is how many tokens it adds
 // to the request, others how many other sessions stream from the same provider,
@@ -54,7 +57,7 @@ func (w ContextUsage) Hints(words string, added int64, others int, warn int64) [
 			},
 		)
 	}
-	if wholeRepository.MatchString(words) {
+	if wholeRepository().MatchString(words) {
 		hints = append(
 			hints,
 			Hint{HintWhole, "the whole repository makes long requests: name folders or files (@a.go:20-45, /focus)", true},

@@ -46,7 +46,8 @@ func emitWait(world *fakeEngine) {
 		session.AttemptStarted{Number: 1, Of: 4, Target: sol}, session.ReplyOpened{Target: sol},
 		session.TextDelta{Text: "The pricing rules move into orders/pricing.go, which"},
 		session.CutOff{Text: "The pricing rules move into orders/pricing.go, which"},
-		session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: capacityFault(), Next: models.NextRetry, Delay: 8 * time.Second},
+		session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: capacityFault(),
+			Next: models.NextRetry, Delay: 8 * time.Second},
 		session.Waiting{Number: 2, Of: 4, Until: noon.Add(8 * time.Second), Target: sol, Fault: capacityFault()})
 }
 

@@ -3,6 +3,7 @@ package window
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"belay/models"
@@ -21,10 +22,10 @@ const (
 const truncatedNote = "... (context trimmed)"
 
 var (
-	definition = regexp.MustCompile(
+	definition = lazyPattern(
 		`^\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|unsafe|inline|pub(?:\([a-z]+\))?)\s+)*(?:func|def|class|fn|function|interface|struct|enum|trait|impl|module|sub|type\s+\w+\s+(?:struct|interface))\b`,
 	)
-	errorWords = regexp.MustCompile(
+	errorWords = lazyPattern(
 		`(?i)\b(?:error|errors|exception|panic|fatal|traceback|failed|failure|caused by|assert\w*|segmentation fault|undefined|cannot|core dumped)\b|--- FAIL|^\s*at \S+.*[:(]\d+|^\s*File ".*", line \d+|^goroutine \d+|\S+\.\w{1,5}:\d+(?::\d+)?[:)\s]`,
 	)
 	commentLine = regexp.MustCompile(`^\s*(?://|#(?:\s|$)|--\s|/\*|\*/|\*\s)`)
@@ -43,11 +44,11 @@ func Excerpt(text string) string {
 	defs, traces := 0, 0
 	for i := tail - 1; i >= 0; i-- {
 		line := lines[i][:min(len(lines[i]), maxExcerptLine)]
-		if traces < maxTraceLines && errorWords.MatchString(line) {
+		if traces < maxTraceLines && errorWords().MatchString(line) {
 			keep[i] = true
 			traces++
 		}
-		if defs == lastDefs || !definition.MatchString(line) {
+		if defs == lastDefs || !definition().MatchString(line) {
 			continue
 		}
 		defs++
@@ -100,4 +101,10 @@ func cutAt(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// lazyPattern compiles a regular expression when it is used first: most runs
+// never need it, and each would wait for it before the first frame.
+func lazyPattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

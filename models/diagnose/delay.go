@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -86,22 +87,22 @@ func (s statedDelay) read(now time.Time) (time.Duration, bool) {
 }
 
 var (
-	waitWords = regexp.MustCompile(
+	waitWords = lazyPattern(
 		`(?i)\b(?:try again|try your request again|retry|retrying|resets?|wait|available(?: again)?)\s+(?:after\s+|in\s+|for\s+)?(?:about\s+)?((?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\b?[\s,]*(?:and\s+)?)+)`,
 	)
-	oneSpan = regexp.MustCompile(
+	oneSpan = lazyPattern(
 		`(?i)(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`,
 	)
 )
 
 // inText reads "try again in 1.2s", "retry after 20 seconds", "in 6m0s".
 func inText(s string) (time.Duration, bool) {
-	m := waitWords.FindStringSubmatch(s[:min(len(s), maxRead)])
+	m := waitWords().FindStringSubmatch(s[:min(len(s), maxRead)])
 	if m == nil {
 		return 0, false
 	}
 	total := 0.0
-	for _, span := range oneSpan.FindAllStringSubmatch(m[1], 10) {
+	for _, span := range oneSpan().FindAllStringSubmatch(m[1], 10) {
 		v, err := strconv.ParseFloat(span[1], 64)
 		if err != nil {
 			return 0, false
@@ -126,4 +127,10 @@ func unitOf(s string) time.Duration {
 		return time.Hour
 	}
 	return 24 * time.Hour
+}
+
+// lazyPattern compiles a regular expression when it is used first: most runs
+// never need it, and each would wait for it before the first frame.
+func lazyPattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

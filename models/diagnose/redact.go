@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,7 +15,7 @@ const (
 const hidden = "[redacted]"
 
 // secrets are the forms of credentials that servers are known to repeat.
-var secrets = regexp.MustCompile(
+var secrets = lazyPattern(
 	`(?i)(\bbearer\s+)[^\s"',;<>]{4,}|\b(?:sk|pk|rk|gsk|xai|key|tok|hf|ghp|gho|ghs|github_pat|nvapi|pplx|csk)[-_][a-z0-9_\-*.]{8,}|\bAIza[a-z0-9_\-]{20,}|\beyJ[a-z0-9_\-]{10,}\.[a-z0-9_\-]{5,}(?:\.[a-z0-9_\-]*)?|((?:api[-_]?key|access[-_]?token|[?&](?:key|token))\s*["']?\s*[=:]\s*["']?)[a-z0-9_\-.]{8,}`,
 )
 
@@ -25,7 +24,7 @@ func redact(s, key string) string {
 	if len(key) >= 4 {
 		s = strings.ReplaceAll(s, key, hidden)
 	}
-	return secrets.ReplaceAllString(s, "${1}${2}"+hidden)
+	return secrets().ReplaceAllString(s, "${1}${2}"+hidden)
 }
 
 // Redact takes key, and whatever else looks like a credential, out of s.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
@@ -29,10 +29,13 @@ const maxResumes = 3
 const cancelLimit = 3 * time.Second
 
 // validID is an id that can stand in a path: it comes from outside.
-var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+func validID(id string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	return id != "" && len(id) <= 200 && strings.Trim(id, letters) == ""
+}
 
 // resumable says whether the reply is one that the provider goes on with by itself.
-func (a *attempt) resumable() bool { return a.keepsReply && validID.MatchString(a.responseID) }
+func (a *attempt) resumable() bool { return a.keepsReply && validID(a.responseID) }
 
 // resume takes the reply up where it broke off. It gives the reason of the break
 // back when that cannot be done.

@@ -28,8 +28,8 @@ func (r *rig) requests() []rehearsal.Exchange {
 	return list
 }
 
-// agree compares the record with the server's own log, request by request.
-func (r *rig) agree() {
+// checkLedger compares the record with the server's own log, request by request.
+func (r *rig) checkLedger() {
 	r.t.Helper()
 	synctest.Wait()
 	r.mu.Lock()
@@ -83,7 +83,7 @@ func (r *rig) once(id session.ID) {
 			r.t.Errorf("request %d has %d user messages, answered with %d", i, n, x.Status)
 		}
 	}
-	r.agree()
+	r.checkLedger()
 }
 
 func TestCapacityAtEveryPlaceOfATurn(t *testing.T) {
@@ -128,7 +128,7 @@ func TestCapacityAtEveryPlaceOfATurn(t *testing.T) {
 					"cut:Half failed:capacity message:Done. end:done"},
 			} {
 				t.Run(string(api)+" "+fault[:strings.LastIndex(fault, ",")]+" "+tt.name, func(t *testing.T) {
-					in(t, tt.script, func(r *rig) { r.api, r.mode = api, session.All }, func(t *testing.T, r *rig, id session.ID) {
+					inBubble(t, tt.script, func(r *rig) { r.api, r.mode = api, session.All }, func(t *testing.T, r *rig, id session.ID) {
 						r.send(id, "go")
 						r.once(id)
 						if got := r.log(id); got != tt.want {
@@ -141,9 +141,9 @@ func TestCapacityAtEveryPlaceOfATurn(t *testing.T) {
 	}
 }
 
-var ladder = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}
+var parkWaits = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 
-func whole(o *Options) { o.ParkSchedule = ladder }
+func withParkWaits(o *Options) { o.ParkSchedule = parkWaits }
 
 const busy = `
 [[reply]]
@@ -157,10 +157,10 @@ text = "Here."
 func TestAMinuteOfNoRoomAnywhereIsOutlasted(t *testing.T) {
 	t.Parallel()
 	for _, api := range apis {
-		in(
+		inBubble(
 			t,
 			fmt.Sprintf(busy, "60s"),
-			func(r *rig) { r.api, r.engine = api, whole },
+			func(r *rig) { r.api, r.engine = api, withParkWaits },
 			func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				time.Sleep(10 * time.Minute)
@@ -168,7 +168,7 @@ func TestAMinuteOfNoRoomAnywhereIsOutlasted(t *testing.T) {
 					t.Errorf("Status = %s, %v", s.Status, s.Fault)
 				}
 				r.atMost(6, time.Time{})
-				r.agree()
+				r.checkLedger()
 			},
 		)
 	}
@@ -193,7 +193,7 @@ func (r *rig) atMost(n int, since time.Time) {
 func TestTheSessionComesBackToTheHeavyTierAtABoundary(t *testing.T) {
 	t.Parallel()
 	for _, api := range apis {
-		in(t, `
+		inBubble(t, `
 [[reply]]
 model = "sol"
 for = "2m"
@@ -209,7 +209,7 @@ arguments = { command = "echo x >> ran" }
 [[reply]]
 times = -1
 text = "Here."
-`, func(r *rig) { r.api, r.engine, r.mode = api, whole, session.All }, func(t *testing.T, r *rig, id session.ID) {
+`, func(r *rig) { r.api, r.engine, r.mode = api, withParkWaits, session.All }, func(t *testing.T, r *rig, id session.ID) {
 			r.send(id, "second")
 			r.wait(id)
 			switched := r.log(id)
@@ -230,14 +230,14 @@ text = "Here."
 			if got := r.log(id); s.Target != sol || !strings.HasSuffix(got, "start:last →sol message:Here. end:done") {
 				t.Errorf("served by %s\n%s", s.Target, got)
 			}
-			r.agree()
+			r.checkLedger()
 		})
 	}
 }
 
 func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = whole }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = withParkWaits }, func(t *testing.T, r *rig, id session.ID) {
 		began := time.Now()
 		r.send(id, "go")
 		time.Sleep(50 * time.Minute)
@@ -267,7 +267,7 @@ func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 		if st := r.o.Breakers.Status(sol); st.Outage.IsZero() {
 			t.Error("no outage is marked")
 		}
-		if !strings.Contains(r.said(), "outage: no model has answered") {
+		if !strings.Contains(r.notices(), "outage: no model has answered") {
 			t.Errorf("nobody was told of the outage")
 		}
 		time.Sleep(15 * time.Minute)
@@ -276,12 +276,12 @@ func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 			t.Errorf("Status = %s, %v", s.Status, s.Fault)
 		}
 		r.atMost(6, time.Time{})
-		r.agree()
+		r.checkLedger()
 	})
 }
 
-// said joins the reasons of ended turns and the notes.
-func (r *rig) said() string {
+// notices joins the reasons of ended turns and the notes.
+func (r *rig) notices() string {
 	var words []string
 	for _, rec := range r.published() {
 		switch e := rec.Event.(type) {
@@ -297,7 +297,7 @@ func (r *rig) said() string {
 func TestATierKeyDuringAWaitChangesTheVeryNextRequest(t *testing.T) {
 	t.Parallel()
 	for _, api := range apis {
-		in(t, `
+		inBubble(t, `
 [[reply]]
 model = "sol"
 times = -1
@@ -318,9 +318,9 @@ text = "Here."
 			log := r.requests()
 			if len(log) != 2 || !strings.Contains(string(log[1].Body), `"model":"luna"`) ||
 				log[1].Time.Sub(pressed) > 100*time.Millisecond {
-				t.Errorf("asked %s, the last %v after the key", r.asked(), log[len(log)-1].Time.Sub(pressed))
+				t.Errorf("asked %s, the last %v after the key", r.requestSummary(), log[len(log)-1].Time.Sub(pressed))
 			}
-			r.agree()
+			r.checkLedger()
 		})
 	}
 }
@@ -337,7 +337,7 @@ func TestAStopIsAnsweredAtOnce(t *testing.T) {
 		"while no one is there":    "[[reply]]\ntimes = -1\nfault = { how = \"dns\" }\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, script, nil, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, script, nil, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				time.Sleep(1100 * time.Millisecond)
 				pressed := time.Now()
@@ -350,7 +350,7 @@ func TestAStopIsAnsweredAtOnce(t *testing.T) {
 				if n := len(r.requests()) - before; n != 0 {
 					t.Errorf("%d requests after the stop", n)
 				}
-				r.agree()
+				r.checkLedger()
 			})
 		})
 	}
@@ -359,7 +359,7 @@ func TestAStopIsAnsweredAtOnce(t *testing.T) {
 func TestALocalModelAtTheEndOfATier(t *testing.T) {
 	t.Parallel()
 	local := models.Target{Provider: "local", Model: "luna"}
-	in(t, `
+	inBubble(t, `
 [[reply]]
 model = "sol"
 for = "1m"
@@ -374,7 +374,7 @@ text = "Here."
 		if s := r.wait(id); s.Status != session.Idle || s.Target != local {
 			t.Errorf("Status = %s at %s, %v", s.Status, s.Target, s.Fault)
 		}
-		if got, want := r.asked(), "sol/1 sol/1 sol/1 luna/1"; got != want {
+		if got, want := r.requestSummary(), "sol/1 sol/1 sol/1 luna/1"; got != want {
 			t.Errorf("asked %s, want %s", got, want)
 		}
 		time.Sleep(5 * time.Minute)
@@ -382,6 +382,6 @@ text = "Here."
 		if s := r.wait(id); s.Target != sol {
 			t.Errorf("served by %s after the hold, want sol", s.Target)
 		}
-		r.agree()
+		r.checkLedger()
 	})
 }

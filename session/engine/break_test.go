@@ -62,7 +62,7 @@ func (r *rig) refuse(event string) (again func()) {
 	}
 }
 
-func everything(r *rig) { r.mode = session.All }
+func allowAll(r *rig) { r.mode = session.All }
 
 const appends = `
 [[reply]]
@@ -78,7 +78,7 @@ func TestAFullDiskAtAnyEventNeverRunsACommandTwice(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{"turn.started", "item", "reply.ended", "tool.started", "tool.ended", "turn.ended"} {
 		t.Run(event, func(t *testing.T) {
-			in(t, appends, everything, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, appends, allowAll, func(t *testing.T, r *rig, id session.ID) {
 				again := r.refuse(event)
 				err := r.Do(t.Context(), id, session.Send{Prompt: session.Prompt{ID: "go", Text: "go"}})
 				if s := r.wait(id); s.Live() {
@@ -133,7 +133,7 @@ text = "Done."
 
 func TestCallsOfAStoppedTurnAreNotRunForTheNextPrompt(t *testing.T) {
 	t.Parallel()
-	in(t, three, everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, three, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		until(func() bool { return r.exists("began") })
 		r.do(id, session.Stop{})
@@ -152,7 +152,7 @@ func TestCallsOfAStoppedTurnAreNotRunForTheNextPrompt(t *testing.T) {
 
 func TestCallsOfAStoppedTurnAreRunWhenItIsResumed(t *testing.T) {
 	t.Parallel()
-	in(t, three, everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, three, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		until(func() bool { return r.exists("began") })
 		r.do(id, session.Stop{})
@@ -167,8 +167,8 @@ func TestCallsOfAStoppedTurnAreRunWhenItIsResumed(t *testing.T) {
 
 func TestAnUnknownOutcomeStaysUnknownUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntext = \"Done.\"", everything, func(t *testing.T, r *rig, id session.ID) {
-		crash(
+	inBubble(t, "[[reply]]\ntext = \"Done.\"", allowAll, func(t *testing.T, r *rig, id session.ID) {
+		leaveEffect(
 			t,
 			r,
 			id,
@@ -196,11 +196,11 @@ func TestAnUnknownOutcomeStaysUnknownUntilItIsAnswered(t *testing.T) {
 
 func TestAnAnswerReachesATurnThatEndedBecauseNobodyWasThere(t *testing.T) {
 	t.Parallel()
-	in(t, shell, func(r *rig) { r.alone = true }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, shell, func(r *rig) { r.nonInteractive = true }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		s := r.wait(id)
 		r.stop()
-		r.alone = false
+		r.nonInteractive = false
 		r.start()
 		if _, err := r.Open(t.Context(), id, false); err != nil {
 			t.Fatal(err)
@@ -221,11 +221,11 @@ func TestAnAnswerReachesATurnThatEndedBecauseNobodyWasThere(t *testing.T) {
 
 func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
 	t.Parallel()
-	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.asks(id)
 		r.stop()
-		r.alone = true
+		r.nonInteractive = true
 		r.start()
 		if s, err := r.Open(
 			t.Context(),
@@ -257,7 +257,7 @@ func TestAChangeThatWaitsForApprovalCanBeMadeAfterARestart(t *testing.T) {
 		}, "theirs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, `
+			inBubble(t, `
 [[reply]]
 [[reply.calls]]
 name = "read"
@@ -270,7 +270,7 @@ arguments = { path = "f", content = "new" }
 text = "Done."
 `, func(r *rig) { r.mode = session.Ask }, func(t *testing.T, r *rig, id session.ID) {
 				file := filepath.Join(r.project, "f")
-				put(r.project, "f", "old")
+				writeFile(r.project, "f", "old")
 				if err := os.Chtimes(file, time.Now().Add(-time.Hour), time.Now().Add(-time.Hour)); err != nil {
 					t.Fatal(err)
 				}
@@ -298,7 +298,7 @@ text = "Done."
 
 func TestEditedArgumentsMeetTheRules(t *testing.T) {
 	t.Parallel()
-	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.do(
 			id,
@@ -323,7 +323,7 @@ func TestEditedArgumentsMeetTheRules(t *testing.T) {
 
 func TestAlwaysMeansWhatRunsNotWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
-	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.do(
 			id,
@@ -344,7 +344,7 @@ func TestAlwaysMeansWhatRunsNotWhatWasAskedFor(t *testing.T) {
 
 func TestATierKeyAfterAFinishedCallRunsItOnceAndTellsTheModel(t *testing.T) {
 	t.Parallel()
-	in(t, `
+	inBubble(t, `
 [[reply]]
 speed = { chunk = 1, delay = "1s" }
 [[reply.calls]]
@@ -357,7 +357,7 @@ arguments = { path = "b.txt", content = "a long text that takes its time to be w
 model = "luna"
 output = "exit"
 text = "Done."
-`, everything, func(t *testing.T, r *rig, id session.ID) {
+`, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		for !strings.Contains(r.log(id), "call:shell") {
 			time.Sleep(time.Second)
@@ -377,7 +377,7 @@ text = "Done."
 
 func TestParkedByTheUserItGoesOnOnlyWhenTold(t *testing.T) {
 	t.Parallel()
-	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Second)
 		r.do(id, session.Park{})
@@ -397,7 +397,7 @@ func TestParkedByTheUserItGoesOnOnlyWhenTold(t *testing.T) {
 
 func TestAParkedTurnGoesOnAlthoughTheStoreFailedOnce(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(full, "60s"), nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, fmt.Sprintf(full, "60s"), nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.wait(id)
 		again := r.refuse("turn.resumed")
@@ -428,7 +428,7 @@ func TestTheLoopGuardKnowsAChangeFromALoop(t *testing.T) {
 			"", session.NeedsPerson},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, tt.script, everything, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, tt.script, allowAll, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				if s := r.wait(id); s.Status != tt.want {
 					t.Errorf("Status = %s, want %s\n%s", s.Status, tt.want, r.log(id))
@@ -465,7 +465,7 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 			{"drop sends the queue", session.Drop{}, "start:held message:%s end:done"},
 		} {
 			t.Run(string(status)+": "+tt.name, func(t *testing.T) {
-				in(t, to.script, nil, func(t *testing.T, r *rig, id session.ID) {
+				inBubble(t, to.script, nil, func(t *testing.T, r *rig, id session.ID) {
 					r.send(id, "go")
 					r.send(id, "held")
 					to.do(r, id)

@@ -25,7 +25,7 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 		{"as a turn is done", "[[reply]]\ntimes = -1\ntext = \"Done.\"", func(*rig, session.ID) {}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, tt.script, nil, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, tt.script, nil, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "first")
 				r.send(id, "second")
 				tt.until(r, id)
@@ -58,7 +58,7 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 
 func TestAClosedSessionBeginsNothing(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", nil, func(t *testing.T, r *rig, id session.ID) {
 		a := r.openSession(id)
 		r.send(id, "first")
 		r.send(id, "second")
@@ -81,7 +81,7 @@ func TestAClosedSessionBeginsNothing(t *testing.T) {
 
 func TestATakeoverStopsTheTurnAndTheSessionCanBeTakenBack(t *testing.T) {
 	t.Parallel()
-	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(3 * time.Second)
 		other, err := store.Open(t.Context(), r.data, store.Options{})

@@ -23,7 +23,7 @@ func part(w session.ContextUsage, o session.Source) int64 {
 
 func TestASessionIsWeighedByOrigin(t *testing.T) {
 	t.Parallel()
-	in(t, story(3), func(r *rig) {
+	inBubble(t, readScript(3), func(r *rig) {
 		r.engine = func(o *Options) {
 			o.Trigger = 0.8
 			o.SystemPrompt = func(context.Context, string) systemprompt.Prompt {
@@ -90,7 +90,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 		}
 	})
 	t.Run("one that is not open is not", func(t *testing.T) {
-		in(t, story(0), nil, func(t *testing.T, r *rig, id session.ID) {
+		inBubble(t, readScript(0), nil, func(t *testing.T, r *rig, id session.ID) {
 			if _, err := r.ContextUsage(t.Context(), "nobody"); !errors.Is(err, ErrNotOpen) {
 				t.Errorf("Weigh = %v, want %v", err, ErrNotOpen)
 			}
@@ -100,7 +100,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 
 func TestTrimTakesOlderOutputsOut(t *testing.T) {
 	t.Parallel()
-	in(t, story(6), func(r *rig) { r.window = 16_000 }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, readScript(6), func(r *rig) { r.window = 16_000 }, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 6 {
 			name := filepath.Join(r.project, "f"+string(rune('0'+i)))
 			if err := os.WriteFile(

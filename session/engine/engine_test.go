@@ -32,18 +32,18 @@ import (
 // rig is a whole belay without a screen, on a scripted model in memory.
 type rig struct {
 	*Engine
-	t       *testing.T
-	server  *rehearsal.Server
-	data    string
-	project string
-	api     models.API
-	alone   bool
-	mode    session.Mode
-	window  int64
-	trigger float64
-	tiers   map[models.Tier][]models.Target
-	route   func(*route.Options)
-	engine  func(*Options)
+	t              *testing.T
+	server         *rehearsal.Server
+	data           string
+	project        string
+	api            models.API
+	nonInteractive bool
+	mode           session.Mode
+	window         int64
+	trigger        float64
+	tiers          map[models.Tier][]models.Target
+	route          func(*route.Options)
+	engine         func(*Options)
 
 	mu       sync.Mutex
 	heard    []session.Record
@@ -152,7 +152,7 @@ func (r *rig) start() {
 				return systemprompt.Prompt{Instructions: "be good"}
 			},
 		},
-		Tier: models.Heavy, Mode: r.mode, Program: "test", NonInteractive: r.alone,
+		Tier: models.Heavy, Mode: r.mode, Program: "test", NonInteractive: r.nonInteractive,
 		ParkSchedule: []time.Duration{30 * time.Second, 2 * time.Minute}, Breakers: board, Now: time.Now,
 	}
 	if r.engine != nil {
@@ -188,8 +188,8 @@ func (r *rig) stop() {
 	}
 }
 
-// in runs a test in a bubble of fake time.
-func in(t *testing.T, script string, change func(*rig), test func(*testing.T, *rig, session.ID)) {
+// inBubble runs a test in a bubble of fake time.
+func inBubble(t *testing.T, script string, change func(*rig), test func(*testing.T, *rig, session.ID)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, script)
@@ -277,8 +277,8 @@ func (r *rig) published() []session.Record {
 	return slices.Clone(r.heard)
 }
 
-// asked lists what reached the server: model, and how many user messages.
-func (r *rig) asked() string {
+// requestSummary lists what reached the server: model, and how many user messages.
+func (r *rig) requestSummary() string {
 	var words []string
 	for _, x := range r.server.Log() {
 		words = append(words, fmt.Sprintf("%s/%d", x.Model, strings.Count(string(x.Body), `"role":"user"`)))
@@ -304,7 +304,7 @@ func TestAPromptBecomesAnEditedFile(t *testing.T) {
 	t.Parallel()
 	for _, api := range []models.API{models.Responses, models.Chat} {
 		t.Run(string(api), func(t *testing.T) {
-			in(t, edit, func(r *rig) { r.api = api }, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, edit, func(r *rig) { r.api = api }, func(t *testing.T, r *rig, id session.ID) {
 				file := filepath.Join(r.project, "a.txt")
 				if err := os.WriteFile(file, []byte("one\n"), 0o600); err != nil {
 					t.Fatal(err)
@@ -321,7 +321,7 @@ func TestAPromptBecomesAnEditedFile(t *testing.T) {
 				if got := r.log(id); got != want {
 					t.Errorf("log is\n%s, want\n%s", got, want)
 				}
-				if got, want := r.asked(), "sol/1 sol/1 sol/1"; got != want {
+				if got, want := r.requestSummary(), "sol/1 sol/1 sol/1"; got != want {
 					t.Errorf("asked %s, want %s", got, want)
 				}
 			})
@@ -340,7 +340,7 @@ fault = { how = %q, at = "text", after = 11, code = "server_is_overloaded", mess
 text = "All of it."
 `, how)
 		t.Run(how, func(t *testing.T) {
-			in(t, script, nil, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, script, nil, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				if s := r.wait(id); s.Status != session.Idle {
 					t.Errorf("Status = %s, %v", s.Status, s.Fault)
@@ -351,7 +351,7 @@ text = "All of it."
 					!strings.HasSuffix(got, "message:All of it. end:done") {
 					t.Errorf("log is %s", got)
 				}
-				if got, want := r.asked(), "sol/1 sol/1"; got != want {
+				if got, want := r.requestSummary(), "sol/1 sol/1"; got != want {
 					t.Errorf("asked %s, want %s: one user message in each request", got, want)
 				}
 			})
@@ -361,7 +361,7 @@ text = "All of it."
 
 func TestFinishedCallsOfAFailedReplyAreKeptAndRunOnce(t *testing.T) {
 	t.Parallel()
-	in(t, `
+	inBubble(t, `
 [[reply]]
 [[reply.calls]]
 name = "write"
@@ -400,7 +400,7 @@ text = "Here."
 
 func TestAParkedTurnGoesOnByItself(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(full, "60s"), nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, fmt.Sprintf(full, "60s"), nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		if s := r.wait(id); s.Status != session.Parked || s.ParkCount != 1 || s.RetryAt.IsZero() {
 			t.Fatalf("Status = %s, rung %d, %v", s.Status, s.ParkCount, s.Fault)
@@ -418,7 +418,7 @@ func TestAParkedTurnGoesOnByItself(t *testing.T) {
 
 func TestAnOutageStopsAfterTheLastRungAndCanBeResumed(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(full, "60m"), nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, fmt.Sprintf(full, "60m"), nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(30 * time.Minute)
 		s := r.wait(id)
@@ -443,14 +443,14 @@ text = "Short."
 
 func TestATierKeyMovesTheStreamingRequest(t *testing.T) {
 	t.Parallel()
-	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Second)
 		r.do(id, session.ChooseTier{Tier: models.Light})
 		if s := r.wait(id); s.Status != session.Idle || s.Tier != models.Light {
 			t.Errorf("Status = %s, tier %s", s.Status, s.Tier)
 		}
-		if got, want := r.asked(), "sol/1 luna/1"; got != want {
+		if got, want := r.requestSummary(), "sol/1 luna/1"; got != want {
 			t.Errorf("asked %s, want %s", got, want)
 		}
 		if got := r.log(id); !strings.Contains(got, "→luna message:Short.") || strings.Count(got, "cut:") != 1 {
@@ -461,7 +461,7 @@ func TestATierKeyMovesTheStreamingRequest(t *testing.T) {
 
 func TestAStopKeepsWhatWasSaidAndTheNextPromptGoesOn(t *testing.T) {
 	t.Parallel()
-	in(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, slow, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(5 * time.Second)
 		began := time.Now()
@@ -478,7 +478,7 @@ func TestAStopKeepsWhatWasSaidAndTheNextPromptGoesOn(t *testing.T) {
 
 func TestMessagesQueueBehindATurnAndOneSentThriceGoesOnce(t *testing.T) {
 	t.Parallel()
-	in(t, slow+"[[reply]]\ntext = \"Third.\"", nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, slow+"[[reply]]\ntext = \"Third.\"", nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "first")
 		time.Sleep(time.Second)
 		for range 3 {
@@ -515,7 +515,7 @@ func TestACommandAsksFirst(t *testing.T) {
 			"run:shell ran:shell message:Done.", "other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				synctest.Wait()
 				s, _ := r.Session(id)
@@ -543,7 +543,7 @@ func TestACommandAsksFirst(t *testing.T) {
 
 func TestAPendingApprovalSurvivesTheEndOfBelay(t *testing.T) {
 	t.Parallel()
-	in(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		for s, _ := r.Session(id); s.Status != session.Asking; s, _ = r.Session(id) {
 			time.Sleep(time.Millisecond)
@@ -570,7 +570,7 @@ func TestAPendingApprovalSurvivesTheEndOfBelay(t *testing.T) {
 
 func TestNobodyThereEndsWithAPersonNeeded(t *testing.T) {
 	t.Parallel()
-	in(t, shell, func(r *rig) { r.alone = true }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, shell, func(r *rig) { r.nonInteractive = true }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		if s := r.wait(id); s.Status != session.NeedsPerson || len(s.PendingApprovals) != 1 {
 			t.Errorf("Status = %s, asked %v", s.Status, s.PendingApprovals)
@@ -578,8 +578,8 @@ func TestNobodyThereEndsWithAPersonNeeded(t *testing.T) {
 	})
 }
 
-// crash leaves a session as a killed belay would: an effect begun, no end.
-func crash(t *testing.T, r *rig, id session.ID, effect session.Effect, args string) {
+// leaveEffect leaves a session as a killed belay would: an effect begun, no end.
+func leaveEffect(t *testing.T, r *rig, id session.ID, effect session.Effect, args string) {
 	t.Helper()
 	call := models.Item{Kind: models.Call, CallID: effect.CallID, Name: effect.Tool, Arguments: args}
 	if _, _, err := r.store.Append(t.Context(), id, 1, session.TurnStarted{Prompt: session.Prompt{ID: "p", Text: "go"}},
@@ -615,10 +615,10 @@ func TestAfterACrashNoEffectIsRepeatedBlindly(t *testing.T) {
 			`{"command":"rm f"}`, "cut:half a end:stopped resume ran:shell:outcome unknown message:Done. end:done", "x"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(
+			inBubble(
 				t,
 				"[[reply]]\ntext = \"Done.\"",
-				func(r *rig) { r.alone, r.mode = true, session.All },
+				func(r *rig) { r.nonInteractive, r.mode = true, session.All },
 				func(t *testing.T, r *rig, id session.ID) {
 					file := filepath.Join(r.project, "f")
 					e := tt.effect
@@ -630,7 +630,7 @@ func TestAfterACrashNoEffectIsRepeatedBlindly(t *testing.T) {
 					if err := os.WriteFile(file, []byte(tt.content), 0o600); err != nil {
 						t.Fatal(err)
 					}
-					crash(t, r, id, e, tt.args)
+					leaveEffect(t, r, id, e, tt.args)
 					r.stop()
 					r.start()
 					s, err := r.Open(t.Context(), id, false)
@@ -655,7 +655,7 @@ func TestAfterACrashNoEffectIsRepeatedBlindly(t *testing.T) {
 
 func TestASecondBelayIsToldWhoHasTheSession(t *testing.T) {
 	t.Parallel()
-	in(t, "", nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, "", nil, func(t *testing.T, r *rig, id session.ID) {
 		other, err := store.Open(t.Context(), r.data, store.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -678,7 +678,7 @@ func TestASecondBelayIsToldWhoHasTheSession(t *testing.T) {
 
 func TestEveryRequestIsOneTheAPIAccepts(t *testing.T) {
 	t.Parallel()
-	in(t, edit, nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, edit, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.wait(id)
 		for _, x := range r.server.Log() {
@@ -694,7 +694,7 @@ func TestEveryRequestIsOneTheAPIAccepts(t *testing.T) {
 
 func TestASessionThatIsNotOpenCanBeFiled(t *testing.T) {
 	t.Parallel()
-	in(t, "", nil, func(t *testing.T, r *rig, _ session.ID) {
+	inBubble(t, "", nil, func(t *testing.T, r *rig, _ session.ID) {
 		s, err := r.store.Create(t.Context(), session.Created{Project: r.project})
 		if err != nil {
 			t.Fatal(err)

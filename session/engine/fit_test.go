@@ -24,7 +24,7 @@ func windows(of map[models.Target]int64) func(r *rig) {
 
 func TestWhatDoesNotFitEndsWell(t *testing.T) {
 	t.Parallel()
-	reads := strings.TrimPrefix(story(5), story(0))
+	reads := strings.TrimPrefix(readScript(5), readScript(0))
 	talks := strings.Repeat(fmt.Sprintf("[[reply]]\nmodel = \"sol\"\ntext = %q\n", strings.Repeat("go-on ", 5000)), 5)
 	const fine = "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	roomy := windows(map[models.Target]int64{sol: 400_000, terra: 400_000, luna: 400_000})
@@ -58,7 +58,7 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 			}, nil, "message:Fine. end:done", "a summary would free little; the window is filled by "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, tt.script, tt.change, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, tt.script, tt.change, func(t *testing.T, r *rig, id session.ID) {
 				fat(t, r, id)
 				if tt.press != nil {
 					r.do(id, tt.press)
@@ -68,7 +68,7 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 				if log := r.log(id); !strings.HasSuffix(log, tt.want) {
 					t.Errorf("log ends in %s, want %s", log[max(0, len(log)-300):], tt.want)
 				}
-				if said := r.said(); strings.Count(said, tt.said) != 1 {
+				if said := r.notices(); strings.Count(said, tt.said) != 1 {
 					t.Errorf("said %q, want once %q", said, tt.said)
 				}
 			})
@@ -78,9 +78,9 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 
 func TestASummaryThatNoModelHasRoomForIsNoHarm(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
-		story(3)[len(story(0)):]+"[[reply]]\ntimes = -1\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n",
+		readScript(3)[len(readScript(0)):]+"[[reply]]\ntimes = -1\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n",
 		nil,
 		func(t *testing.T, r *rig, id session.ID) {
 			for i := range 3 {
@@ -95,7 +95,7 @@ func TestASummaryThatNoModelHasRoomForIsNoHarm(t *testing.T) {
 			if log := r.log(id); log != before+" noted" {
 				t.Errorf("log is %s, want %s noted", log, before)
 			}
-			if said := r.said(); !strings.Contains(said, "no summary could be made (") {
+			if said := r.notices(); !strings.Contains(said, "no summary could be made (") {
 				t.Errorf("said %q", said)
 			}
 		},

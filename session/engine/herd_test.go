@@ -14,7 +14,7 @@ import (
 // spread is the whole park schedule with its waits spread at random.
 func spread(o *Options) {
 	var n atomic.Int64
-	o.ParkSchedule, o.Random = ladder, func() float64 { return float64(n.Add(7)%10) / 10 }
+	o.ParkSchedule, o.Random = parkWaits, func() float64 { return float64(n.Add(7)%10) / 10 }
 }
 
 // ten is a session and nine more.
@@ -33,7 +33,7 @@ func (r *rig) ten(id session.ID) []session.ID {
 
 func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
 		ids := r.ten(id)
 		var wg sync.WaitGroup
 		for _, id := range ids {
@@ -74,7 +74,7 @@ func TestTenSessionsDuringAnOutageStayWithinTheBudget(t *testing.T) {
 
 func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(busy, "5m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, fmt.Sprintf(busy, "5m"), func(r *rig) { r.engine = spread }, func(t *testing.T, r *rig, id session.ID) {
 		ids := r.ten(id)
 		for _, id := range ids {
 			r.send(id, "go")
@@ -90,7 +90,7 @@ func TestTenParkedSessionsAllGoOnAfterAnOutage(t *testing.T) {
 
 func TestTenSessionsFindTheTierThatHasRoom(t *testing.T) {
 	t.Parallel()
-	in(t, `
+	inBubble(t, `
 [[reply]]
 model = "sol"
 for = "60m"

@@ -64,13 +64,13 @@ text = "Done."
 
 // effects are what the turn's calls do to the project.
 var effects = map[string]func(dir string){
-	`{"command":"echo x \u003e\u003e ran1"}`:               func(dir string) { put(dir, "ran1", "x\n") },
-	`{"command":"echo x \u003e\u003e ran2"}`:               func(dir string) { put(dir, "ran2", "x\n") },
-	`{"edits":[{"new":"two","old":"one"}],"path":"a.txt"}`: func(dir string) { put(dir, "a.txt", "two\n") },
-	`{"content":"three","path":"b.txt"}`:                   func(dir string) { put(dir, "b.txt", "three") },
+	`{"command":"echo x \u003e\u003e ran1"}`:               func(dir string) { writeFile(dir, "ran1", "x\n") },
+	`{"command":"echo x \u003e\u003e ran2"}`:               func(dir string) { writeFile(dir, "ran2", "x\n") },
+	`{"edits":[{"new":"two","old":"one"}],"path":"a.txt"}`: func(dir string) { writeFile(dir, "a.txt", "two\n") },
+	`{"content":"three","path":"b.txt"}`:                   func(dir string) { writeFile(dir, "b.txt", "three") },
 }
 
-func put(dir, name, content string) {
+func writeFile(dir, name, content string) {
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 		panic(err)
 	}
@@ -82,8 +82,8 @@ func put(dir, name, content string) {
 func TestABelayKilledAtAnyPointGoesOn(t *testing.T) {
 	t.Parallel()
 	var whole []session.Record
-	all := func(r *rig) { r.alone, r.mode = true, session.All; put(r.project, "a.txt", "one\n") }
-	in(t, strings.Join(work, ""), all, func(t *testing.T, r *rig, id session.ID) {
+	all := func(r *rig) { r.nonInteractive, r.mode = true, session.All; writeFile(r.project, "a.txt", "one\n") }
+	inBubble(t, strings.Join(work, ""), all, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		if s := r.wait(id); s.Status != session.Idle {
 			t.Fatalf("Status = %s, %v\n%s", s.Status, s.Fault, r.log(id))
@@ -122,8 +122,8 @@ func killedAt(t *testing.T, left []session.Record, done bool) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, strings.Join(work[min(replies, len(work)-1):], ""))
-		r.alone, r.mode = true, session.All
-		put(r.project, "a.txt", "one\n")
+		r.nonInteractive, r.mode = true, session.All
+		writeFile(r.project, "a.txt", "one\n")
 		var lines []string
 		for _, e := range begun {
 			ended := slices.ContainsFunc(left, func(r session.Record) bool {

@@ -54,7 +54,7 @@ func TestADelayIsKeptInWhateverFormItIsStated(t *testing.T) {
 				fault+tt.fault,
 				", ",
 			) + " }\n[[reply]]\ntext = \"Here.\"\n"
-			in(t, "", func(r *rig) {
+			inBubble(t, "", func(r *rig) {
 				alone(r)
 				parsed, err := rehearsal.Parse("test.toml", []byte(script))
 				if err != nil {
@@ -142,7 +142,7 @@ func TestEachKindOfTroubleHasItsRemedy(t *testing.T) {
 	} {
 		for _, api := range apis {
 			t.Run(tt.name+" over "+string(api), func(t *testing.T) {
-				in(t, tt.script, func(r *rig) { alone(r); r.api = api }, func(t *testing.T, r *rig, id session.ID) {
+				inBubble(t, tt.script, func(r *rig) { alone(r); r.api = api }, func(t *testing.T, r *rig, id session.ID) {
 					r.send(id, "go")
 					s := r.wait(id)
 					if s.Status != tt.want || len(r.requests()) != tt.requests {
@@ -154,7 +154,7 @@ func TestEachKindOfTroubleHasItsRemedy(t *testing.T) {
 					if s.Fault == nil || s.Fault.Kind != tt.kind || !strings.Contains(s.Fault.Message+s.Fault.Raw, tt.words) {
 						t.Fatalf("fault %+v, want %s with %q", s.Fault, tt.kind, tt.words)
 					}
-					r.agree()
+					r.checkLedger()
 					if said := strings.Count(r.log(id), "cut:"); said > tt.requests || strings.Contains(r.log(id), "message:") {
 						t.Errorf("log is %s", r.log(id))
 					}

@@ -25,7 +25,7 @@ func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {
 			`headers = { Retry-After = "18000" }`, 5 * time.Hour, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(
+			inBubble(
 				t,
 				"[[reply]]\nfault = { how = \"status\", "+tt.fault+" }\n[[reply]]\ntimes = -1\ntext = \"Here.\"\n",
 				nil,
@@ -37,12 +37,12 @@ func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {
 					}
 					log := r.requests()
 					if len(log) != 2 {
-						t.Fatalf("asked %s", r.asked())
+						t.Fatalf("asked %s", r.requestSummary())
 					}
 					if waited := log[1].Time.Sub(log[0].Time); waited < tt.want || waited > tt.want+time.Second {
 						t.Errorf("asked again after %v, want %v", waited, tt.want)
 					}
-					r.agree()
+					r.checkLedger()
 				},
 			)
 		})
@@ -53,7 +53,7 @@ func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"dns", "refuse", "close"} {
 		t.Run(how, func(t *testing.T) {
-			in(
+			inBubble(
 				t,
 				fmt.Sprintf("[[reply]]\nfor = \"30m\"\nfault = { how = %q }\n[[reply]]\ntext = \"Here.\"\n", how),
 				nil,
@@ -68,7 +68,7 @@ func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 							t.Errorf("attempt %d", e.Number)
 						}
 					}
-					r.agree()
+					r.checkLedger()
 				},
 			)
 		})
@@ -79,8 +79,8 @@ func TestASuspendedComputerIsNoOutage(t *testing.T) {
 	t.Parallel()
 	var asleep atomic.Int64
 	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(asleep.Load())) }
-	in(t, fmt.Sprintf(busy, "60s"), func(r *rig) {
-		r.engine = func(o *Options) { o.ParkSchedule, o.Now = ladder[3:], now }
+	inBubble(t, fmt.Sprintf(busy, "60s"), func(r *rig) {
+		r.engine = func(o *Options) { o.ParkSchedule, o.Now = parkWaits[3:], now }
 	}, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		if s := r.wait(id); s.Status != session.Parked {
@@ -123,15 +123,15 @@ func TestTheLimitsOfATask(t *testing.T) {
 		}, 4, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, tt.script, func(r *rig) { r.engine = tt.set }, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, tt.script, func(r *rig) { r.engine = tt.set }, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				s := r.wait(id)
 				if want := map[bool]session.Status{true: session.Idle,
 					false: session.NeedsPerson}[tt.want == ""]; s.Status != want {
 					t.Errorf("Status = %s, want %s\n%s", s.Status, want, r.log(id))
 				}
-				if n := len(r.requests()); n != tt.requests || !strings.Contains(r.said(), tt.want) {
-					t.Errorf("%d requests, want %d; said %q", n, tt.requests, r.said())
+				if n := len(r.requests()); n != tt.requests || !strings.Contains(r.notices(), tt.want) {
+					t.Errorf("%d requests, want %d; said %q", n, tt.requests, r.notices())
 				}
 				if tt.want != "" { // a person takes over
 					r.send(id, "go on")
@@ -146,10 +146,10 @@ func TestTheLimitsOfATask(t *testing.T) {
 
 func TestTheLimitsCountOverTheTriesOfAParkedTurn(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
 		fmt.Sprintf(busy, "60m"),
-		func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Retries = ladder, 4 } },
+		func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Retries = parkWaits, 4 } },
 		func(t *testing.T, r *rig, id session.ID) {
 			r.send(id, "go")
 			time.Sleep(5 * time.Minute)
@@ -158,17 +158,17 @@ func TestTheLimitsCountOverTheTriesOfAParkedTurn(t *testing.T) {
 			}
 		},
 	)
-	in(
+	inBubble(
 		t,
 		fmt.Sprintf(busy, "60m"),
-		func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Wait = ladder, time.Minute } },
+		func(r *rig) { r.engine = func(o *Options) { o.ParkSchedule, o.Limits.Wait = parkWaits, time.Minute } },
 		func(t *testing.T, r *rig, id session.ID) {
 			r.send(id, "go")
 			time.Sleep(5 * time.Minute)
 			s := r.wait(id)
 			if s.Status != session.Failed || s.Fault == nil || s.Fault.Kind != models.KindCapacity ||
-				!strings.Contains(r.said(), "limit of waiting") {
-				t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.said())
+				!strings.Contains(r.notices(), "limit of waiting") {
+				t.Errorf("Status = %s, %v\n%s", s.Status, s.Fault, r.notices())
 			}
 		},
 	)
@@ -185,7 +185,7 @@ func TestEachTroubleHasALadderOfItsOwn(t *testing.T) {
 			i,
 		)
 	}
-	in(t, script+"[[reply]]\ntext = \"Done.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, script+"[[reply]]\ntext = \"Done.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		time.Sleep(20 * time.Minute)
 		if s := r.wait(id); s.Status != session.Idle {
@@ -196,7 +196,7 @@ func TestEachTroubleHasALadderOfItsOwn(t *testing.T) {
 
 func TestTryingByHandTakesNoRung(t *testing.T) {
 	t.Parallel()
-	in(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = whole }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = withParkWaits }, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
 		r.wait(id)
 		for range 6 {
@@ -222,7 +222,7 @@ func TestAFinishedCallWaitsWithATurnThatCannotGoOn(t *testing.T) {
 			"start:go call:shell failed:request end:failed resume run:shell ran:shell message:Done. end:done"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, `
+			inBubble(t, `
 [[reply]]
 [[reply.calls]]
 name = "shell"

@@ -11,7 +11,7 @@ import (
 
 func TestMentionedLinesGoWithThePrompt(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", nil, func(t *testing.T, r *rig, id session.ID) {
 		if err := os.WriteFile(filepath.Join(r.project, "a.go"), []byte("one\ntwo\nthree\nfour\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -33,9 +33,9 @@ none
 ## Next step
 - go on`
 
-// story is a script of turns that each read a file of some 1,800 tokens. The
+// readScript is a script of turns that each read a file of some 1,800 tokens. The
 // light model writes summaries.
-func story(turns int) string {
+func readScript(turns int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[[reply]]\ntimes = -1\nmodel = \"luna\"\ntext = %q\n", summary)
 	for i := range turns {
@@ -58,9 +58,9 @@ func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 	}
 	plan := "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"plan\"\n" +
 		"arguments = { tasks = [{ text = \"the long way\", status = \"active\" }] }\n"
-	in(
+	inBubble(
 		t,
-		plan+story(turns),
+		plan+readScript(turns),
 		func(r *rig) { r.window, r.trigger = 32_000, 0.8 },
 		func(t *testing.T, r *rig, id session.ID) {
 			for i := range turns {
@@ -124,7 +124,7 @@ func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
 	const calls = 60
 	var script strings.Builder
 	script.WriteString(
-		story(
+		readScript(
 			0,
 		) + "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"plan\"\n" +
 			"arguments = { tasks = [{ text = \"the long way\", status = \"active\" }] }\n",
@@ -138,7 +138,7 @@ func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
 		)
 	}
 	script.WriteString("[[reply]]\ntimes = -1\nmodel = \"sol\"\ntext = \"Fine.\"\n")
-	in(t, script.String(), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, script.String(), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
 		if err := os.WriteFile(
 			filepath.Join(r.project, "f"),
 			[]byte(strings.Repeat("a line that somebody wrote\n", 160)),
@@ -189,9 +189,9 @@ func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
 
 func TestASummaryStandsForTheBeginningAndCanBeUndone(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
-		story(3)+"[[reply]]\nmodel = \"sol\"\ntimes = -1\ntext = \"Fine.\"\n",
+		readScript(3)+"[[reply]]\nmodel = \"sol\"\ntimes = -1\ntext = \"Fine.\"\n",
 		nil,
 		func(t *testing.T, r *rig, id session.ID) {
 			for i := range 3 {
@@ -243,10 +243,10 @@ func TestWhenNoModelHasRoomForASummaryTheTurnGoesOn(t *testing.T) {
 	t.Parallel()
 	script := "[[reply]]\ntimes = -1\nmodel = \"luna\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n" +
 		"" + strings.TrimPrefix(
-		story(14),
-		story(0),
+		readScript(14),
+		readScript(0),
 	)
-	in(t, script, func(r *rig) { r.window, r.trigger = 16_000, 0.5 }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, script, func(r *rig) { r.window, r.trigger = 16_000, 0.5 }, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 14 {
 			text := strings.Repeat(fmt.Sprintf("line %d of a file that somebody wrote\n", i), 100)
 			if err := os.WriteFile(filepath.Join(r.project, fmt.Sprintf("f%d", i)), []byte(text), 0o600); err != nil {
@@ -275,7 +275,7 @@ func (r *rig) budget(t models.Target) int64 {
 func TestATargetThatCountsMoreGetsLess(t *testing.T) {
 	t.Parallel()
 	// The server says of each request that it took twice what we count.
-	in(
+	inBubble(
 		t,
 		"[[reply]]\ntimes = -1\ntext = \"Fine.\"\nusage = { input = 24000, output = 10 }\n",
 		func(r *rig) { r.window = 32_000 },
@@ -309,7 +309,7 @@ func TestUnderPressureOneRequestGoesOutSlim(t *testing.T) {
 		"[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n[[reply]]\n" +
 			"times = -1\ntext = \"Fine.\"\n",
 	)
-	in(t, script.String(), func(r *rig) { r.window = 400_000 }, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, script.String(), func(r *rig) { r.window = 400_000 }, func(t *testing.T, r *rig, id session.ID) {
 		fat(t, r, id)
 		seen := len(r.server.Log())
 		r.send(id, "now it is full")
@@ -345,8 +345,8 @@ func fat(t *testing.T, r *rig, id session.ID) {
 func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 	t.Parallel()
 	full := strings.TrimPrefix(
-		story(5),
-		story(0),
+		readScript(5),
+		readScript(0),
 	) + "[[reply]]\ntimes = 2\nmodel = \"sol\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n" +
 		"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	for _, tt := range []struct {
@@ -362,7 +362,7 @@ func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 			"effort medium instead of high and a reply of 10000 tokens at most"},
 	} {
 		t.Run(string(tt.slim), func(t *testing.T) {
-			in(t, full, func(r *rig) {
+			inBubble(t, full, func(r *rig) {
 				r.window = 400_000
 				r.engine = func(o *Options) {
 					o.PrunePolicy, o.Reply = tt.slim, func(models.Target) request.Reply {
@@ -393,7 +393,7 @@ func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 						last[len(last)-200:],
 					)
 				}
-				if said := r.said(); !strings.Contains(said, tt.said) || tt.said == "" && strings.Contains(said, "slim") {
+				if said := r.notices(); !strings.Contains(said, tt.said) || tt.said == "" && strings.Contains(said, "slim") {
 					t.Errorf("said %q, want %q", said, tt.said)
 				}
 			})
@@ -403,9 +403,9 @@ func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 
 func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
-		strings.TrimPrefix(story(5), story(0))+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n",
+		strings.TrimPrefix(readScript(5), readScript(0))+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n",
 		func(r *rig) { r.window = 400_000 },
 		func(t *testing.T, r *rig, id session.ID) {
 			fat(t, r, id)
@@ -419,7 +419,7 @@ func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 			if len(list) != 2 || len(list[0].Body) > len(list[1].Body)*3/4 {
 				t.Errorf("the requests have %d and %d bytes", len(list[0].Body), len(list[1].Body))
 			}
-			if said := r.said(); strings.Count(said, "this one request goes out slim, without 3 older outputs") != 1 {
+			if said := r.notices(); strings.Count(said, "this one request goes out slim, without 3 older outputs") != 1 {
 				t.Errorf("said %q", said)
 			}
 		},
@@ -428,7 +428,7 @@ func TestAPersonSlimsTheNextRequestAndNoOther(t *testing.T) {
 
 func TestTheEffortOfASessionGoesBeforeTheSettings(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
+	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", func(r *rig) {
 		r.engine = func(o *Options) {
 			o.Reply = func(models.Target) request.Reply { return request.Reply{Effort: "low"} }
 			model := o.Model

@@ -23,7 +23,7 @@ func TestTheLastRequestCanBeMadeAgain(t *testing.T) {
 			"fault = { how = \"error\", code = \"server_is_overloaded\" }\n[default]\ntext = \"Done.\"", "terra"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, c.script, nil, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, c.script, nil, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
 				r.wait(id)
 				target, req, err := r.Request(t.Context(), id)
@@ -61,7 +61,7 @@ func TestTheLastRequestCanBeMadeAgain(t *testing.T) {
 
 func TestASessionWithoutARequestHasNone(t *testing.T) {
 	t.Parallel()
-	in(t, "", nil, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, "", nil, func(t *testing.T, r *rig, id session.ID) {
 		if _, _, err := r.Request(t.Context(), id); err == nil {
 			t.Error("Request() of a new session gave one")
 		}

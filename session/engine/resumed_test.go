@@ -22,7 +22,7 @@ func TestAConnectionThatBreaksIsNoFailedAttemptWhereRepliesAreKept(t *testing.T)
 		})
 		r.route = func(o *route.Options) { o.Client = client }
 	}
-	in(t, `
+	inBubble(t, `
 [[reply]]
 text = "I look, then I tell."
 usage = { input = 100, output = 20 }

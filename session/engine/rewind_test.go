@@ -18,10 +18,10 @@ import (
 	"belay/session/snapshot"
 )
 
-// keeping gives a rig snapshots of its project. Tests with it do not run in
+// withSnapshots gives a rig snapshots of its project. Tests with it do not run in
 // parallel: a process that another test is about to start holds the lock of the
 // snapshots for a moment, during which the fake time of this one runs on.
-func keeping(r *rig) {
+func withSnapshots(r *rig) {
 	r.mode = session.All
 	r.engine = func(o *Options) {
 		o.Snapshots = func(root string) Snapshots {
@@ -89,7 +89,7 @@ func (r *rig) last() string {
 }
 
 func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
-	in(t, writes(3), keeping, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, writes(3), withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 3 {
 			r.send(id, fmt.Sprintf("task %d", i))
 			r.wait(id)
@@ -152,12 +152,12 @@ func TestARewindReturnsToACheckpointAndCanBeTakenBack(t *testing.T) {
 }
 
 func TestWhatWasChangedByHandSinceATurnCanBeTakenBack(t *testing.T) {
-	in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, writes(2), withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 2 {
 			r.send(id, fmt.Sprintf("task %d", i))
 			r.wait(id)
 			if r.places(id); i == 0 {
-				put(r.project, "f0", "by hand")
+				writeFile(r.project, "f0", "by hand")
 			}
 		}
 		var got []string
@@ -168,7 +168,7 @@ func TestWhatWasChangedByHandSinceATurnCanBeTakenBack(t *testing.T) {
 		if want := "task 0,task 0 after,task 1,task 1 after"; strings.Join(got, ",") != want {
 			t.Fatalf("places are %s, want %s", strings.Join(got, ","), want)
 		}
-		put(r.project, "f1", "by hand as well")
+		writeFile(r.project, "f1", "by hand as well")
 		r.do(id, session.Rewind{To: list[3].Seq, Conversation: true, Files: true})
 		if got, want := r.files(), "f0=by hand,f1=from turn 1,log=0 1 "; got != want {
 			t.Errorf("files are %s, want %s", got, want)
@@ -186,7 +186,7 @@ func TestWhatWasChangedByHandSinceATurnCanBeTakenBack(t *testing.T) {
 }
 
 func TestBeforeATurnIsNotWhereTheOneBeforeItEnded(t *testing.T) {
-	in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, writes(2), withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "one")
 		r.wait(id)
 		r.places(id)
@@ -215,8 +215,8 @@ func TestBeforeATurnIsNotWhereTheOneBeforeItEnded(t *testing.T) {
 }
 
 func TestAQuickEndLeavesTheCheckpoint(t *testing.T) {
-	in(t, writes(1), func(r *rig) {
-		keeping(r)
+	inBubble(t, writes(1), func(r *rig) {
+		withSnapshots(r)
 		engine := r.engine
 		r.engine = func(o *Options) {
 			engine(o)
@@ -254,7 +254,7 @@ func TestFilesOrConversationAlone(t *testing.T) {
 		{false, true, "f0=from turn 0,log=0 ", true},
 	} {
 		t.Run(fmt.Sprintf("conversation %v, files %v", tt.talk, tt.files), func(t *testing.T) {
-			in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, writes(2), withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 				for i := range 2 {
 					r.send(id, fmt.Sprintf("task %d", i))
 					r.wait(id)
@@ -274,7 +274,7 @@ func TestFilesOrConversationAlone(t *testing.T) {
 }
 
 func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
-	in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, writes(2), withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 		for i := range 2 {
 			r.send(id, fmt.Sprintf("task %d", i))
 			r.wait(id)
@@ -284,7 +284,7 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(r.project, "f0", "by somebody else")
+		writeFile(r.project, "f0", "by somebody else")
 		before, log := r.files(), r.log(id)
 		if err := r.Do(
 			t.Context(),
@@ -344,12 +344,12 @@ func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
 		done bool
 	}{
 		{"nothing was done", func(*rig) {}, "f0=from turn 0,log=0 ", true},
-		{"half of it was done", func(r *rig) { put(r.project, "log", "0\n") }, "f0=from turn 0,log=0 ", true},
-		{"somebody has worked on since", func(r *rig) { put(r.project, "log", "mine\n") },
+		{"half of it was done", func(r *rig) { writeFile(r.project, "log", "0\n") }, "f0=from turn 0,log=0 ", true},
+		{"somebody has worked on since", func(r *rig) { writeFile(r.project, "log", "mine\n") },
 			"f0=from turn 0,f1=from turn 1,log=mine ", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(t, writes(2), keeping, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, writes(2), withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 				for i := range 2 {
 					r.send(id, fmt.Sprintf("task %d", i))
 					r.wait(id)
@@ -390,7 +390,7 @@ func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
 				if got := r.files(); got != tt.want {
 					t.Errorf("files are %s, want %s", got, tt.want)
 				}
-				if said := r.said(); strings.Contains(said, "could not be completed: files have changed since: log") == tt.done {
+				if said := r.notices(); strings.Contains(said, "could not be completed: files have changed since: log") == tt.done {
 					t.Errorf("said %q", said)
 				}
 				r.send(id, "anew")
@@ -406,8 +406,8 @@ func TestARewindThatWasCutOffIsCompleted(t *testing.T) {
 func TestALateCheckpointBelongsToItsTurn(t *testing.T) {
 	for _, steps := range []bool{false, true} {
 		t.Run(fmt.Sprintf("of steps %v", steps), func(t *testing.T) {
-			in(t, writes(2), func(r *rig) {
-				keeping(r)
+			inBubble(t, writes(2), func(r *rig) {
+				withSnapshots(r)
 				engine := r.engine
 				r.engine = func(o *Options) {
 					engine(o)
@@ -459,7 +459,7 @@ func (s sluggish) Take(ctx context.Context) (snapshot.Tree, error) {
 }
 
 func TestAfterARewindAnUnknownOutcomeIsStillUnknown(t *testing.T) {
-	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", keeping, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 		r.stop()
 		r.start()
 		call := models.Item{Kind: models.Call, CallID: "c", Name: "shell", Arguments: `{"command":"rm -r data"}`}
@@ -487,12 +487,12 @@ func TestAfterARewindAnUnknownOutcomeIsStillUnknown(t *testing.T) {
 }
 
 func TestWhatComesDuringAQuietWorkIsNotLost(t *testing.T) {
-	in(t, busyAlways, func(r *rig) {
-		keeping(r)
+	inBubble(t, busyAlways, func(r *rig) {
+		withSnapshots(r)
 		engine := r.engine
 		r.engine = func(o *Options) {
 			engine(o)
-			o.ParkSchedule = ladder
+			o.ParkSchedule = parkWaits
 			shots := o.Snapshots
 			o.Snapshots = func(root string) Snapshots { return sluggish{shots(root), 40 * time.Second, make(chan struct{}, 1)} }
 		}

@@ -62,7 +62,7 @@ func plan(s session.Session) string {
 
 func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 	list, script := chain(3)
-	in(t, proposal(list)+script, keeping, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, proposal(list)+script, withSnapshots, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
 		if s.Status != session.NeedsPerson || plan(s) != "pending pending pending" || s.Plan.By != sol ||
@@ -114,15 +114,15 @@ func TestALargeTaskIsSplitAndCarriedOut(t *testing.T) {
 func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 	t.Parallel()
 	list, script := chain(3)
-	in(t, proposal(list)+script+script, everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, proposal(list)+script+script, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
 		r.do(id, session.RunPlan{})
 		if s = r.wait(
 			id,
 		); s.Status != session.NeedsPerson || plan(s) != "done pending pending" ||
-			!strings.Contains(r.said(), "step 1 is done; next is step 2, part 2") {
-			t.Fatalf("after the first: %s, %s; %s", s.Status, plan(s), r.said())
+			!strings.Contains(r.notices(), "step 1 is done; next is step 2, part 2") {
+			t.Fatalf("after the first: %s, %s; %s", s.Status, plan(s), r.notices())
 		}
 		edit := append([]session.Step(nil), s.Plan.Steps...)
 		edit[0].Title = "not mine to change"
@@ -149,7 +149,7 @@ func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
 	t.Parallel()
 	_, script := chain(2)
-	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, script, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.do(
 			id,
 			session.PlanTask{
@@ -160,8 +160,8 @@ func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
 		)
 		s := r.wait(id)
 		if s.Status != session.NeedsPerson || plan(s) != "done pending" ||
-			!strings.Contains(r.said(), "paused before step 2, part 2") {
-			t.Fatalf("%s, %s; %s", s.Status, plan(s), r.said())
+			!strings.Contains(r.notices(), "paused before step 2, part 2") {
+			t.Fatalf("%s, %s; %s", s.Status, plan(s), r.notices())
 		}
 		r.do(id, session.RunPlan{Through: true})
 		if s := r.wait(id); s.Status != session.Idle || plan(s) != "done done" {
@@ -192,12 +192,12 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 			"step 1, mend, failed: its check failed 3 times: echo looking; test -f good: exit 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in(
+			inBubble(
 				t,
 				proposal(
 					step+`,{"title":"later","do":"never on a half-done state"}`,
 				)+tt.script+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n",
-				everything,
+				allowAll,
 				func(t *testing.T, r *rig, id session.ID) {
 					r.split(id, "task", true)
 					s := r.wait(id)
@@ -217,8 +217,8 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 					if tt.failed > 0 && !strings.Contains(string(r.requests()[3].Body), "looking") {
 						t.Error("the model was not told what the check said")
 					}
-					if !strings.Contains(r.said(), tt.said) {
-						t.Errorf("said %q", r.said())
+					if !strings.Contains(r.notices(), tt.said) {
+						t.Errorf("said %q", r.notices())
 					}
 				},
 			)
@@ -228,11 +228,11 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 
 func TestAPlanThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
 		"[[reply]]\ntext = \"I would rather not.\"\n[[reply]]\ntext = \"```json\\n{\\\"steps\\\": [{\\\"title\\\": "+
 			"\\\"x\\\", \\\"tier\\\": \\\"huge\\\"}]}\\n```\"\n[[reply]]\ntext = \"[{\\\"title\\\":\\\"at last\\\"}]\"\n",
-		everything,
+		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
 			r.split(id, "task", false)
 			if s := r.wait(
@@ -243,10 +243,10 @@ func TestAPlanThatCannotBeRead(t *testing.T) {
 			}
 		},
 	)
-	in(t, "[[reply]]\ntimes = -1\ntext = \"No.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"No.\"\n", allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "task", false)
-		if s := r.wait(id); s.Status != session.Failed || !strings.Contains(r.said(), "proposed no plan in 3 answers") {
-			t.Errorf("%s: %s", s.Status, r.said())
+		if s := r.wait(id); s.Status != session.Failed || !strings.Contains(r.notices(), "proposed no plan in 3 answers") {
+			t.Errorf("%s: %s", s.Status, r.notices())
 		}
 	})
 }
@@ -255,9 +255,9 @@ func TestWhileAPinnedStepWaitsOthersMayRun(t *testing.T) {
 	t.Parallel()
 	script := "[[reply]]\nmodel = \"sol\"\nfor = \"5m\"\nfault = { how = \"error\", code = \"server_is_overloaded\" }\n" +
 		"[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
-	in(t, script, func(r *rig) {
-		everything(r)
-		r.engine = func(o *Options) { o.ParkSchedule = ladder }
+	inBubble(t, script, func(r *rig) {
+		allowAll(r)
+		r.engine = func(o *Options) { o.ParkSchedule = parkWaits }
 	}, func(t *testing.T, r *rig, id session.ID) {
 		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{
 			{
@@ -289,7 +289,7 @@ func TestAPlanGoesOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	list, script := chain(3)
 	slow := strings.Replace(script, "text = \"Wrote f2", "speed = { first = \"1h\" }\ntext = \"Wrote f2", 1)
-	in(t, proposal(list)+slow, everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, proposal(list)+slow, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.split(id, "the large task", true)
 		time.Sleep(time.Minute)
 		if s, _ := r.Session(id); plan(s) != "done running pending" {
@@ -321,7 +321,7 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 	t.Parallel()
 	for _, child := range []bool{false, true} {
 		t.Run(fmt.Sprintf("said to the step %v", child), func(t *testing.T) {
-			in(t, slow, everything, func(t *testing.T, r *rig, id session.ID) {
+			inBubble(t, slow, allowAll, func(t *testing.T, r *rig, id session.ID) {
 				r.do(
 					id,
 					session.PlanTask{
@@ -378,10 +378,10 @@ func TestAPlanIsReadAndWritten(t *testing.T) {
 
 func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
 		"[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n",
-		everything,
+		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
 			r.do(
 				id,
@@ -393,8 +393,8 @@ func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 			)
 			s := r.wait(id)
 			if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 ||
-				!strings.Contains(r.said(), "the limit of requests is reached (2 of 2 requests)") {
-				t.Errorf("%s, %s after %d requests: %s", s.Status, plan(s), len(r.requests()), r.said())
+				!strings.Contains(r.notices(), "the limit of requests is reached (2 of 2 requests)") {
+				t.Errorf("%s, %s after %d requests: %s", s.Status, plan(s), len(r.requests()), r.notices())
 			}
 		},
 	)
@@ -402,10 +402,10 @@ func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 
 func TestATaskThatNamesItsShapeBeginsWithIt(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
 		"[[reply]]\ntimes = -1\ntext = \"[{\\\"title\\\":\\\"a\\\"}]\"\n",
-		everything,
+		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
 			r.split(id, "fix: the till is wrong", false)
 			if s := r.wait(
@@ -423,7 +423,7 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	const ask = "[[reply]]\nspeed = { first = \"30s\" }\n[[reply.calls]]\nname = \"shell\"\n" +
 		"arguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	t.Run("a mode", func(t *testing.T) {
-		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
+		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
 			r.do(
 				id,
 				session.PlanTask{
@@ -442,7 +442,7 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 		})
 	})
 	t.Run("a tier", func(t *testing.T) {
-		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
+		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
 			r.do(
 				id,
 				session.PlanTask{
@@ -454,13 +454,13 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseTier{Tier: models.Light})
 			r.wait(id)
-			if asked := r.asked(); !strings.HasPrefix(asked, "sol/1 luna/1") {
+			if asked := r.requestSummary(); !strings.HasPrefix(asked, "sol/1 luna/1") {
 				t.Errorf("asked %s", asked)
 			}
 		})
 	})
 	t.Run("a pinned model", func(t *testing.T) {
-		in(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
+		inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", allowAll, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PinTarget{Target: luna})
 			r.do(
 				id,
@@ -470,13 +470,13 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
 				},
 			)
-			if r.wait(id); r.asked() != "luna/1" {
-				t.Errorf("asked %s", r.asked())
+			if r.wait(id); r.requestSummary() != "luna/1" {
+				t.Errorf("asked %s", r.requestSummary())
 			}
 		})
 	})
 	t.Run("one step at a time, from now on", func(t *testing.T) {
-		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
+		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
 			r.do(
 				id,
 				session.PlanTask{
@@ -493,7 +493,7 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 		})
 	})
 	t.Run("another check of the running step", func(t *testing.T) {
-		in(t, ask, everything, func(t *testing.T, r *rig, id session.ID) {
+		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
 			r.do(
 				id,
 				session.PlanTask{
@@ -516,13 +516,13 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 
 func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
 		"[[reply]]\nuser = \": one\"\ntimes = 1\n[[reply.calls]]\nname = \"shell\"\n"+
 			"arguments = { command = \"echo 1 >> log\" }\n[[reply]]\nuser = \"bananas\"\ntext = \"Yellow.\"\n[[reply]]\n"+
 			"times = -1\ntext = \"Fine.\"\n",
 		func(r *rig) {
-			everything(r)
+			allowAll(r)
 			r.mode = session.Ask
 		},
 		func(t *testing.T, r *rig, id session.ID) {
@@ -553,12 +553,12 @@ func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
 
 func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
 		"[[reply]]\n[[reply.calls]]\nname = \"shell\"\narguments = { command = \"echo 1 >> log\" }\n[[reply]]\n"+
 			"times = -1\ntext = \"Fine.\"\n",
 		func(r *rig) {
-			everything(r)
+			allowAll(r)
 			r.mode = session.Ask
 		},
 		func(t *testing.T, r *rig, id session.ID) {
@@ -596,10 +596,10 @@ func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 
 func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 	t.Parallel()
-	in(
+	inBubble(
 		t,
 		proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n",
-		everything,
+		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
 			r.do(
 				id,
@@ -627,7 +627,7 @@ func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 
 func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
 	t.Parallel()
-	in(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.do(
 			id,
 			session.PlanTask{
@@ -644,7 +644,7 @@ func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
 			fork.Cost != 0 && fork.Plan.Steps[0].EarlierCost == 0 {
 			t.Fatalf("the fork is %+v, %v", fork.Plan, err)
 		}
-		put(r.project, "good", "")
+		writeFile(r.project, "good", "")
 		if _, err := r.Open(t.Context(), fork.ID, false); err != nil {
 			t.Fatal(err)
 		}
@@ -657,9 +657,9 @@ func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
 
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	t.Parallel()
-	in(t, busyAlways, func(r *rig) {
-		everything(r)
-		r.engine = func(o *Options) { o.ParkSchedule = ladder }
+	inBubble(t, busyAlways, func(r *rig) {
+		allowAll(r)
+		r.engine = func(o *Options) { o.ParkSchedule = parkWaits }
 	}, func(t *testing.T, r *rig, id session.ID) {
 		if err := r.Do(t.Context(), id, session.RunPlan{}); err == nil {
 			t.Error("without a plan")
@@ -682,7 +682,7 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
 	t.Parallel()
 	_, script := chain(2)
-	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, script, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.do(
 			id,
 			session.PlanTask{
@@ -704,7 +704,7 @@ func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
 func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 	t.Parallel()
 	_, script := chain(1)
-	in(t, script, everything, func(t *testing.T, r *rig, id session.ID) {
+	inBubble(t, script, allowAll, func(t *testing.T, r *rig, id session.ID) {
 		r.do(
 			id,
 			session.PlanTask{
@@ -729,7 +729,7 @@ func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 func TestAStepLeavesAFullModelAfterItsOwnNumberOfFailures(t *testing.T) {
 	script := "[[reply]]\nmodel = \"sol\"\ntimes = -1\nfault = { how = \"status\", status = 503, code = " +
 		"\"server_is_overloaded\" }\n[[reply]]\ntimes = -1\ntext = \"done\"\n"
-	in(
+	inBubble(
 		t,
 		script,
 		func(r *rig) { r.engine = func(o *Options) { o.SwitchAfterStep = 1 } },

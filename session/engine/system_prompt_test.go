@@ -21,7 +21,7 @@ func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
 			}
 		}
 	}
-	in(
+	inBubble(
 		t,
 		"[[reply]]\nfault = { how = \"status\", status = 400, code = \"bad\", message = \"no\" }\n[[reply]]\ntimes = -1\n"+
 			"text = \"Fine.\"\n",

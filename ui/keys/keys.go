@@ -58,13 +58,22 @@ func Is(key string, a Action) bool { return slices.Contains(Of(a).Keys, key) }
 
 // Of gives an action's row.
 func Of(a Action) Binding {
-	for _, b := range Table {
-		if b.Action == a {
-			return b
-		}
+	if i, ok := rows[a]; ok {
+		return Table[i]
 	}
 	return Binding{}
 }
+
+// rows is where each action stands in the table.
+var rows = func() map[Action]int {
+	at := make(map[Action]int, len(Table))
+	for i, b := range Table {
+		if _, known := at[b.Action]; !known {
+			at[b.Action] = i
+		}
+	}
+	return at
+}()
 
 // Commands lists what the palette offers.
 func Commands() []Binding {
