@@ -37,7 +37,7 @@ func (m approvalMode) key(name, text string) action {
 		}
 		return nil
 	case approval.Edit:
-		return borrow{entry: callEntry{m.pane}, text: m.pane.Editable()}
+		return borrow{entry: callEntry(m), text: m.pane.Editable()}
 	}
 	if text != "" {
 		return nil

@@ -33,8 +33,13 @@ type UsageError struct {
 	See string // what to run to learn more
 }
 
+// Error says what cannot be understood.
 func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
 func (e *UsageError) Unwrap() error { return e.Err }
+
+// Hint says where to read more.
 func (e *UsageError) Hint() string {
 	if e.See == "" {
 		return ""
@@ -54,6 +59,7 @@ func (e *SettingsError) Unwrap() error { return e.Err }
 // Error ends belay with a code after everything has been said.
 type Error struct{ Code int }
 
+// Error names the code.
 func (e *Error) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 
 // Code is the code for an error.
