@@ -58,14 +58,14 @@ func (b *Breakers) outOfUse(target models.Target, e *entry, now instant) (*model
 // allowed reports how it went by Succeeded, Failed or Release. Force says that a
 // person wants it now: then only what the user set aside is refused. When the
 // answer is no, the condition says why, and until when if that is known.
-func (b *Breakers) Allow(ctx context.Context, target models.Target, insist bool) (models.Condition, bool) {
+func (b *Breakers) Allow(ctx context.Context, target models.Target, force bool) (models.Condition, bool) {
 	b.ensureLoaded(ctx)
 	now := b.clock.observe()
 	condition := b.condition(target, b.entry(id{target}), now)
 	switch {
 	case condition.State == models.Disabled:
 		return condition, false
-	case condition.State == models.Ready, insist:
+	case condition.State == models.Ready, force:
 		return condition, true
 	case condition.State != models.HalfOpen || !condition.Until.IsZero():
 		return condition, false

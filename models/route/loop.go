@@ -83,7 +83,7 @@ func (op *operation) begin(ctx context.Context) error {
 		if chosen.next == models.NextSwitch {
 			return op.enter(ctx, chosen.to)
 		}
-		if err := op.carryOut(ctx, chosen); err != nil || chosen.pending {
+		if err := op.applyDecision(ctx, chosen); err != nil || chosen.pending {
 			return err
 		}
 		if op.need.Control.state().mismatched(op.target) {
@@ -127,7 +127,7 @@ func (op *operation) admit(ctx context.Context) error {
 	if d.next == models.NextSwitch {
 		return op.switchTo(ctx, d)
 	}
-	return op.carryOut(ctx, d)
+	return op.applyDecision(ctx, d)
 }
 
 // follow goes where the control points. The attempts begin anew, for it is a
@@ -137,7 +137,7 @@ func (op *operation) follow(ctx context.Context) error {
 	op.history.restart()
 	chosen := op.settle(ctx, answers{}, follow)
 	if chosen.next != models.NextSwitch {
-		return op.carryOut(ctx, chosen)
+		return op.applyDecision(ctx, chosen)
 	}
 	from := op.target
 	op.record(ctx, chosen.to.String())
@@ -194,7 +194,7 @@ func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
 	case chosen.next == models.NextPark && !chosen.userInitiated: // the user may have chosen another tier meanwhile
 		chosen.until = op.gather(ctx, &answers{}).parkedUntil(fault)
 	}
-	return op.carryOut(ctx, chosen)
+	return op.applyDecision(ctx, chosen)
 }
 
 // note adds a failure to the history.
@@ -341,8 +341,8 @@ func (op *operation) measure(s *situation) {
 	}
 }
 
-// carryOut does what was decided, unless that is a switch.
-func (op *operation) carryOut(ctx context.Context, chosen decision) error {
+// applyDecision does what was decided, unless that is a switch.
+func (op *operation) applyDecision(ctx context.Context, chosen decision) error {
 	switch {
 	case chosen.retryLimit:
 		return fmt.Errorf("%w: %w", ErrRetries, chosen.fault)

@@ -20,8 +20,8 @@ type counting struct {
 	out int
 }
 
-func (c *counting) Allow(ctx context.Context, t models.Target, insist bool) (models.Condition, bool) {
-	cond, ok := c.Breakers.Allow(ctx, t, insist)
+func (c *counting) Allow(ctx context.Context, t models.Target, force bool) (models.Condition, bool) {
+	cond, ok := c.Breakers.Allow(ctx, t, force)
 	if ok {
 		c.out++
 	}

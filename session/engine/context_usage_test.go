@@ -45,7 +45,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 			r.send(id, strings.Repeat("task ", i+1))
 			r.wait(id)
 		}
-		weigh := func() session.ContextUsage {
+		measure := func() session.ContextUsage {
 			t.Helper()
 			w, err := r.ContextUsage(t.Context(), id)
 			if err != nil {
@@ -53,7 +53,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 			}
 			return w
 		}
-		w := weigh()
+		w := measure()
 		for _, o := range []session.Source{session.SourceSystemPrompt, session.SourceAgentsFile, session.SourceTools,
 			session.SourceUser, session.SourceModel, session.SourceToolCalls, session.SourceFiles} {
 			if part(w, o) <= 0 {
@@ -72,7 +72,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 		r.do(id, session.PinNote{Text: "the colour is blue"})
 		r.do(id, session.Compact{})
 		s := r.wait(id)
-		after := weigh()
+		after := measure()
 		if part(after, session.SourcePinned) <= 0 || part(after, session.SourceSummary) <= 0 ||
 			part(after, session.SourceFiles) >= part(w, session.SourceFiles) ||
 			after.SummaryThrough < 1 {
@@ -82,7 +82,7 @@ func TestASessionIsWeighedByOrigin(t *testing.T) {
 			t.Errorf("left out: %+v, context %d; want the summary, unknown", s.Omitted, s.ContextTokens)
 		}
 		r.do(id, session.Restore{})
-		if again := weigh(); part(again, session.SourceFiles) != part(w, session.SourceFiles) || again.SummaryThrough != 0 {
+		if again := measure(); part(again, session.SourceFiles) != part(w, session.SourceFiles) || again.SummaryThrough != 0 {
 			t.Errorf("after it was restored: %+v", again)
 		}
 		if s, _ := r.Session(id); len(s.Omitted) != 0 {

@@ -211,7 +211,7 @@ func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, mod
 func (e *Engine) ContextUsage(ctx context.Context, id session.ID) (session.ContextUsage, error) {
 	opened := e.openSession(id)
 	if opened == nil {
-		return session.ContextUsage{}, fmt.Errorf("weigh session %s: %w", id, ErrNotOpen)
+		return session.ContextUsage{}, fmt.Errorf("measure session %s: %w", id, ErrNotOpen)
 	}
 	return opened.requests.ContextUsage(ctx)
 }
