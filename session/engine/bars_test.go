@@ -128,13 +128,14 @@ func TestCapacityAtEveryPlaceOfATurn(t *testing.T) {
 					"cut:Half failed:capacity message:Done. end:done"},
 			} {
 				t.Run(string(api)+" "+fault[:strings.LastIndex(fault, ",")]+" "+tt.name, func(t *testing.T) {
-					inBubble(t, tt.script, func(r *rig) { r.api, r.mode = api, session.All }, func(t *testing.T, r *rig, id session.ID) {
-						r.send(id, "go")
-						r.once(id)
-						if got := r.log(id); got != tt.want {
-							t.Errorf("log is\n%s, want\n%s", got, tt.want)
-						}
-					})
+					inBubble(t, tt.script, func(r *rig) { r.api, r.mode = api, session.All },
+						func(t *testing.T, r *rig, id session.ID) {
+							r.send(id, "go")
+							r.once(id)
+							if got := r.log(id); got != tt.want {
+								t.Errorf("log is\n%s, want\n%s", got, tt.want)
+							}
+						})
 				})
 			}
 		}
@@ -237,47 +238,48 @@ text = "Here."
 
 func TestAnHourOfNoRoomAnywhere(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = withParkWaits }, func(t *testing.T, r *rig, id session.ID) {
-		began := time.Now()
-		r.send(id, "go")
-		time.Sleep(50 * time.Minute)
-		s := r.wait(id)
-		if s.Status != session.Failed || s.Fault == nil || s.Fault.Kind != models.KindCapacity || s.Fault.Target != sol {
-			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
-		}
-		var rungs []string
-		last := 0 // requests up to the wait before
-		for _, x := range r.requests() {
-			if at := int(x.Time.Sub(began).Minutes() * 60); at > 20 {
-				rungs = append(rungs, fmt.Sprintf("%s@%s", x.Model, x.Time.Sub(began).Round(10*time.Second)))
-			} else {
-				last++
+	inBubble(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = withParkWaits },
+		func(t *testing.T, r *rig, id session.ID) {
+			began := time.Now()
+			r.send(id, "go")
+			time.Sleep(50 * time.Minute)
+			s := r.wait(id)
+			if s.Status != session.Failed || s.Fault == nil || s.Fault.Kind != models.KindCapacity || s.Fault.Target != sol {
+				t.Fatalf("Status = %s, %v", s.Status, s.Fault)
 			}
-		}
-		if last != 4 {
-			t.Errorf("%d attempts before the first rung, want 4", last)
-		}
-		if want := "sol@30s terra@30s luna@30s sol@2m30s terra@2m30s luna@2m30s sol@12m30s terra@12m30s luna@12m30s " +
-			"sol@42m30s terra@42m30s luna@42m30s"; strings.Join(
-			rungs,
-			" ",
-		) != want {
-			t.Errorf("the rungs were\n%v, want\n%s", rungs, want)
-		}
-		if st := r.o.Breakers.Status(sol); st.Outage.IsZero() {
-			t.Error("no outage is marked")
-		}
-		if !strings.Contains(r.notices(), "outage: no model has answered") {
-			t.Errorf("nobody was told of the outage")
-		}
-		time.Sleep(15 * time.Minute)
-		r.do(id, session.Resume{})
-		if s := r.wait(id); s.Status != session.Idle {
-			t.Errorf("Status = %s, %v", s.Status, s.Fault)
-		}
-		r.atMost(6, time.Time{})
-		r.checkLedger()
-	})
+			var rungs []string
+			last := 0 // requests up to the wait before
+			for _, x := range r.requests() {
+				if at := int(x.Time.Sub(began).Minutes() * 60); at > 20 {
+					rungs = append(rungs, fmt.Sprintf("%s@%s", x.Model, x.Time.Sub(began).Round(10*time.Second)))
+				} else {
+					last++
+				}
+			}
+			if last != 4 {
+				t.Errorf("%d attempts before the first rung, want 4", last)
+			}
+			if want := "sol@30s terra@30s luna@30s sol@2m30s terra@2m30s luna@2m30s sol@12m30s terra@12m30s luna@12m30s " +
+				"sol@42m30s terra@42m30s luna@42m30s"; strings.Join(
+				rungs,
+				" ",
+			) != want {
+				t.Errorf("the rungs were\n%v, want\n%s", rungs, want)
+			}
+			if st := r.o.Breakers.Status(sol); st.Outage.IsZero() {
+				t.Error("no outage is marked")
+			}
+			if !strings.Contains(r.notices(), "outage: no model has answered") {
+				t.Errorf("nobody was told of the outage")
+			}
+			time.Sleep(15 * time.Minute)
+			r.do(id, session.Resume{})
+			if s := r.wait(id); s.Status != session.Idle {
+				t.Errorf("Status = %s, %v", s.Status, s.Fault)
+			}
+			r.atMost(6, time.Time{})
+			r.checkLedger()
+		})
 }
 
 // notices joins the reasons of ended turns and the notes.

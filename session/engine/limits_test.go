@@ -196,17 +196,18 @@ func TestEachTroubleHasALadderOfItsOwn(t *testing.T) {
 
 func TestTryingByHandTakesNoRung(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = withParkWaits }, func(t *testing.T, r *rig, id session.ID) {
-		r.send(id, "go")
-		r.wait(id)
-		for range 6 {
-			time.Sleep(time.Second)
-			r.do(id, session.TryNow{})
-			if s := r.wait(id); s.Status != session.Parked || s.ParkCount != 1 {
-				t.Fatalf("Status = %s, rung %d", s.Status, s.ParkCount)
+	inBubble(t, fmt.Sprintf(busy, "60m"), func(r *rig) { r.engine = withParkWaits },
+		func(t *testing.T, r *rig, id session.ID) {
+			r.send(id, "go")
+			r.wait(id)
+			for range 6 {
+				time.Sleep(time.Second)
+				r.do(id, session.TryNow{})
+				if s := r.wait(id); s.Status != session.Parked || s.ParkCount != 1 {
+					t.Fatalf("Status = %s, rung %d", s.Status, s.ParkCount)
+				}
 			}
-		}
-	})
+		})
 }
 
 func TestAFinishedCallWaitsWithATurnThatCannotGoOn(t *testing.T) {

@@ -138,53 +138,54 @@ func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
 		)
 	}
 	script.WriteString("[[reply]]\ntimes = -1\nmodel = \"sol\"\ntext = \"Fine.\"\n")
-	inBubble(t, script.String(), func(r *rig) { r.window, r.trigger = 32_000, 0.8 }, func(t *testing.T, r *rig, id session.ID) {
-		if err := os.WriteFile(
-			filepath.Join(r.project, "f"),
-			[]byte(strings.Repeat("a line that somebody wrote\n", 160)),
-			0o600,
-		); err != nil {
-			t.Fatal(err)
-		}
-		r.send(id, "the one task that matters")
-		if s := r.wait(id); s.Status != session.Idle {
-			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
-		}
-		r.send(id, "and one more")
-		r.wait(id)
-		last := r.server.Log()[len(r.server.Log())-1].Body
-		for i, x := range r.server.Log() {
-			if x.Status != http.StatusOK {
-				t.Errorf("request %d was refused: %d %s", i, x.Status, x.Outcome)
+	inBubble(t, script.String(), func(r *rig) { r.window, r.trigger = 32_000, 0.8 },
+		func(t *testing.T, r *rig, id session.ID) {
+			if err := os.WriteFile(
+				filepath.Join(r.project, "f"),
+				[]byte(strings.Repeat("a line that somebody wrote\n", 160)),
+				0o600,
+			); err != nil {
+				t.Fatal(err)
 			}
-			if x.Model == "sol" && !strings.Contains(string(x.Body), `"text":"the one task that matters"`) {
-				t.Errorf("request %d lacks the user's words", i)
+			r.send(id, "the one task that matters")
+			if s := r.wait(id); s.Status != session.Idle {
+				t.Fatalf("Status = %s, %v", s.Status, s.Fault)
 			}
-			if i > 0 && !strings.Contains(string(x.Body), "the long way") {
-				t.Errorf("request %d lacks the plan", i)
+			r.send(id, "and one more")
+			r.wait(id)
+			last := r.server.Log()[len(r.server.Log())-1].Body
+			for i, x := range r.server.Log() {
+				if x.Status != http.StatusOK {
+					t.Errorf("request %d was refused: %d %s", i, x.Status, x.Outcome)
+				}
+				if x.Model == "sol" && !strings.Contains(string(x.Body), `"text":"the one task that matters"`) {
+					t.Errorf("request %d lacks the user's words", i)
+				}
+				if i > 0 && !strings.Contains(string(x.Body), "the long way") {
+					t.Errorf("request %d lacks the plan", i)
+				}
 			}
-		}
-		if log := r.log(id); !strings.Contains(log, "compacted") {
-			t.Fatalf("no summary was needed: %.300s", log)
-		}
-		r.stop()
-		r.start()
-		if _, req, err := r.Request(
-			t.Context(),
-			id,
-		); err != nil ||
-			len(
-				req.Items,
-			) != strings.Count(
-				string(last),
-				`"type":"message"`,
-			)+strings.Count(
-				string(last),
-				`"type":"function_call`,
-			) {
-			t.Errorf("after a restart the last request has %d items (%v), want those of %.2000s", len(req.Items), err, last)
-		}
-	})
+			if log := r.log(id); !strings.Contains(log, "compacted") {
+				t.Fatalf("no summary was needed: %.300s", log)
+			}
+			r.stop()
+			r.start()
+			if _, req, err := r.Request(
+				t.Context(),
+				id,
+			); err != nil ||
+				len(
+					req.Items,
+				) != strings.Count(
+					string(last),
+					`"type":"message"`,
+				)+strings.Count(
+					string(last),
+					`"type":"function_call`,
+				) {
+				t.Errorf("after a restart the last request has %d items (%v), want those of %.2000s", len(req.Items), err, last)
+			}
+		})
 }
 
 func TestASummaryStandsForTheBeginningAndCanBeUndone(t *testing.T) {
