@@ -210,7 +210,11 @@ arguments = { command = "echo x >> ran" }
 [[reply]]
 times = -1
 text = "Here."
-`, func(r *rig) { r.api, r.engine, r.mode = api, withParkWaits, session.All }, func(t *testing.T, r *rig, id session.ID) {
+`, func(r *rig) {
+			r.api = api
+			r.engine = withParkWaits
+			r.mode = session.All
+		}, func(t *testing.T, r *rig, id session.ID) {
 			r.send(id, "second")
 			r.wait(id)
 			switched := r.log(id)
