@@ -57,15 +57,7 @@ func (s *Server) fetch(r *http.Request, path string) *plan {
 			frames:  []frame{{data: b}},
 		}
 	case verb != "" || r.Method != http.MethodGet || r.URL.Query().Get("stream") != "true":
-		return s.refuse(
-			&refusal{
-				http.StatusNotFound,
-				fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
-				"invalid_request_error",
-				"",
-				"",
-			},
-		)
+		return s.refuse(invalidURL(r))
 	}
 	after, err := strconv.Atoi(r.URL.Query().Get("starting_after"))
 	if err != nil || after < -1 || after >= len(s.stored[i].frames) {

@@ -33,6 +33,15 @@ type refusal struct {
 	code    string
 }
 
+// invalidURL refuses a path or a method that the endpoint does not have.
+func invalidURL(r *http.Request) *refusal {
+	return &refusal{
+		status:  http.StatusNotFound,
+		message: fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
+		kind:    "invalid_request_error",
+	}
+}
+
 func (r refusal) body() []byte {
 	null := func(s string) any {
 		if s == "" {

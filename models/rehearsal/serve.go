@@ -65,15 +65,7 @@ func (s *Server) decide(r *http.Request, body []byte, exchange *Exchange) *plan 
 		_, id, _ := strings.Cut(path, "/responses/")
 		return s.fetch(r, id)
 	default:
-		return s.refuse(
-			&refusal{
-				http.StatusNotFound,
-				fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
-				"invalid_request_error",
-				"",
-				"",
-			},
-		)
+		return s.refuse(invalidURL(r))
 	}
 	if r.Method != http.MethodPost {
 		return s.refuse(
