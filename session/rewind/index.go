@@ -70,7 +70,7 @@ func (x *indexer) take(r session.Record) {
 		}
 		x.started[e.Step.Session] = true
 		x.addBefore(r, e.Number, e.Step.Title)
-		if x.early != nil && x.early.Step == e.Number {
+		if x.early != nil {
 			x.fill(x.early)
 		}
 		x.early = nil
