@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -191,20 +190,6 @@ func targets(v any) (string, string) {
 		if slices.Contains(list[:i], text) {
 			return fmt.Sprintf("entry %d: %.80q stands there twice", i+1, text), "name each target once"
 		}
-	}
-	return "", ""
-}
-
-func address(v any) (string, string) {
-	const hint = "write an address such as https://api.openai.com/v1"
-	u, err := url.Parse(v.(string))
-	switch {
-	case err != nil:
-		return "is not an address", hint // the error would repeat what may hold a password
-	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return fmt.Sprintf("%.80q is not an address", withoutUser(v.(string))), hint
-	case u.RawQuery != "" || u.Fragment != "":
-		return "an address with ? or # cannot be gone on from", hint
 	}
 	return "", ""
 }

@@ -34,7 +34,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -131,17 +130,6 @@ func New(options Options) *Client {
 // Close waits for what abandoned requests still have to say, a few seconds at
 // most.
 func (c *Client) Close() { c.work.Wait() }
-
-func transport() http.RoundTripper {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        20,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 15 * time.Second,
-	}
-}
 
 func uuid() string {
 	var b [16]byte

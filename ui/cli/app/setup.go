@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -80,4 +81,9 @@ func SetTrusted(ctx context.Context, project string, trusted bool) error {
 }
 
 // SaveKey keeps a provider's key and says where.
-func SaveKey(provider, key string) (string, error) { return keyStore().Set(provider, key) }
+func SaveKey(provider, key string) (string, error) {
+	if problem := config.KeyProblem(key); problem != "" {
+		return "", fmt.Errorf("this key %s: copy it again, and nothing else", problem)
+	}
+	return keyStore().Set(provider, key)
+}

@@ -43,6 +43,9 @@ func NewTransport(
 	warn func(string),
 ) (*Transport, error) {
 	roundTripper, err := rehearsalTransport(options.Rehearsal)
+	if err == nil && roundTripper == nil {
+		roundTripper, err = networkTransport(os.Getenv)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +77,7 @@ func NewTransport(
 			Text:       settings.Retry.Silence,
 		},
 	}
-	if roundTripper != nil {
-		client.HTTP = &http.Client{Transport: roundTripper}
-	}
+	client.HTTP = &http.Client{Transport: roundTripper}
 	transport.Client = openai.New(client)
 	return transport, nil
 }
@@ -111,6 +112,27 @@ func rehearsalTransport(script string) (http.RoundTripper, error) {
 	return rehearsal.New(parsed, rehearsal.Options{}), nil
 }
 
+// networkTransport is the way over the network that the environment asks for.
+func networkTransport(getenv func(string) string) (http.RoundTripper, error) {
+	proxies, err := openai.Proxies(getenv)
+	if err != nil {
+		return nil, &exit.SettingsError{Err: err}
+	}
+	file := getenv("SSL_CERT_FILE")
+	if file == "" {
+		return openai.NewTransport(proxies, nil), nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &exit.SettingsError{Err: fmt.Errorf("SSL_CERT_FILE: %w", err)}
+	}
+	roots, err := openai.Certificates(pem)
+	if err != nil {
+		return nil, &exit.SettingsError{Err: fmt.Errorf("SSL_CERT_FILE: %s: %w", file, err)}
+	}
+	return openai.NewTransport(proxies, roots), nil
+}
+
 // providers are those that the tiers name.
 func providers(known *catalog.Catalog, s config.Settings) ([]models.Provider, error) {
 	var list []models.Provider
@@ -128,10 +150,22 @@ func providers(known *catalog.Catalog, s config.Settings) ([]models.Provider, er
 						target.Provider, target, target.Provider),
 				}
 			}
+			if problem := config.KeyProblem(p.Key); problem != "" {
+				return nil, &exit.SettingsError{Err: fmt.Errorf("the key of %s (%s) %s: copy it again, and nothing else",
+					p.Name, keySource(p.KeyEnv), problem)}
+			}
 			list = append(list, p)
 		}
 	}
 	return list, nil
+}
+
+// keySource says where a provider's key was found.
+func keySource(variable string) string {
+	if variable != "" && os.Getenv(variable) != "" {
+		return "in " + variable
+	}
+	return "kept by belay"
 }
 
 // keyChecked refuses a request that cannot succeed: the endpoint wants a key and
