@@ -48,20 +48,21 @@ func (l Limits) For(m models.Model) int64 {
 	return most
 }
 
-// Account says what a request is made of, in tokens.
+// Account is the breakdown of a request: what takes its tokens, and what was left
+// out of it.
 type Account struct {
-	Briefing     int64
-	Tools        int64
-	Conversation int64
-	Budget       int64
-	LeftOut      int   // items that did not go in
-	LeftTokens   int64 // that they would have taken
-	Truncated    int   // outputs that went in shortened
-	Pruned       int   // attachments of which only the parts that tell most went in
+	SystemPrompt         int64
+	Tools                int64
+	Conversation         int64
+	Budget               int64
+	OmittedItems         int   // items left out, the oldest first
+	OmittedTokens        int64 // what the items and texts left out would have taken
+	PrunedOutputs        int   // outputs replaced by a note
+	TruncatedAttachments int   // attachments reduced to excerpts
 }
 
 // Total is the size of the request.
-func (a Account) Total() int64 { return a.Briefing + a.Tools + a.Conversation }
+func (a Account) Total() int64 { return a.SystemPrompt + a.Tools + a.Conversation }
 
 // prunedOutput stands in for the output of a call when there is no room for it.
 const prunedOutput = "(left out to save room; run the call again if you need its output)"
@@ -89,7 +90,7 @@ func Fit(
 	if !model.Images {
 		items = withoutImages(items)
 	}
-	account := Account{Briefing: int64(counter.Text(instructions)), Budget: limits.For(model)}
+	account := Account{SystemPrompt: int64(counter.Text(instructions)), Budget: limits.For(model)}
 	for _, it := range conversation.Head {
 		account.Conversation += int64(counter.Item(it))
 	}
@@ -116,10 +117,10 @@ func Fit(
 		}
 		for _, n := range sizes[start:next] {
 			account.Conversation -= n
-			account.LeftTokens += n
+			account.OmittedTokens += n
 		}
-		account.LeftOut += next - start
-		start, note = next, int64(counter.Item(omissionNote(account.LeftOut, conversation.Essentials)))
+		account.OmittedItems += next - start
+		start, note = next, int64(counter.Item(omissionNote(account.OmittedItems, conversation.Essentials)))
 	}
 	account.Conversation += note
 	items, sizes = items[start:], sizes[start:]
@@ -131,8 +132,8 @@ func Fit(
 		if items[i].Kind == models.Output && sizes[i] > masked && i < len(items)-1 {
 			items[i].Text, items[i].Images = prunedOutput, nil
 			account.Conversation -= sizes[i] - masked
-			account.LeftTokens += sizes[i] - masked
-			account.Truncated++
+			account.OmittedTokens += sizes[i] - masked
+			account.PrunedOutputs++
 		}
 	}
 	trim(counter, items, sizes, &account, account.Budget)
@@ -151,8 +152,8 @@ func Fit(
 		}
 	}
 	items = slices.DeleteFunc(items, func(it models.Item) bool { return it.Kind == "" })
-	if account.LeftOut > 0 {
-		items = slices.Insert(items, 0, omissionNote(account.LeftOut, conversation.Essentials))
+	if account.OmittedItems > 0 {
+		items = slices.Insert(items, 0, omissionNote(account.OmittedItems, conversation.Essentials))
 	}
 	return models.Request{
 		Instructions: instructions,
@@ -174,11 +175,11 @@ func trim(counter Counter, items []models.Item, sizes []int64, account *Account,
 			continue
 		}
 		texts, shorter := excerpts(items[i])
-		account.Pruned += shorter
+		account.TruncatedAttachments += shorter
 		replaceAttachments(&items[i], texts)
 		n := int64(counter.Item(items[i]))
 		account.Conversation -= sizes[i] - n
-		account.LeftTokens += sizes[i] - n
+		account.OmittedTokens += sizes[i] - n
 		sizes[i] = n
 	}
 }
@@ -214,12 +215,12 @@ func trimToFit(
 		switch it := &items[i]; {
 		case it.Kind == models.Output && gone[it.CallID]:
 			it.Text, it.Images = prunedOutput, nil
-			account.Truncated++
+			account.PrunedOutputs++
 		case it.Kind == models.Reasoning && pieces[i].Turn <= thought:
 			*it = models.Item{} // goes with the empty ones
 		case len(it.Attachments) > 0 && len(texts[pieces[i].Turn]) > 0:
 			replaceAttachments(it, texts[pieces[i].Turn])
-			account.Pruned++
+			account.TruncatedAttachments++
 		default:
 			continue
 		}
@@ -228,7 +229,7 @@ func trimToFit(
 			n = int64(counter.Item(items[i]))
 		}
 		account.Conversation -= sizes[i] - n
-		account.LeftTokens += sizes[i] - n
+		account.OmittedTokens += sizes[i] - n
 		sizes[i] = n
 	}
 }

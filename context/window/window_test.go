@@ -99,7 +99,7 @@ func TestFit(t *testing.T) {
 			nil,
 			Conversation{Items: []models.Item{user("a"), assistant("b")}},
 		)
-		if err != nil || shape(req.Items) != "u a" || a.Total() != 5 || a.LeftOut != 0 {
+		if err != nil || shape(req.Items) != "u a" || a.Total() != 5 || a.OmittedItems != 0 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
@@ -112,7 +112,7 @@ func TestFit(t *testing.T) {
 			nil,
 			Conversation{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}},
 		)
-		if err != nil || shape(req.Items) != "d u a u" || a.LeftOut != 2 || a.LeftTokens != 800 {
+		if err != nil || shape(req.Items) != "d u a u" || a.OmittedItems != 2 || a.OmittedTokens != 800 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
@@ -139,7 +139,7 @@ func TestFit(t *testing.T) {
 				},
 			},
 		)
-		if err != nil || a.LeftOut != 0 || a.Truncated != 1 || req.Items[0].Text != "first" {
+		if err != nil || a.OmittedItems != 0 || a.PrunedOutputs != 1 || req.Items[0].Text != "first" {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
@@ -159,7 +159,7 @@ func TestFit(t *testing.T) {
 		}
 		_, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: items})
 		_, pressed, err2 := Fit(sol, Limits{UnderPressure: true}, letters{}, "", nil, Conversation{Items: items})
-		if err != nil || err2 != nil || a.Truncated != 0 || pressed.Truncated != 1 {
+		if err != nil || err2 != nil || a.PrunedOutputs != 0 || pressed.PrunedOutputs != 1 {
 			t.Errorf("Fit = %+v, pressed %+v, %v %v", a, pressed, err, err2)
 		}
 	})
@@ -174,7 +174,7 @@ func TestFit(t *testing.T) {
 			nil,
 			Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}},
 		)
-		if err != nil || a.Truncated != 1 || req.Items[2].Text != prunedOutput {
+		if err != nil || a.PrunedOutputs != 1 || req.Items[2].Text != prunedOutput {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
@@ -185,7 +185,7 @@ func TestFit(t *testing.T) {
 			Essentials: "gist",
 		}
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, talk)
-		if err != nil || a.LeftOut != 2 ||
+		if err != nil || a.OmittedItems != 2 ||
 			shape(req.Items) != shape([]models.Item{talk.Head[0], omissionNote(2, "gist"), user("now")}) ||
 			!strings.HasSuffix(req.Items[1].Text, "gist") {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
@@ -195,7 +195,7 @@ func TestFit(t *testing.T) {
 		it := user("why does it fail?")
 		it.Attachments = []models.Attachment{{Name: "log", Text: strings.Repeat("x\n", 2000) + "the end\n"}}
 		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{it}})
-		if err != nil || a.Pruned != 1 || req.Items[0].Text != it.Text ||
+		if err != nil || a.TruncatedAttachments != 1 || req.Items[0].Text != it.Text ||
 			!strings.HasPrefix(req.Items[0].Attachments[0].Text, truncatedNote) ||
 			!strings.HasSuffix(req.Items[0].Attachments[0].Text, "the end\n") {
 			t.Errorf("Fit = %+v, %+v, %v", req.Items, a, err)

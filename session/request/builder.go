@@ -119,10 +119,10 @@ func (b *Builder) Build(model models.Model, underPressure bool) (models.Request,
 	if err != nil {
 		return req, 0, err
 	}
-	pruned := account.LeftOut
+	pruned := account.OmittedItems
 	note := ""
 	if wanted.underPressure {
-		if account.LeftTokens > 0 {
+		if account.OmittedTokens > 0 {
 			note = "without " + sizes(account)
 		}
 		if factory.o.PrunePolicy == PruneAndLower {
@@ -132,7 +132,7 @@ func (b *Builder) Build(model models.Model, underPressure bool) (models.Request,
 		}
 		b.notePruned(note, userAsked)
 	} else {
-		pruned += account.Truncated + account.Pruned
+		pruned += account.PrunedOutputs + account.TruncatedAttachments
 		b.noteShortened(model, account, state.Target)
 	}
 	b.log.Publish(session.ContextMeasured{Usage: factory.usage(model, wanted, req, account, &conversation)})

@@ -43,8 +43,8 @@ func (f *Factory) usage(
 		Effort:         req.Effort,
 		Tools:          len(made.specs),
 		ToolCalls:      conversation.LastToolCalls(),
-		LeftOut:        account.LeftOut,
-		Masked:         account.Truncated + account.Pruned,
+		LeftOut:        account.OmittedItems,
+		Masked:         account.PrunedOutputs + account.TruncatedAttachments,
 		SummaryThrough: conversation.SummarizedTurn(),
 	}
 	if failing := f.failing.Load(); failing != nil {
@@ -55,7 +55,7 @@ func (f *Factory) usage(
 	}
 	sums := itemTokens(counter, made.specs, req.Items, conversation.Head())
 	sums[session.SourceTools] += account.Tools
-	system, agents := split(made.system, account.Briefing)
+	system, agents := split(made.system, account.SystemPrompt)
 	sums[session.SourceSystemPrompt] += system
 	sums[session.SourceAgentsFile] += agents
 	for _, source := range session.Sources() {

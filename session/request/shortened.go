@@ -13,7 +13,7 @@ import (
 // noteShortened says, before it goes out, what a request had to lose for a
 // target that is not the one which served before, or that refused it as too long.
 func (b *Builder) noteShortened(m models.Model, account window.Account, served models.Target) {
-	if account.LeftTokens == 0 {
+	if account.OmittedTokens == 0 {
 		return
 	}
 	var why string
@@ -31,7 +31,7 @@ func (b *Builder) noteShortened(m models.Model, account window.Account, served m
 // sizes says what a request went out without, and how long it is now.
 func sizes(account window.Account) string {
 	total := account.Total()
-	return fmt.Sprintf("%s (%d instead of %d tokens)", omitted(account), total, total+account.LeftTokens)
+	return fmt.Sprintf("%s (%d instead of %d tokens)", omitted(account), total, total+account.OmittedTokens)
 }
 
 // omitted says what a request went out without.
@@ -41,9 +41,9 @@ func omitted(account window.Account) string {
 		n         int
 		one, many string
 	}{
-		{account.LeftOut, "an item at the beginning", "%d items at the beginning"},
-		{account.Truncated, "an older output", "%d older outputs"},
-		{account.Pruned, "most of an attachment", "most of %d attachments"},
+		{account.OmittedItems, "an item at the beginning", "%d items at the beginning"},
+		{account.PrunedOutputs, "an older output", "%d older outputs"},
+		{account.TruncatedAttachments, "most of an attachment", "most of %d attachments"},
 	} {
 		switch {
 		case x.n == 1:
