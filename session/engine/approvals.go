@@ -85,42 +85,42 @@ func (p *approvals) allow(rules []string) {
 }
 
 // Judge decides about a call by the session's mode and the project's rules.
-func (a *openSession) Judge(c permit.Call) permit.Decision {
-	return permit.Judge(a.State().Mode, c, a.approvals.allowed())
+func (s *openSession) Judge(c permit.Call) permit.Decision {
+	return permit.Judge(s.State().Mode, c, s.approvals.allowed())
 }
 
 // Grant remembers rules for the project.
-func (a *openSession) Grant(ctx context.Context, rules []string) error {
-	project := a.State().Project
+func (s *openSession) Grant(ctx context.Context, rules []string) error {
+	project := s.State().Project
 	for _, rule := range rules {
-		if err := a.e.o.Store.GrantPermission(ctx, project, rule); err != nil {
+		if err := s.e.o.Store.GrantPermission(ctx, project, rule); err != nil {
 			return fmt.Errorf("remember what is allowed: %w", err)
 		}
 	}
-	a.approvals.allow(rules)
+	s.approvals.allow(rules)
 	return nil
 }
 
 // Ask waits for a person's answer.
-func (a *openSession) Ask(ctx context.Context, approval session.Approval) (session.Answer, error) {
-	if a.e.o.NonInteractive {
+func (s *openSession) Ask(ctx context.Context, approval session.Approval) (session.Answer, error) {
+	if s.e.o.NonInteractive {
 		return session.Answer{}, agent.ErrNonInteractive
 	}
-	return a.approvals.wait(ctx, approval.CallID)
+	return s.approvals.wait(ctx, approval.CallID)
 }
 
 // answerLocked passes a person's answer on to the turn that waits for it. A turn
 // that ended because nobody was there goes on with it.
-func (a *openSession) answerLocked(ctx context.Context, answer session.Answer) error {
+func (s *openSession) answerLocked(ctx context.Context, answer session.Answer) error {
 	asked := func(p session.Approval) bool { return p.CallID == answer.CallID }
 	switch {
-	case a.running != nil || !slices.ContainsFunc(a.state.PendingApprovals, asked):
-	case a.state.Status == session.Asking:
-		a.launchLocked(byPrompt) // after a restart: it asks again, and is answered
+	case s.running != nil || !slices.ContainsFunc(s.state.PendingApprovals, asked):
+	case s.state.Status == session.Asking:
+		s.launchLocked(byPrompt) // after a restart: it asks again, and is answered
 	default:
-		if err := a.resumeLocked(ctx, byPrompt, "answered by the user"); err != nil {
+		if err := s.resumeLocked(ctx, byPrompt, "answered by the user"); err != nil {
 			return err
 		}
 	}
-	return a.approvals.answer(answer)
+	return s.approvals.answer(answer)
 }

@@ -59,21 +59,21 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 func TestAClosedSessionBeginsNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", nil, func(t *testing.T, r *rig, id session.ID) {
-		a := r.openSession(id)
+		open := r.openSession(id)
 		r.send(id, "first")
 		r.send(id, "second")
-		a.close()
-		turn := a.State().Turn
-		a.mu.Lock()
-		err := a.beginLocked(t.Context(), byPrompt, session.TurnResumed{})
-		a.mu.Unlock()
+		open.close()
+		turn := open.State().Turn
+		open.mu.Lock()
+		err := open.beginLocked(t.Context(), byPrompt, session.TurnResumed{})
+		open.mu.Unlock()
 		if !errors.Is(err, agent.ErrClosing) {
 			t.Errorf("begin = %v, want ErrClosing", err)
 		}
-		if err := a.idle(t.Context()); err != nil {
+		if err := open.idle(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if s := a.State(); s.Turn != turn {
+		if s := open.State(); s.Turn != turn {
 			t.Errorf("turn %d was begun", s.Turn)
 		}
 	})

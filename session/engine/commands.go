@@ -84,24 +84,24 @@ func mayFile(s session.Session, c session.Command) error {
 }
 
 // do executes a command on an open session.
-func (a *openSession) do(ctx context.Context, c session.Command) error {
+func (s *openSession) do(ctx context.Context, c session.Command) error {
 	switch c := c.(type) { // what takes a while does not hold the lock
 	case session.PruneOutputs:
-		return a.requests.PruneOutputs(ctx)
+		return s.requests.PruneOutputs(ctx)
 	case session.Rewind:
-		return a.exclusively(ctx, func(ctx context.Context) error { return a.rewinder().Rewind(ctx, c) })
+		return s.exclusively(ctx, func(ctx context.Context) error { return s.rewinder().Rewind(ctx, c) })
 	case session.UndoRewind:
-		return a.exclusively(ctx, a.rewinder().Undo)
+		return s.exclusively(ctx, s.rewinder().Undo)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed() {
 		return ErrNotOpen
 	}
 	if event, ok := asEvent(c); ok {
-		return a.appendLocked(ctx, event)
+		return s.appendLocked(ctx, event)
 	}
-	return a.doLocked(ctx, c)
+	return s.doLocked(ctx, c)
 }
 
 // asEvent is the event that a command becomes as it stands, if it does.
@@ -122,167 +122,167 @@ func asEvent(c session.Command) (session.Event, bool) {
 }
 
 // doLocked executes a command that is more than an event.
-func (a *openSession) doLocked(ctx context.Context, c session.Command) error {
+func (s *openSession) doLocked(ctx context.Context, c session.Command) error {
 	switch c := c.(type) {
 	case session.Send:
-		return a.sendLocked(ctx, c.Prompt)
+		return s.sendLocked(ctx, c.Prompt)
 	case session.Stop:
-		return a.stopLocked(ctx)
+		return s.stopLocked(ctx)
 	case session.Resume:
-		return a.retryLocked(ctx)
+		return s.retryLocked(ctx)
 	case session.Drop:
-		return a.dropLocked(ctx)
+		return s.dropLocked(ctx)
 	case session.TryNow:
-		if a.running == nil && a.state.Status == session.Parked {
-			return a.retryLocked(ctx)
+		if s.running == nil && s.state.Status == session.Parked {
+			return s.retryLocked(ctx)
 		}
-		a.control.Now()
+		s.control.Now()
 	case session.Park:
-		a.control.Park()
+		s.control.Park()
 	case session.ChooseTier:
-		return a.chooseTierLocked(ctx, c)
+		return s.chooseTierLocked(ctx, c)
 	case session.PinTarget:
-		if err := a.appendLocked(ctx, session.TargetPinned(c)); err != nil {
+		if err := s.appendLocked(ctx, session.TargetPinned(c)); err != nil {
 			return err
 		}
-		a.control.Pin(c.Target)
+		s.control.Pin(c.Target)
 	case session.ChooseEffort:
-		return a.chooseEffortLocked(ctx, c)
+		return s.chooseEffortLocked(ctx, c)
 	case session.PruneRequest:
-		a.requests.PruneNext()
+		s.requests.PruneNext()
 	case session.Compact:
-		a.compactLocked(c.Keep)
+		s.compactLocked(c.Keep)
 	case session.PlanTask:
-		return a.planTaskLocked(ctx, c)
+		return s.planTaskLocked(ctx, c)
 	case session.EditPlan:
-		return a.editPlanLocked(ctx, c.Steps)
+		return s.editPlanLocked(ctx, c.Steps)
 	case session.RunPlan:
-		return a.runPlanLocked(ctx, c)
+		return s.runPlanLocked(ctx, c)
 	case session.Focus:
-		if err := a.tools.Focus(c.Paths); err != nil {
+		if err := s.tools.Focus(c.Paths); err != nil {
 			return err
 		}
-		return a.appendLocked(ctx, session.Focused(c))
+		return s.appendLocked(ctx, session.Focused(c))
 	case session.AnswerApproval:
-		return a.answerLocked(ctx, c.Answer)
+		return s.answerLocked(ctx, c.Answer)
 	case session.SetArchived:
-		if err := mayFile(a.state, c); err != nil {
+		if err := mayFile(s.state, c); err != nil {
 			return err
 		}
-		return a.appendLocked(ctx, session.ArchiveChanged(c))
+		return s.appendLocked(ctx, session.ArchiveChanged(c))
 	default:
 		return fmt.Errorf("unknown command %T", c)
 	}
 	return nil
 }
 
-func (a *openSession) chooseTierLocked(ctx context.Context, c session.ChooseTier) error {
-	if c.Tier != a.state.Tier || a.state.PinnedTarget != (models.Target{}) {
-		if err := a.appendLocked(ctx, session.TierChosen(c)); err != nil {
+func (s *openSession) chooseTierLocked(ctx context.Context, c session.ChooseTier) error {
+	if c.Tier != s.state.Tier || s.state.PinnedTarget != (models.Target{}) {
+		if err := s.appendLocked(ctx, session.TierChosen(c)); err != nil {
 			return err
 		}
 	}
-	a.control.Choose(c.Tier)
+	s.control.Choose(c.Tier)
 	return nil
 }
 
-func (a *openSession) chooseEffortLocked(ctx context.Context, c session.ChooseEffort) error {
-	m := a.e.o.Model(a.e.requests.Preferred(a.state))
+func (s *openSession) chooseEffortLocked(ctx context.Context, c session.ChooseEffort) error {
+	m := s.e.o.Model(s.e.requests.Preferred(s.state))
 	if c.Effort != "" && !request.KnowsEffort(m, c.Effort) {
 		return fmt.Errorf("%s does not know the effort %q: it knows %s",
 			m.Target.Model, c.Effort, strings.Join(m.Efforts, ", "))
 	}
-	return a.appendLocked(ctx, session.EffortChosen(c))
+	return s.appendLocked(ctx, session.EffortChosen(c))
 }
 
 // compactLocked makes a summary now if nothing runs, else before the next
 // request of the running turn.
-func (a *openSession) compactLocked(keep string) {
-	if a.running != nil {
-		a.requests.SummariseNext(keep)
+func (s *openSession) compactLocked(keep string) {
+	if s.running != nil {
+		s.requests.SummariseNext(keep)
 		return
 	}
-	ctx, release := a.occupyLocked(context.Background())
-	a.e.work.Go(func() {
+	ctx, release := s.occupyLocked(context.Background())
+	s.e.work.Go(func() {
 		defer release()
-		if err := a.requests.Summarise(ctx, keep); err != nil {
-			a.Publish(session.Noted{Text: "no summary was made: " + err.Error()})
+		if err := s.requests.Summarise(ctx, keep); err != nil {
+			s.Publish(session.Noted{Text: "no summary was made: " + err.Error()})
 		}
 	})
 }
 
 // sendLocked starts a turn, or queues the prompt behind one that runs or is
 // parked. The same prompt sent twice counts once.
-func (a *openSession) sendLocked(ctx context.Context, p session.Prompt) error {
+func (s *openSession) sendLocked(ctx context.Context, p session.Prompt) error {
 	if p.ID == "" {
-		p.ID = a.e.o.NewID()
+		p.ID = s.e.o.NewID()
 	}
-	if a.state.HasPrompt(p.ID) {
+	if s.state.HasPrompt(p.ID) {
 		return nil
 	}
-	if a.running != nil || a.state.Status == session.Parked {
-		return a.appendLocked(ctx, session.PromptQueued{Prompt: p})
+	if s.running != nil || s.state.Status == session.Parked {
+		return s.appendLocked(ctx, session.PromptQueued{Prompt: p})
 	}
-	return a.startLocked(ctx, p)
+	return s.startLocked(ctx, p)
 }
 
-func (a *openSession) stop(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.stopLocked(ctx)
+func (s *openSession) stop(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopLocked(ctx)
 }
 
-func (a *openSession) stopLocked(ctx context.Context) error {
-	if a.running != nil {
-		a.running.cancel(agent.ErrStopped)
+func (s *openSession) stopLocked(ctx context.Context) error {
+	if s.running != nil {
+		s.running.cancel(agent.ErrStopped)
 		return nil
 	}
-	if a.state.Status == session.Parked {
-		return a.stopParkedLocked(ctx)
+	if s.state.Status == session.Parked {
+		return s.stopParkedLocked(ctx)
 	}
 	return nil
 }
 
 // stopParkedLocked ends a parked turn: it no longer goes on by itself.
-func (a *openSession) stopParkedLocked(ctx context.Context) error {
+func (s *openSession) stopParkedLocked(ctx context.Context) error {
 	end := session.TurnEnded{
-		Outcome: session.OutcomeStopped, Fault: a.state.Fault, Reason: agent.ErrStopped.Error(),
+		Outcome: session.OutcomeStopped, Fault: s.state.Fault, Reason: agent.ErrStopped.Error(),
 	}
-	if err := a.appendLocked(ctx, end); err != nil {
+	if err := s.appendLocked(ctx, end); err != nil {
 		return err
 	}
-	a.timer.stop()
+	s.timer.stop()
 	return nil
 }
 
 // retryLocked is resume by the user. Before the turn's own time it is their
 // word, which a resting target hears as well; at that time it is a retry of the
 // parked turn.
-func (a *openSession) retryLocked(ctx context.Context) error {
-	if a.dueLocked() {
-		return a.resumeLocked(ctx, byTimer, reasonDue)
+func (s *openSession) retryLocked(ctx context.Context) error {
+	if s.dueLocked() {
+		return s.resumeLocked(ctx, byTimer, reasonDue)
 	}
-	plan := a.state.Plan
-	paused := a.running == nil && a.state.RunsPlan && a.state.Status == session.NeedsPerson
+	plan := s.state.Plan
+	paused := s.running == nil && s.state.RunsPlan && s.state.Status == session.NeedsPerson
 	if paused && plan != nil && plan.Started && plan.Reviewed {
 		// A person's word goes on from a pause as well.
-		if err := a.appendLocked(ctx, session.PlanStarted{Through: plan.Through}); err != nil {
+		if err := s.appendLocked(ctx, session.PlanStarted{Through: plan.Through}); err != nil {
 			return err
 		}
 	}
-	return a.resumeLocked(ctx, byUser, "by the user")
+	return s.resumeLocked(ctx, byUser, "by the user")
 }
 
 // dropLocked gives a parked or failed turn up and moves the queue on.
-func (a *openSession) dropLocked(ctx context.Context) error {
-	if a.running != nil {
+func (s *openSession) dropLocked(ctx context.Context) error {
+	if s.running != nil {
 		return ErrBusy
 	}
-	if a.state.Status == session.Parked {
-		if err := a.stopParkedLocked(ctx); err != nil {
+	if s.state.Status == session.Parked {
+		if err := s.stopParkedLocked(ctx); err != nil {
 			return err
 		}
 	}
-	a.startQueuedLocked(ctx)
+	s.startQueuedLocked(ctx)
 	return nil
 }

@@ -239,13 +239,13 @@ func (e *Engine) Close() error {
 		e.watch()
 	}
 	e.mu.Unlock()
-	for _, a := range open {
-		a.close()
+	for _, s := range open {
+		s.close()
 	}
 	e.work.Wait()
 	var errs []error
-	for _, a := range open {
-		errs = append(errs, a.tools.Close(), a.lease.Release())
+	for _, s := range open {
+		errs = append(errs, s.tools.Close(), s.lease.Release())
 	}
 	e.events.close()
 	return errors.Join(errs...)

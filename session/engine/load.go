@@ -53,29 +53,29 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 }
 
 // prepare takes over what the log and the project say.
-func (a *openSession) prepare(ctx context.Context) error {
-	if a.state.PartOf != "" && a.state.Step == 0 {
-		a.tools.RestrictToReading() // planning changes nothing
+func (s *openSession) prepare(ctx context.Context) error {
+	if s.state.PartOf != "" && s.state.Step == 0 {
+		s.tools.RestrictToReading() // planning changes nothing
 	}
-	if err := a.tools.Focus(a.state.Focus); err != nil {
+	if err := s.tools.Focus(s.state.Focus); err != nil {
 		return err
 	}
-	grants, err := a.e.o.Store.PermissionGrants(ctx, a.state.Project)
+	grants, err := s.e.o.Store.PermissionGrants(ctx, s.state.Project)
 	if err != nil {
 		return err
 	}
-	a.approvals = newApprovals(grants)
-	tail, err := request.ReadTail(ctx, a.e.o.Store, a.state)
+	s.approvals = newApprovals(grants)
+	tail, err := request.ReadTail(ctx, s.e.o.Store, s.state)
 	if err != nil {
 		return err
 	}
-	a.conversation = tail.Conversation(a.state)
-	a.tools.Remember(tail.Records)
+	s.conversation = tail.Conversation(s.state)
+	s.tools.Remember(tail.Records)
 	for _, r := range tail.Records {
-		a.task.apply(r.Event)
+		s.task.apply(r.Event)
 	}
-	if a.requests, err = a.e.requests.Builder(ctx, a.state, a.tools, a); err != nil {
+	if s.requests, err = s.e.requests.Builder(ctx, s.state, s.tools, s); err != nil {
 		return err
 	}
-	return a.recover(ctx)
+	return s.recover(ctx)
 }

@@ -43,46 +43,46 @@ type openSession struct {
 }
 
 // State is the state of the session.
-func (a *openSession) State() session.Session {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.state
+func (s *openSession) State() session.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
 }
 
 // Conversation is what a model is to see of the log.
-func (a *openSession) Conversation() session.Conversation {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.conversation.Snapshot()
+func (s *openSession) Conversation() session.Conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conversation.Snapshot()
 }
 
 // Items is the conversation as the log holds it.
-func (a *openSession) Items() []models.Item {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.conversation.Items()
+func (s *openSession) Items() []models.Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conversation.Items()
 }
 
 // lost reports whether another program writes the session now.
-func (a *openSession) lost() bool {
+func (s *openSession) lost() bool {
 	select {
-	case <-a.lease.Lost():
+	case <-s.lease.Lost():
 		return true
 	default:
 		return false
 	}
 }
 
-func (a *openSession) closed() bool { return a.life.Err() != nil }
+func (s *openSession) closed() bool { return s.life.Err() != nil }
 
 // changed reports whether the running turn has changed something.
-func (a *openSession) changed() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.changedLocked()
+func (s *openSession) changed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changedLocked()
 }
 
-func (a *openSession) changedLocked() bool { return a.task.wrote || planStarted(a.state) }
+func (s *openSession) changedLocked() bool { return s.task.wrote || planStarted(s.state) }
 
 // planStarted reports whether the turn is a plan of which a step has begun: the
 // files are no longer what they were before it.
@@ -91,74 +91,74 @@ func planStarted(s session.Session) bool {
 }
 
 // Append stores events of the running turn, and publishes them.
-func (a *openSession) Append(ctx context.Context, events ...session.Event) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.appendLocked(ctx, events...)
+func (s *openSession) Append(ctx context.Context, events ...session.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.appendLocked(ctx, events...)
 }
 
-func (a *openSession) appendLocked(ctx context.Context, events ...session.Event) error {
-	if a.unsaved != nil {
-		if _, err := a.storeLocked(ctx, *a.unsaved); err != nil { // it was shown when it happened
+func (s *openSession) appendLocked(ctx context.Context, events ...session.Event) error {
+	if s.unsaved != nil {
+		if _, err := s.storeLocked(ctx, *s.unsaved); err != nil { // it was shown when it happened
 			return err
 		}
-		a.unsaved = nil
+		s.unsaved = nil
 	}
 	for _, e := range events {
 		if asked, ok := e.(session.ApprovalAsked); ok {
-			a.approvals.expect(asked.Approval)
+			s.approvals.expect(asked.Approval)
 		}
 	}
-	records, err := a.storeLocked(ctx, events...)
+	records, err := s.storeLocked(ctx, events...)
 	if err != nil {
 		return err
 	}
-	a.e.events.put(records...)
+	s.e.events.put(records...)
 	return nil
 }
 
-func (a *openSession) storeLocked(ctx context.Context, events ...session.Event) ([]session.Record, error) {
-	turn := a.state.Turn
+func (s *openSession) storeLocked(ctx context.Context, events ...session.Event) ([]session.Record, error) {
+	turn := s.state.Turn
 	for _, e := range events {
 		if _, begins := e.(session.TurnStarted); begins {
 			turn++
 		}
-		a.task.apply(e)
-		a.checkpoints.Keep(e)
+		s.task.apply(e)
+		s.checkpoints.Keep(e)
 	}
-	records, state, err := a.e.o.Store.Append(ctx, a.id, turn, events...)
+	records, state, err := s.e.o.Store.Append(ctx, s.id, turn, events...)
 	if err != nil {
-		if a.lost() && a.running != nil {
-			a.running.cancel(err)
+		if s.lost() && s.running != nil {
+			s.running.cancel(err)
 		}
 		return nil, err
 	}
-	a.state = state
+	s.state = state
 	for _, r := range records {
-		a.conversation.Apply(r)
-		a.requests.Apply(r.Event)
+		s.conversation.Apply(r)
+		s.requests.Apply(r.Event)
 	}
 	return records, nil
 }
 
 // Publish shows an event that is not stored.
-func (a *openSession) Publish(e session.Event) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.publishLocked(e)
+func (s *openSession) Publish(e session.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publishLocked(e)
 }
 
-func (a *openSession) publishLocked(e session.Event) {
-	a.e.events.put(session.Record{Session: a.id, Turn: a.state.Turn, Time: a.e.o.Now(), Event: e})
+func (s *openSession) publishLocked(e session.Event) {
+	s.e.events.put(session.Record{Session: s.id, Turn: s.state.Turn, Time: s.e.o.Now(), Event: e})
 }
 
 // SaveDraft stores what the model has said so far.
-func (a *openSession) SaveDraft(ctx context.Context, d session.Draft) error {
-	return a.e.o.Store.SaveDraft(ctx, a.id, d)
+func (s *openSession) SaveDraft(ctx context.Context, d session.Draft) error {
+	return s.e.o.Store.SaveDraft(ctx, s.id, d)
 }
 
 // leave closes the session and waits for what ran.
-func (a *openSession) leave(ctx context.Context) error {
-	a.close()
-	return errors.Join(a.idle(ctx), a.tools.Close(), a.lease.Release())
+func (s *openSession) leave(ctx context.Context) error {
+	s.close()
+	return errors.Join(s.idle(ctx), s.tools.Close(), s.lease.Release())
 }

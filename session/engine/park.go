@@ -77,14 +77,14 @@ func giveUp(end session.TurnEnded, reason string) session.TurnEnded {
 }
 
 // parkLocked gives a parked turn its place in the schedule.
-func (a *openSession) parkLocked(end session.TurnEnded) session.TurnEnded {
-	schedule := parkSchedule{waits: a.e.o.ParkSchedule, maxWait: a.e.o.Limits.Wait, random: a.e.o.Random}
-	end, wait, outage := schedule.next(a.e.o.Now(), end, parkHistory{
-		count: a.state.ParkCount, userInitiated: a.task.trigger != byTimer, parked: a.task.parked,
+func (s *openSession) parkLocked(end session.TurnEnded) session.TurnEnded {
+	schedule := parkSchedule{waits: s.e.o.ParkSchedule, maxWait: s.e.o.Limits.Wait, random: s.e.o.Random}
+	end, wait, outage := schedule.next(s.e.o.Now(), end, parkHistory{
+		count: s.state.ParkCount, userInitiated: s.task.trigger != byTimer, parked: s.task.parked,
 	})
-	a.task.parked += wait
-	if outage && a.e.o.Breakers != nil {
-		a.e.o.Breakers.SetOutage(context.Background(), end.Fault.Target, true)
+	s.task.parked += wait
+	if outage && s.e.o.Breakers != nil {
+		s.e.o.Breakers.SetOutage(context.Background(), end.Fault.Target, true)
 	}
 	return end
 }
@@ -97,19 +97,19 @@ const dueTolerance = time.Second
 const reasonDue = "its time had come"
 
 // dueLocked reports whether the time of a parked turn has come.
-func (a *openSession) dueLocked() bool {
-	retry := a.state.RetryAt
-	return a.state.Status == session.Parked && !retry.IsZero() && retry.Sub(a.e.o.Now()) < dueTolerance
+func (s *openSession) dueLocked() bool {
+	retry := s.state.RetryAt
+	return s.state.Status == session.Parked && !retry.IsZero() && retry.Sub(s.e.o.Now()) < dueTolerance
 }
 
 // scheduleLocked lets a parked turn go on when its time has come. A step's
 // session is gone on with by the plan.
-func (a *openSession) scheduleLocked() {
-	unattended := a.e.o.NonInteractive || a.state.PartOf != ""
-	if a.timer.set() || a.state.RetryAt.IsZero() || a.closed() || unattended {
+func (s *openSession) scheduleLocked() {
+	unattended := s.e.o.NonInteractive || s.state.PartOf != ""
+	if s.timer.set() || s.state.RetryAt.IsZero() || s.closed() || unattended {
 		return
 	}
-	a.resumeAfterLocked(max(a.state.RetryAt.Sub(a.e.o.Now()), time.Second))
+	s.resumeAfterLocked(max(s.state.RetryAt.Sub(s.e.o.Now()), time.Second))
 }
 
 // parkTimer lets a parked turn go on. The lock of its session guards it.
@@ -126,28 +126,28 @@ func (t *parkTimer) stop() {
 
 // resumeAfterLocked resumes the parked turn after a wait. While the store fails
 // it tries again: nobody may be there to tell it to.
-func (a *openSession) resumeAfterLocked(wait time.Duration) {
-	until := a.e.o.Now().Add(wait)
+func (s *openSession) resumeAfterLocked(wait time.Duration) {
+	until := s.e.o.Now().Add(wait)
 	var timer *time.Timer
 	timer = time.AfterFunc(min(wait, route.ParkPoll), func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.timer.timer != timer || a.state.Status != session.Parked {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.timer.timer != timer || s.state.Status != session.Parked {
 			return
 		}
-		if a.running != nil { // a summary, a rewind: it goes on after that
+		if s.running != nil { // a summary, a rewind: it goes on after that
 			timer.Reset(time.Second)
 			return
 		}
-		if left := route.Left(a.e.o.Now(), until); left > 0 {
+		if left := route.Left(s.e.o.Now(), until); left > 0 {
 			timer.Reset(min(left, route.ParkPoll))
 			return
 		}
-		a.timer.timer = nil
-		if err := a.resumeLocked(context.Background(), byTimer, reasonDue); err != nil && !a.lost() {
-			a.publishLocked(session.Noted{Text: "the parked turn could not go on: " + err.Error()})
-			a.resumeAfterLocked(time.Minute)
+		s.timer.timer = nil
+		if err := s.resumeLocked(context.Background(), byTimer, reasonDue); err != nil && !s.lost() {
+			s.publishLocked(session.Noted{Text: "the parked turn could not go on: " + err.Error()})
+			s.resumeAfterLocked(time.Minute)
 		}
 	})
-	a.timer.timer = timer
+	s.timer.timer = timer
 }

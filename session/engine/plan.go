@@ -11,17 +11,17 @@ import (
 )
 
 // planTaskLocked begins a turn that splits a task into steps.
-func (a *openSession) planTaskLocked(ctx context.Context, c session.PlanTask) error {
-	if a.state.PartOf != "" {
+func (s *openSession) planTaskLocked(ctx context.Context, c session.PlanTask) error {
+	if s.state.PartOf != "" {
 		return errors.New("this session carries out a step itself: split the task in a new session")
 	}
-	if a.running != nil || a.state.Status == session.Parked {
+	if s.running != nil || s.state.Status == session.Parked {
 		return ErrBusy
 	}
 	if c.Prompt.ID == "" {
-		c.Prompt.ID = a.e.o.NewID()
+		c.Prompt.ID = s.e.o.NewID()
 	}
-	if a.state.HasPrompt(c.Prompt.ID) {
+	if s.state.HasPrompt(c.Prompt.ID) {
 		return nil
 	}
 	plan, err := steps.New(c)
@@ -29,56 +29,56 @@ func (a *openSession) planTaskLocked(ctx context.Context, c session.PlanTask) er
 		return err
 	}
 	started := session.TurnStarted{Prompt: c.Prompt, RunsPlan: true}
-	if err := a.appendLocked(ctx, started, session.PlanSet{Plan: plan}); err != nil {
+	if err := s.appendLocked(ctx, started, session.PlanSet{Plan: plan}); err != nil {
 		return err
 	}
-	a.launchLocked(byPrompt)
+	s.launchLocked(byPrompt)
 	return nil
 }
 
 // editPlanLocked edits the plan. What has begun stays as it is.
-func (a *openSession) editPlanLocked(ctx context.Context, list []session.Step) error {
-	plan, err := steps.Edit(a.state.Plan, list)
+func (s *openSession) editPlanLocked(ctx context.Context, list []session.Step) error {
+	plan, err := steps.Edit(s.state.Plan, list)
 	if err != nil {
 		return err
 	}
-	return a.appendLocked(ctx, session.PlanSet{Plan: plan})
+	return s.appendLocked(ctx, session.PlanSet{Plan: plan})
 }
 
 // runPlanLocked carries the plan out.
-func (a *openSession) runPlanLocked(ctx context.Context, c session.RunPlan) error {
-	plan := a.state.Plan
+func (s *openSession) runPlanLocked(ctx context.Context, c session.RunPlan) error {
+	plan := s.state.Plan
 	switch {
 	case plan == nil || len(plan.Steps) == 0:
 		return errors.New("there is no plan to carry out: /steps TASK makes one")
-	case a.running != nil && a.state.RunsPlan && a.state.Live():
+	case s.running != nil && s.state.RunsPlan && s.state.Live():
 		// It runs: from now on it stops after each step, or does not.
-		return a.appendLocked(ctx, session.PlanStarted{Through: c.Through})
-	case a.running != nil, a.state.Status == session.Parked && !a.state.RunsPlan:
+		return s.appendLocked(ctx, session.PlanStarted{Through: c.Through})
+	case s.running != nil, s.state.Status == session.Parked && !s.state.RunsPlan:
 		return ErrBusy
 	case c.From < 0 || c.From > len(plan.Steps):
 		return fmt.Errorf("there is no step %d", c.From)
 	}
-	if err := a.appendLocked(ctx, session.PlanStarted(c)); err != nil {
+	if err := s.appendLocked(ctx, session.PlanStarted(c)); err != nil {
 		return err
 	}
-	if a.state.RunsPlan && a.state.Status.Resumable() {
-		return a.resumeLocked(ctx, byPrompt, "the plan goes on")
+	if s.state.RunsPlan && s.state.Status.Resumable() {
+		return s.resumeLocked(ctx, byPrompt, "the plan goes on")
 	}
-	p := session.Prompt{ID: a.e.o.NewID(), Text: a.state.Plan.Task}
-	return a.beginLocked(ctx, byPrompt, session.TurnStarted{Prompt: p, RunsPlan: true})
+	p := session.Prompt{ID: s.e.o.NewID(), Text: s.state.Plan.Task}
+	return s.beginLocked(ctx, byPrompt, session.TurnStarted{Prompt: p, RunsPlan: true})
 }
 
 // runPlan runs the turn of a plan.
-func (a *openSession) runPlan(ctx context.Context, ready func(context.Context)) session.TurnEnded {
+func (s *openSession) runPlan(ctx context.Context, ready func(context.Context)) session.TurnEnded {
 	if ready != nil {
 		ready(ctx)
 	}
 	return steps.Run(ctx, steps.Options{
-		Log: a, Runner: stepRunner{a}, Store: a.e.o.Store, Tools: a.tools, Judge: a.Judge, Root: a.root,
-		Cost: a.taskCost, MaxCost: a.e.o.Limits.Cost, Now: a.e.o.Now,
+		Log: s, Runner: stepRunner{s}, Store: s.e.o.Store, Tools: s.tools, Judge: s.Judge, Root: s.root,
+		Cost: s.taskCost, MaxCost: s.e.o.Limits.Cost, Now: s.e.o.Now,
 		Checkpoint: func(ctx context.Context, number int, title string) {
-			if ready := a.checkpoints.Before(a.State().Turn, number, title); ready != nil {
+			if ready := s.checkpoints.Before(s.State().Turn, number, title); ready != nil {
 				ready(ctx)
 			}
 		},
@@ -86,18 +86,18 @@ func (a *openSession) runPlan(ctx context.Context, ready func(context.Context)) 
 }
 
 // taskCost is what the task has taken since a person last said go.
-func (a *openSession) taskCost() float64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.state.Cost - a.task.costBefore
+func (s *openSession) taskCost() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Cost - s.task.costBefore
 }
 
 // runningStep is the session of the step that runs; nil: none does here.
-func (a *openSession) runningStep() *openSession {
-	a.mu.Lock()
-	live := a.running != nil && a.state.RunsPlan
-	plan := a.state.Plan
-	a.mu.Unlock()
+func (s *openSession) runningStep() *openSession {
+	s.mu.Lock()
+	live := s.running != nil && s.state.RunsPlan
+	plan := s.state.Plan
+	s.mu.Unlock()
 	if !live || plan == nil {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (a *openSession) runningStep() *openSession {
 			id = s.Session
 		}
 	}
-	return a.e.openSession(id)
+	return s.e.openSession(id)
 }
 
 // stepRunner runs turns in the sessions of the steps of a plan.
@@ -185,42 +185,42 @@ func (e *Engine) closeIdle(ctx context.Context, id session.ID) {
 // startOrResumeTurn begins or resumes the turn of a step, unless it is over, and
 // gives its number. A person may have spoken in the session since: then a turn
 // that was not done is begun again with the same words.
-func (a *openSession) startOrResumeTurn(
+func (s *openSession) startOrResumeTurn(
 	ctx context.Context, t steps.Turn, plan *openSession,
 ) (number int, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.control.SetNoFailover(t.Step.Pinned)
-	a.checkpoints.KeepFor(plan.checkpoints)
-	a.task.limits = a.e.o.Limits
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.control.SetNoFailover(t.Step.Pinned)
+	s.checkpoints.KeepFor(plan.checkpoints)
+	s.task.limits = s.e.o.Limits
 	if t.Step.MaxRequests > 0 {
-		a.task.limits.Requests = t.Step.MaxRequests
+		s.task.limits.Requests = t.Step.MaxRequests
 	}
 	if t.Step.MaxCost > 0 {
-		a.task.limits.Cost = t.Step.MaxCost
+		s.task.limits.Cost = t.Step.MaxCost
 	}
-	if a.state.Mode != t.Mode {
-		if err := a.appendLocked(ctx, session.ModeChosen{Mode: t.Mode}); err != nil {
+	if s.state.Mode != t.Mode {
+		if err := s.appendLocked(ctx, session.ModeChosen{Mode: t.Mode}); err != nil {
 			return 0, err
 		}
 	}
 	switch {
-	case a.closed():
+	case s.closed():
 		return 0, agent.ErrClosing
-	case a.running != nil:
-		return a.state.Turn, nil // it runs already: a person was quicker
+	case s.running != nil:
+		return s.state.Turn, nil // it runs already: a person was quicker
 	case t.Done:
 		return t.Number, nil
-	case t.Tries == 0, t.Number < a.state.Turn:
+	case t.Tries == 0, t.Number < s.state.Turn:
 		if t.Tries > 0 {
 			t.Prompt.ID = fmt.Sprintf("%s+%d", t.Prompt.ID, t.Tries)
 		}
-		err = a.startLocked(ctx, t.Prompt)
-		return a.state.Turn, err
-	case a.state.Status == session.Asking:
-		a.launchLocked(byPrompt) // it asks again
-	case a.state.Status.Resumable():
-		err = a.retryLocked(ctx)
+		err = s.startLocked(ctx, t.Prompt)
+		return s.state.Turn, err
+	case s.state.Status == session.Asking:
+		s.launchLocked(byPrompt) // it asks again
+	case s.state.Status.Resumable():
+		err = s.retryLocked(ctx)
 	}
 	return t.Number, err
 }

@@ -12,36 +12,36 @@ import (
 // recover brings in order what a program left behind that ended in mid-turn.
 // Nothing is run here: what is known becomes events, what is not known waits
 // for the turn to go on.
-func (a *openSession) recover(ctx context.Context) error {
-	if e := a.state.PendingRewind; e != nil {
+func (s *openSession) recover(ctx context.Context) error {
+	if e := s.state.PendingRewind; e != nil {
 		// What fails is told, and does not keep the session shut.
-		if err := a.rewinder().Resume(ctx, *e); err != nil {
+		if err := s.rewinder().Resume(ctx, *e); err != nil {
 			text := "the rewind that was under way could not be completed: " + session.WithHint(err)
-			a.Publish(session.Noted{Text: text})
+			s.Publish(session.Noted{Text: text})
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.settleEffectsLocked(ctx); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.settleEffectsLocked(ctx); err != nil {
 		return err
 	}
 	switch {
-	case a.state.Status == session.Asking && a.e.o.NonInteractive:
-		asked := a.state.PendingApprovals[0]
+	case s.state.Status == session.Asking && s.e.o.NonInteractive:
+		asked := s.state.PendingApprovals[0]
 		reason := "approval needed for " + asked.Tool + ": " + asked.Title
-		return a.appendLocked(ctx, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: reason})
-	case a.state.Status != session.Running:
+		return s.appendLocked(ctx, session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: reason})
+	case s.state.Status != session.Running:
 		return nil
 	}
-	draft, found, err := a.e.o.Store.Draft(ctx, a.id)
+	draft, found, err := s.e.o.Store.Draft(ctx, s.id)
 	if err != nil {
 		return err
 	}
 	var events []session.Event
 	if found {
-		events = draftEvents(a.state, draft)
+		events = draftEvents(s.state, draft)
 	}
-	return a.appendLocked(ctx, append(events, session.TurnEnded{
+	return s.appendLocked(ctx, append(events, session.TurnEnded{
 		Outcome: session.OutcomeStopped, Interrupted: true, Reason: "belay ended in the middle of this turn",
 	})...)
 }
@@ -66,17 +66,17 @@ func draftEvents(s session.Session, d session.Draft) []session.Event {
 
 // settleEffectsLocked settles what began and did not end, as far as that can be
 // told. No turn runs.
-func (a *openSession) settleEffectsLocked(ctx context.Context) error {
-	for _, effect := range a.state.OpenEffects {
+func (s *openSession) settleEffectsLocked(ctx context.Context) error {
+	for _, effect := range s.state.OpenEffects {
 		if effect.Class != session.Write {
 			continue // it is settled when the turn goes on: a command can tell nothing
 		}
 		if err := tools.Sweep(effect.Path); err != nil {
-			a.publishLocked(session.Noted{Text: err.Error()})
+			s.publishLocked(session.Noted{Text: err.Error()})
 		}
 		hash, err := tools.FileHash(effect.Path)
 		if end, known := outcomeOf(effect, hash, err == nil); known {
-			if err := a.appendLocked(ctx, end); err != nil {
+			if err := s.appendLocked(ctx, end); err != nil {
 				return err
 			}
 		}
@@ -107,15 +107,15 @@ func outcomeOf(e session.Effect, hash string, readable bool) (end session.ToolEn
 
 // settle starts what a freshly opened session has to do by itself: ask again
 // what was asked, and wait for what is parked.
-func (a *openSession) settle() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (s *openSession) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case a.closed():
-	case a.state.PartOf != "": // the plan lets it go on
-	case a.state.Status == session.Asking && !a.e.o.NonInteractive:
-		a.launchLocked(byPrompt)
-	case a.state.Status == session.Parked:
-		a.scheduleLocked()
+	case s.closed():
+	case s.state.PartOf != "": // the plan lets it go on
+	case s.state.Status == session.Asking && !s.e.o.NonInteractive:
+		s.launchLocked(byPrompt)
+	case s.state.Status == session.Parked:
+		s.scheduleLocked()
 	}
 }

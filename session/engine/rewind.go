@@ -19,8 +19,8 @@ func (e *Engine) Checkpoints(ctx context.Context, id session.ID) ([]session.Chec
 func (e *Engine) Preview(ctx context.Context, id session.ID, to int64) (session.Preview, error) {
 	err := ErrNotOpen
 	var preview session.Preview
-	if a := e.openSession(id); a != nil {
-		preview, err = a.rewinder().Preview(ctx, to)
+	if s := e.openSession(id); s != nil {
+		preview, err = s.rewinder().Preview(ctx, to)
 	}
 	if err != nil {
 		return preview, fmt.Errorf("preview a rewind of session %s: %w", id, err)
@@ -28,25 +28,25 @@ func (e *Engine) Preview(ctx context.Context, id session.ID, to int64) (session.
 	return preview, nil
 }
 
-func (a *openSession) rewinder() rewind.Rewinder {
-	return rewind.Rewinder{Store: a.e.o.Store, Session: a.id, Root: a.root, Snapshots: a.snapshots, Log: a}
+func (s *openSession) rewinder() rewind.Rewinder {
+	return rewind.Rewinder{Store: s.e.o.Store, Session: s.id, Root: s.root, Snapshots: s.snapshots, Log: s}
 }
 
 // Rewound stores the end of a rewind and makes the conversation anew.
-func (a *openSession) Rewound(ctx context.Context, e session.Rewound) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.appendLocked(ctx, e); err != nil {
+func (s *openSession) Rewound(ctx context.Context, e session.Rewound) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.appendLocked(ctx, e); err != nil {
 		return err
 	}
 	if e.Conversation {
-		a.timer.stop()
+		s.timer.stop()
 	}
-	a.task.rewound()
-	tail, err := request.ReadTail(ctx, a.e.o.Store, a.state)
+	s.task.rewound()
+	tail, err := request.ReadTail(ctx, s.e.o.Store, s.state)
 	if err != nil {
 		return err
 	}
-	a.conversation = tail.Conversation(a.state)
-	return a.tools.Focus(a.state.Focus)
+	s.conversation = tail.Conversation(s.state)
+	return s.tools.Focus(s.state.Focus)
 }

@@ -9,7 +9,7 @@ import (
 	"belay/session"
 )
 
-func TestTheBriefingIsKeptAndToldAnewWhereItChanged(t *testing.T) {
+func TestTheSystemPromptIsKeptAndSentAgainWhereItChanged(t *testing.T) {
 	t.Parallel()
 	now := systemprompt.Prompt{Environment: "on main", ProjectRules: "rule one"}
 	change := func(r *rig) {

@@ -68,96 +68,96 @@ func (t *task) rewound() {
 }
 
 // startLocked begins a turn with a prompt.
-func (a *openSession) startLocked(ctx context.Context, p session.Prompt) error {
-	changed, where := a.requests.Refresh(ctx)
+func (s *openSession) startLocked(ctx context.Context, p session.Prompt) error {
+	changed, where := s.requests.Refresh(ctx)
 	if changed != nil {
-		if err := a.appendLocked(context.WithoutCancel(ctx), *changed); err != nil {
+		if err := s.appendLocked(context.WithoutCancel(ctx), *changed); err != nil {
 			return err
 		}
 	}
-	note := strings.TrimSpace(where + "\n\n" + a.requests.Mentioned(ctx, p))
-	return a.beginLocked(ctx, byPrompt, session.TurnStarted{Prompt: p, Note: note})
+	note := strings.TrimSpace(where + "\n\n" + s.requests.Mentioned(ctx, p))
+	return s.beginLocked(ctx, byPrompt, session.TurnStarted{Prompt: p, Note: note})
 }
 
 // resumeLocked goes on with the last turn.
-func (a *openSession) resumeLocked(ctx context.Context, by trigger, why string) error {
-	if a.running != nil {
+func (s *openSession) resumeLocked(ctx context.Context, by trigger, why string) error {
+	if s.running != nil {
 		return ErrBusy
 	}
-	if !a.state.Status.Resumable() {
+	if !s.state.Status.Resumable() {
 		return ErrNothing
 	}
-	return a.beginLocked(ctx, by, session.TurnResumed{Why: why})
+	return s.beginLocked(ctx, by, session.TurnResumed{Why: why})
 }
 
 // beginLocked starts or resumes a turn with an event that says so.
-func (a *openSession) beginLocked(ctx context.Context, by trigger, event session.Event) error {
-	if a.closed() {
+func (s *openSession) beginLocked(ctx context.Context, by trigger, event session.Event) error {
+	if s.closed() {
 		return agent.ErrClosing
 	}
-	if a.running != nil {
+	if s.running != nil {
 		return ErrBusy
 	}
-	if err := a.settleEffectsLocked(ctx); err != nil {
+	if err := s.settleEffectsLocked(ctx); err != nil {
 		return err
 	}
-	if err := a.appendLocked(ctx, event); err != nil {
+	if err := s.appendLocked(ctx, event); err != nil {
 		return err
 	}
-	a.launchLocked(by)
+	s.launchLocked(by)
 	return nil
 }
 
 // launchLocked runs the turn that the log says is under way.
-func (a *openSession) launchLocked(by trigger) {
-	a.timer.stop()
-	for _, approval := range a.state.PendingApprovals {
-		a.approvals.expect(approval)
+func (s *openSession) launchLocked(by trigger) {
+	s.timer.stop()
+	for _, approval := range s.state.PendingApprovals {
+		s.approvals.expect(approval)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
-	a.running = &running{cancel: cancel, done: done}
-	a.task.launch(by, a.state.Cost)
+	s.running = &running{cancel: cancel, done: done}
+	s.task.launch(by, s.state.Cost)
 	var ready func(context.Context)
-	if a.state.CheckpointTurn < a.state.Turn && !a.changedLocked() {
-		ready = a.checkpoints.Before(a.state.Turn, 0, "")
+	if s.state.CheckpointTurn < s.state.Turn && !s.changedLocked() {
+		ready = s.checkpoints.Before(s.state.Turn, 0, "")
 	}
-	run := func() session.TurnEnded { return a.runPlan(ctx, ready) }
-	if !a.state.RunsPlan {
-		o := a.turnOptionsLocked(ready)
+	run := func() session.TurnEnded { return s.runPlan(ctx, ready) }
+	if !s.state.RunsPlan {
+		o := s.turnOptionsLocked(ready)
 		run = func() session.TurnEnded { return agent.Run(ctx, o) }
 	}
-	a.e.work.Go(func() {
+	s.e.work.Go(func() {
 		select {
-		case <-a.lease.Lost():
+		case <-s.lease.Lost():
 			cancel(store.ErrTakenOver)
 		case <-ctx.Done():
 		}
 	})
-	a.e.work.Go(func() {
+	s.e.work.Go(func() {
 		defer close(done)
 		var end session.TurnEnded
-		if err := a.requests.StoreSystemPrompt(ctx); err != nil {
+		if err := s.requests.StoreSystemPrompt(ctx); err != nil {
 			end = session.TurnEnded{Outcome: session.OutcomeFailed, Reason: err.Error()}
 		} else {
 			end = run()
 		}
 		cancel(nil)
-		a.control.Release()
-		a.ended(end)
+		s.control.Release()
+		s.ended(end)
 	})
 }
 
 // turnOptionsLocked are what the turn under way works with.
-func (a *openSession) turnOptionsLocked(ready func(context.Context)) agent.Options {
+func (s *openSession) turnOptionsLocked(ready func(context.Context)) agent.Options {
 	return agent.Options{
-		Router: a.e.o.Router, Control: a.control, Model: a.e.o.Model, NetworkWait: a.e.o.NetworkWait,
-		Log: a, Gate: a, Tools: a.tools, Root: a.root,
-		Build: a.requests.Build, Prune: a.requests.Prune, Measured: a.requests.Measured, Ready: ready,
-		Turn: a.state.Turn, Purpose: purposeOf(a.state), Unknown: unknownEffects(a.state), Wrote: a.task.wrote,
-		ParkRetry: a.task.trigger == byTimer, Force: a.task.trigger == byUser,
-		Limits: a.task.limits, Spent: a.task.spent, SwitchAfter: a.switchAfterLocked(),
-		NonInteractive: a.e.o.NonInteractive, Now: a.e.o.Now, NewID: a.e.o.NewID,
+		Router: s.e.o.Router, Control: s.control, Model: s.e.o.Model, NetworkWait: s.e.o.NetworkWait,
+		Log: s, Gate: s, Tools: s.tools, Root: s.root,
+		Build: s.requests.Build, Prune: s.requests.Prune, Measured: s.requests.Measured, Ready: ready,
+		Turn: s.state.Turn, Purpose: purposeOf(s.state), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
+		ParkRetry: s.task.trigger == byTimer, Force: s.task.trigger == byUser,
+		Limits: s.task.limits, Spent: s.task.spent, SwitchAfter: s.switchAfterLocked(),
+		NonInteractive: s.e.o.NonInteractive, Now: s.e.o.Now, NewID: s.e.o.NewID,
 	}
 }
 
@@ -175,11 +175,11 @@ func unknownEffects(s session.Session) map[string]session.Effect {
 
 // switchAfterLocked is how many capacity failures in a row the turn takes before
 // it leaves a target; 0: the router's own number.
-func (a *openSession) switchAfterLocked() int {
-	if a.state.PartOf == "" {
+func (s *openSession) switchAfterLocked() int {
+	if s.state.PartOf == "" {
 		return 0
 	}
-	return a.e.o.SwitchAfterStep
+	return s.e.o.SwitchAfterStep
 }
 
 // purposeOf says whose the requests of a session are, for the record.
@@ -196,94 +196,94 @@ func purposeOf(state session.Session) models.Purpose {
 }
 
 // ended records how a turn ended and lets the next prompt go.
-func (a *openSession) ended(end session.TurnEnded) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.running = nil
-	a.approvals.forget()
-	if end.Interrupted && a.state.Status == session.Asking {
+func (s *openSession) ended(end session.TurnEnded) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = nil
+	s.approvals.forget()
+	if end.Interrupted && s.state.Status == session.Asking {
 		return // left as it is: the question is asked again when the session is opened
 	}
-	if end.Outcome == session.OutcomeParked && !a.state.RunsPlan { // a plan waits as long as its step
-		end = a.parkLocked(end)
+	if end.Outcome == session.OutcomeParked && !s.state.RunsPlan { // a plan waits as long as its step
+		end = s.parkLocked(end)
 	}
 	ctx := context.Background()
-	if err := a.appendLocked(ctx, end); err != nil {
-		a.publishLocked(session.Noted{Text: "this turn's end could not be saved: " + err.Error()})
-		a.state.Apply(session.Record{
-			Session: a.id, Seq: a.state.LastSeq, Turn: a.state.Turn, Time: a.e.o.Now(), Event: end,
+	if err := s.appendLocked(ctx, end); err != nil {
+		s.publishLocked(session.Noted{Text: "this turn's end could not be saved: " + err.Error()})
+		s.state.Apply(session.Record{
+			Session: s.id, Seq: s.state.LastSeq, Turn: s.state.Turn, Time: s.e.o.Now(), Event: end,
 		})
-		a.publishLocked(end)
-		a.unsaved = &end
+		s.publishLocked(end)
+		s.unsaved = &end
 		return
 	}
-	if a.changedLocked() {
-		a.checkpoints.After(a.state.Turn)
+	if s.changedLocked() {
+		s.checkpoints.After(s.state.Turn)
 	}
 	switch end.Outcome {
 	case session.OutcomeDone:
-		a.startQueuedLocked(ctx)
+		s.startQueuedLocked(ctx)
 	case session.OutcomeParked:
-		a.scheduleLocked()
+		s.scheduleLocked()
 	}
 }
 
 // startQueuedLocked starts the turn of the first queued prompt.
-func (a *openSession) startQueuedLocked(ctx context.Context) {
-	if len(a.state.Queue) == 0 || a.running != nil || a.closed() {
+func (s *openSession) startQueuedLocked(ctx context.Context) {
+	if len(s.state.Queue) == 0 || s.running != nil || s.closed() {
 		return
 	}
-	if err := a.startLocked(ctx, a.state.Queue[0]); err != nil {
-		a.publishLocked(session.Noted{Text: "the next message could not be sent: " + err.Error()})
+	if err := s.startLocked(ctx, s.state.Queue[0]); err != nil {
+		s.publishLocked(session.Noted{Text: "the next message could not be sent: " + err.Error()})
 	}
 }
 
 // occupyLocked keeps turns away until what it returns is called, which takes the
 // lock and lets come what was sent meanwhile.
-func (a *openSession) occupyLocked(ctx context.Context) (context.Context, func()) {
+func (s *openSession) occupyLocked(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	a.running = &running{cancel: cancel, done: done}
+	s.running = &running{cancel: cancel, done: done}
 	return ctx, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.running = nil
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running = nil
 		cancel(nil)
 		close(done)
-		switch a.state.Status {
+		switch s.state.Status {
 		case session.Idle:
-			a.startQueuedLocked(context.Background())
+			s.startQueuedLocked(context.Background())
 		case session.Parked:
-			a.scheduleLocked()
+			s.scheduleLocked()
 		}
 	}
 }
 
 // exclusively runs work that no turn may run beside, and that Close waits for.
-func (a *openSession) exclusively(ctx context.Context, work func(context.Context) error) error {
-	a.mu.Lock()
+func (s *openSession) exclusively(ctx context.Context, work func(context.Context) error) error {
+	s.mu.Lock()
 	switch {
-	case a.closed():
-		a.mu.Unlock()
+	case s.closed():
+		s.mu.Unlock()
 		return ErrNotOpen
-	case a.running != nil:
-		a.mu.Unlock()
+	case s.running != nil:
+		s.mu.Unlock()
 		return ErrBusy
 	}
-	ctx, release := a.occupyLocked(ctx)
-	a.e.work.Add(1)
-	a.mu.Unlock()
-	defer a.e.work.Done()
+	ctx, release := s.occupyLocked(ctx)
+	s.e.work.Add(1)
+	s.mu.Unlock()
+	defer s.e.work.Done()
 	defer release()
 	return work(ctx)
 }
 
 // over is closed when no turn runs.
-func (a *openSession) over() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.running != nil {
-		return a.running.done
+func (s *openSession) over() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil {
+		return s.running.done
 	}
 	done := make(chan struct{})
 	close(done)
@@ -291,11 +291,11 @@ func (a *openSession) over() <-chan struct{} {
 }
 
 // idle waits until no turn runs and none is about to.
-func (a *openSession) idle(ctx context.Context) error {
+func (s *openSession) idle(ctx context.Context) error {
 	for {
-		a.mu.Lock()
-		current := a.running
-		a.mu.Unlock()
+		s.mu.Lock()
+		current := s.running
+		s.mu.Unlock()
 		if current == nil {
 			return nil
 		}
@@ -308,12 +308,12 @@ func (a *openSession) idle(ctx context.Context) error {
 }
 
 // close ends what runs, in a way that can be gone on from.
-func (a *openSession) close() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.end()
-	a.timer.stop()
-	if a.running != nil {
-		a.running.cancel(agent.ErrClosing)
+func (s *openSession) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end()
+	s.timer.stop()
+	if s.running != nil {
+		s.running.cancel(agent.ErrClosing)
 	}
 }
