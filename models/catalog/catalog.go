@@ -98,9 +98,6 @@ var makers = []string{"openai", "anthropic", "gemini", "deepseek", "xai", "moons
 // New makes a catalogue. It reads nothing yet.
 func New(o Options) *Catalog { return &Catalog{options: o, known: embeddedProviders} }
 
-// Warm reads the catalogue, for those who want it done before it is needed.
-func (c *Catalog) Warm() { c.known() }
-
 // Providers lists the names of all endpoints that can be used, those of the
 // settings included.
 func (c *Catalog) Providers() []string {
@@ -276,21 +273,4 @@ func put[T any](dst *T, v *T) {
 	if v != nil {
 		*dst = *v
 	}
-}
-
-// Models lists the names of a provider's models, those of the settings first,
-// in the order of the catalogue.
-func (c *Catalog) Models(provider string) []string {
-	var names []string
-	for _, key := range slices.Sorted(maps.Keys(c.options.Models)) {
-		if t, err := models.ParseTarget(key); err == nil && t.Provider == provider {
-			names = append(names, t.Model)
-		}
-	}
-	for _, m := range c.known()[provider].Models {
-		if !slices.Contains(names, m.ID) {
-			names = append(names, m.ID)
-		}
-	}
-	return names
 }

@@ -4,29 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"belay/models"
 )
-
-// Nearest names the known targets whose names are nearest to one that is not
-// known: first at its own provider, then the same model elsewhere. At most three.
-func (c *Catalog) Nearest(target models.Target) []models.Target {
-	var list []models.Target
-	for _, name := range models.Nearest(target.Model, c.Models(target.Provider)) {
-		list = append(list, models.Target{Provider: target.Provider, Model: name})
-	}
-	if len(list) > 0 {
-		return list
-	}
-	for _, provider := range slices.Concat(makers, c.Providers()) {
-		other := models.Target{Provider: provider, Model: target.Model}
-		if provider != target.Provider && !slices.Contains(list, other) &&
-			slices.Contains(c.Models(provider), target.Model) {
-			list = append(list, other)
-		}
-	}
-	return list[:min(len(list), 3)]
-}
 
 var (
 	datePattern = regexp.MustCompile(`[-@](20\d{2}-?[01]\d-?[0-3]\d)$`)
