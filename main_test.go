@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"belay/session"
+	"belay/session/snapshot"
 	"belay/session/store"
 )
 
@@ -34,13 +35,14 @@ func TestMain(m *testing.M) {
 }
 
 // relaxed is the environment of programs that do not wait for the disk.
-var relaxed = []string{"BELAY_TEST_RELAXED=1", "GIT_TEST_FSYNC=0"}
+var relaxed = []string{"BELAY_TEST_RELAXED=1"}
 
-// relaxedMain is the program. Where a test says so in the environment, it does
-// not wait for the disk: what was written survives its end nevertheless.
+// relaxedMain is the program. A test can tell it by the environment not to wait
+// for the disk; what it wrote still survives the end of the process.
 func relaxedMain() {
 	if os.Getenv("BELAY_TEST_RELAXED") != "" {
 		store.RelaxForTesting()
+		snapshot.RelaxForTesting()
 	}
 	main()
 }

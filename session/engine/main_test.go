@@ -4,13 +4,14 @@ import (
 	"os"
 	"testing"
 
+	"belay/session/snapshot"
 	"belay/session/store"
 )
 
-// TestMain lets nothing wait for the disk: what survives the end of the computer
-// is the store's subject.
+// TestMain turns off waiting for the disk: surviving a power failure is the
+// subject of the store's and the snapshots' own tests.
 func TestMain(m *testing.M) {
 	store.RelaxForTesting()
-	os.Setenv("GIT_TEST_FSYNC", "0")
+	snapshot.RelaxForTesting()
 	os.Exit(m.Run())
 }

@@ -197,7 +197,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 	})
 	t.Run("though a link takes a folder's place in the midst", func(t *testing.T) {
 		p.remove("dir", ".gitignore")
-		tree, err := openTree(p.root, true)
+		tree, err := openTree(p.root)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,7 +106,7 @@ func TestTakesAtTheSameTimeAgree(t *testing.T) {
 	ids := make([]string, 6)
 	var wait sync.WaitGroup
 	for i := range ids {
-		other := New(Options{Dir: p.dir, Root: p.root, NoSync: true})
+		other := New(Options{Dir: p.dir, Root: p.root})
 		wait.Go(func() {
 			tree, err := other.Take(t.Context())
 			if err != nil {

@@ -183,11 +183,7 @@ func storeEnv(home string) []string {
 		"GIT_DIR=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_NO_LAZY_FETCH=1", "GIT_LITERAL_PATHSPECS=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
 	}
-	pass := []string{
-		"PATH",
-		"TMPDIR",
-		"GIT_TEST_FSYNC",
-	} // the last is set by tests of which durability is not the subject
+	pass := []string{"PATH", "TMPDIR"}
 	if runtime.GOOS == "windows" {
 		pass = append(pass, "SYSTEMROOT", "TEMP", "TMP")
 	}

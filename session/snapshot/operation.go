@@ -65,7 +65,7 @@ func (op *operation) prepare(ctx context.Context) error {
 	}
 	files := map[string]string{
 		"HEAD":            "ref: refs/heads/none\n",
-		"config":          gitConfig(op.store.o.NoSync),
+		"config":          gitConfig(relaxed.Load()),
 		"info/attributes": gitAttributes,
 		"workspace":       op.root + "\n", // for people who look at the folder
 	}
@@ -104,14 +104,14 @@ const gitAttributes = "* -text -ident !eol !crlf !filter !working-tree-encoding 
 	"!diff !merge !whitespace !conflict-marker-size\n"
 
 // gitConfig is all that the store's git is told, beside what a call says.
-func gitConfig(noSync bool) string {
+func gitConfig(relaxed bool) string {
 	lines := []string{
 		"[core]", "repositoryFormatVersion = 0", "bare = true", "logAllRefUpdates = false",
 		"autoCRLF = false", "safeCRLF = false", "fsmonitor = false", "hooksPath = /dev/null", "attributesFile =",
 		"quotePath = true", "preloadIndex = true", "untrackedCache = false", "splitIndex = false", "compression = 1",
 		"fsync = objects", "fsyncMethod = batch", "trustCTime = true", "precomposeUnicode = false",
 	}
-	if noSync {
+	if relaxed {
 		lines = append(lines, "fsync = none")
 	}
 	switch runtime.GOOS {

@@ -106,7 +106,7 @@ func (op *operation) compare(ctx context.Context, from, to string) ([]entry, err
 // removed that the rules, as they now are, do not ignore.
 func (op *operation) apply(ctx context.Context, entries []entry, skipped []string) (RestoreResult, error) {
 	var done RestoreResult
-	tree, err := openTree(op.root, op.store.o.NoSync)
+	tree, err := openTree(op.root)
 	if err != nil {
 		return done, err
 	}

@@ -20,17 +20,16 @@ const tempPrefix = ".belay-restore-"
 // handles, so that no link leads a write anywhere else.
 type workspaceTree struct {
 	root   *os.Root
-	noSync bool     // does not wait for the disk
 	dir    string   // the folder that was opened last
 	folder *os.Root // and its handle
 }
 
-func openTree(root string, noSync bool) (*workspaceTree, error) {
+func openTree(root string) (*workspaceTree, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
-	return &workspaceTree{root: r, dir: ".", folder: r, noSync: noSync}, nil
+	return &workspaceTree{root: r, dir: ".", folder: r}, nil
 }
 
 func (t *workspaceTree) close() {
@@ -168,7 +167,7 @@ func (t *workspaceTree) putFile(dir *os.Root, name string, content io.Reader, mo
 	if err == nil && exact {
 		err = f.Chmod(mode) // whatever the umask is
 	}
-	if err == nil && !t.noSync {
+	if err == nil && !relaxed.Load() {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

@@ -2,12 +2,12 @@ package store
 
 import "sync/atomic"
 
-// relaxed says that nothing waits for the disk.
+// relaxed turns off waiting for the disk.
 var relaxed atomic.Bool
 
-// RelaxForTesting lets stores that are opened from now on not wait for the disk.
-// What they hold survives the end of the program, but not that of the computer:
-// it is for tests of which durability is not the subject.
+// RelaxForTesting makes stores opened from now on stop waiting for the disk. What
+// they hold then survives the end of the process, but not a power failure: it is
+// for tests whose subject is not durability.
 func RelaxForTesting() { relaxed.Store(true) }
 
 // synchronous is SQLite's setting for what is stored before it is published.
