@@ -10,44 +10,40 @@ import (
 	"time"
 )
 
-// stored is a reply in the background: it goes on without a connection, and
-// what was missed can be fetched.
-type stored struct {
+// storedReply is a reply of a background request. It is complete whatever happens to
+// the connection, so a client can fetch the events it missed.
+type storedReply struct {
 	id     string
-	frames []frame // one for each event, by its sequence number
+	frames []frame // one per event, indexed by sequence number
 }
 
-// breaks are the ways to fail that are the connection's, not the model's. A
-// reply in the background is whole in spite of them.
-var breaks = []string{howCut, howReset, howEnd, howStall, howComments, howMalformed}
+// connectionFaults break the connection but not the reply itself: a background reply
+// is stored complete in spite of them.
+var connectionFaults = []string{howCut, howReset, howEnd, howStall, howComments, howMalformed}
 
-// keep stores the reply to q as it is without a broken connection.
-func (s *Server) keep(q *question, r *Reply, speed Speed, id string, now time.Time) {
-	c := &compose{q: q, r: r, speed: speed, kept: true}
+// storeBackground stores the reply as it would be over a connection that never breaks.
+func (s *Server) storeBackground(req *request, r *Reply, speed Speed, id string, now time.Time) {
+	c := &composer{req: req, reply: r, speed: speed, stored: true}
 	c.responses(id, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stored = append(s.stored, &stored{id: "resp_" + id, frames: c.frames})
+	s.stored = append(s.stored, &storedReply{id: "resp_" + id, frames: c.frames})
 }
 
-// fetch answers what comes under the path of a stored reply: the rest of its
-// stream, or the word to stop it.
-func (s *Server) fetch(r *http.Request, path string) *plan {
+// serveStored answers requests below a stored reply's URL: streaming the rest of it,
+// or cancelling it.
+func (s *Server) serveStored(r *http.Request, path string) *plan {
 	id, verb, _ := strings.Cut(path, "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.stored, func(k *stored) bool { return k.id == id })
+	i := slices.IndexFunc(s.stored, func(reply *storedReply) bool { return reply.id == id })
 	switch {
 	case i < 0:
-		return s.refuse(
-			&refusal{
-				http.StatusNotFound,
-				fmt.Sprintf("Response with id '%s' not found.", id),
-				"invalid_request_error",
-				"",
-				"",
-			},
-		)
+		return s.refuse(&refusal{
+			status:  http.StatusNotFound,
+			message: fmt.Sprintf("Response with id '%s' not found.", id),
+			kind:    invalidRequest,
+		})
 	case verb == "cancel" && r.Method == http.MethodPost:
 		b, _ := json.Marshal(object{"id": id, "object": "response", "status": "cancelled"}) // strings always marshal
 		return &plan{

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// chat tells the reply as a stream of Chat Completions.
-func (c *compose) chat(id string, now time.Time) {
+// chat composes the reply as a stream of Chat Completions.
+func (c *composer) chat(id string, now time.Time) {
 	chunk := func(wait time.Duration, delta object, finish any) {
 		c.event(wait, "", object{
 			"id": "chatcmpl-" + id, "object": "chat.completion.chunk", "created": now.Unix(), "model": c.served(),
@@ -19,30 +19,30 @@ func (c *compose) chat(id string, now time.Time) {
 	}
 	finish := func(reason string) {
 		chunk(0, object{}, reason)
-		if c.q.usage {
+		if c.req.usage {
 			c.event(0, "", object{
 				"id": "chatcmpl-" + id, "object": "chat.completion.chunk", "created": now.Unix(), "model": c.served(),
 				"choices": []any{}, "usage": chatUsage(c.usage()),
 			})
 		}
-		c.raw("data: [DONE]\n\n", goOn)
+		c.raw("data: [DONE]\n\n", carryOn)
 	}
-	c.fail = func() { c.chatFailure(chunk, finish) }
+	c.emitError = func() { c.chatError(finish) }
 	chunk(0, object{"role": "assistant", "content": ""}, nil)
-	c.here(atStart)
-	if c.r.Reasoning != "" {
-		c.deltas(atReasoning, c.r.Reasoning, func(wait time.Duration, piece string) {
+	c.reach(atStart)
+	if c.reply.Reasoning != "" {
+		c.deltas(atReasoning, c.reply.Reasoning, func(wait time.Duration, piece string) {
 			chunk(wait, object{"reasoning_content": piece}, nil)
 		})
-		c.done()
+		c.itemDone()
 	}
-	if c.r.Text != "" {
-		c.deltas(atText, c.r.Text, func(wait time.Duration, piece string) {
+	if c.reply.Text != "" {
+		c.deltas(atText, c.reply.Text, func(wait time.Duration, piece string) {
 			chunk(wait, object{"content": piece}, nil)
 		})
-		c.done()
+		c.itemDone()
 	}
-	for i, call := range c.r.Calls {
+	for i, call := range c.reply.Calls {
 		chunk(0, object{"tool_calls": []any{object{
 			"index": i, "id": callID(call, id, i), "type": "function",
 			"function": object{"name": call.Name, "arguments": ""},
@@ -50,18 +50,18 @@ func (c *compose) chat(id string, now time.Time) {
 		c.deltas(atArguments, call.raw(), func(wait time.Duration, piece string) {
 			chunk(wait, object{"tool_calls": []any{object{"index": i, "function": object{"arguments": piece}}}}, nil)
 		})
-		c.done()
+		c.itemDone()
 	}
-	c.here(atEnd)
-	finish(c.reason())
+	c.reach(atEnd)
+	finish(c.finishReason())
 }
 
 func callID(call Call, id string, i int) string {
 	return cmp.Or(call.ID, fmt.Sprintf("call_%s_%d", id, i+1))
 }
 
-func (c *compose) reason() string {
-	if len(c.r.Calls) > 0 {
+func (c *composer) finishReason() string {
+	if len(c.reply.Calls) > 0 {
 		return "tool_calls"
 	}
 	return "stop"
@@ -75,26 +75,27 @@ func chatUsage(u Usage) object {
 	}
 }
 
-// shortReason is the finish_reason of a reply cut short.
-func (f *Fault) shortReason() string {
+// incompleteFinish is the finish_reason of an incomplete reply.
+func (f *Fault) incompleteFinish() string {
 	if f.Code == "content_filter" {
 		return f.Code
 	}
 	return "length"
 }
 
-func (c *compose) chatFailure(_ func(time.Duration, object, any), finish func(string)) {
-	fault := c.r.Fault
-	code, kind, message := fault.texts()
+// chatError adds an error, in the form that the fault asks for.
+func (c *composer) chatError(finish func(reason string)) {
+	fault := c.reply.Fault
+	code, kind, message := fault.errorFields()
 	switch {
-	case fault.How == howShort:
-		finish(fault.shortReason())
+	case fault.How == howIncomplete:
+		finish(fault.incompleteFinish())
 	case fault.Body != "":
-		c.raw("data: "+fault.Body+"\n\n", goOn)
+		c.raw("data: "+fault.Body+"\n\n", carryOn)
 	case fault.How == howFlat:
 		c.event(0, "", object{"type": "error", "code": code, "message": message, "param": nil})
 	case fault.How == howFailed:
-		// As OpenRouter tells it: a numeric code beside an ordinary chunk.
+		// As OpenRouter does: an error with a numeric code within an ordinary chunk.
 		c.event(0, "", object{
 			"error": object{
 				"code":     cmp.Or(fault.Status, http.StatusServiceUnavailable),
@@ -104,29 +105,25 @@ func (c *compose) chatFailure(_ func(time.Duration, object, any), finish func(st
 			"choices": []any{object{"index": 0, "delta": object{"content": ""}, "finish_reason": "error"}},
 		})
 	default:
-		c.event(
-			0,
-			"",
-			object{
-				"error": object{"message": message, "type": cmp.Or(kind, "server_error"), "param": nil, "code": code},
-			},
-		)
+		c.event(0, "", object{"error": object{
+			"message": message, "type": cmp.Or(kind, "server_error"), "param": nil, "code": code,
+		}})
 	}
 }
 
-// whole gives the reply as one document, and its status.
-func (c *compose) whole(id string, now time.Time) (int, []frame) {
-	status, doc := http.StatusOK, object(nil)
-	fault := c.r.Fault
+// document returns the reply as one JSON document, and its HTTP status.
+func (c *composer) document(id string, now time.Time) (int, []frame) {
+	var doc object
+	fault := c.reply.Fault
 	switch {
-	case fault != nil && (fault.How == howError || fault.How == howFlat || fault.How == howFailed && c.q.api == "chat"):
+	case fault != nil && (fault.How == howError || fault.How == howFlat || fault.How == howFailed && c.req.api == "chat"):
 		return cmp.Or(fault.Status, http.StatusServiceUnavailable), []frame{{data: fault.errorBody()}}
-	case c.q.api == "chat":
-		doc = c.wholeChat(id, now)
+	case c.req.api == "chat":
+		doc = c.chatDocument(id, now)
 	default:
-		doc = c.wholeResponse(id, now)
+		doc = c.responseDocument(id, now)
 	}
-	b, _ := json.Marshal(doc) // texts, numbers and checked arguments always marshal
+	b, _ := json.Marshal(doc) // cannot fail: Parse has checked the arguments
 	last := frame{data: b}
 	if fault != nil {
 		half := b[:len(b)/2]
@@ -141,54 +138,48 @@ func (c *compose) whole(id string, now time.Time) (int, []frame) {
 			last = frame{data: half}
 		}
 	}
-	return status, []frame{last}
+	return http.StatusOK, []frame{last}
 }
 
-func (c *compose) wholeResponse(id string, now time.Time) object {
-	told := &spoken{
-		compose: &compose{
-			q: c.q,
-			r: &Reply{Reasoning: c.r.Reasoning, Text: c.r.Text, Calls: c.r.Calls, Served: c.r.Served},
-		},
-		id:      id,
-		created: now.Unix(),
+func (c *composer) responseDocument(id string, now time.Time) object {
+	faultless := &Reply{Reasoning: c.reply.Reasoning, Text: c.reply.Text, Calls: c.reply.Calls, Served: c.reply.Served}
+	events := &responsesStream{composer: &composer{req: c.req, reply: faultless}, id: id, created: now.Unix()}
+	if c.reply.Reasoning != "" {
+		events.reasoning()
 	}
-	if c.r.Reasoning != "" {
-		told.reasoning()
+	if c.reply.Text != "" {
+		events.message()
 	}
-	if c.r.Text != "" {
-		told.message()
+	for i, call := range c.reply.Calls {
+		events.call(i, call)
 	}
-	for i, call := range c.r.Calls {
-		told.call(i, call)
-	}
-	doc := told.response("completed")
+	doc := events.response("completed")
 	doc["usage"] = wireUsage(c.usage())
-	if fault := c.r.Fault; fault != nil {
+	if fault := c.reply.Fault; fault != nil {
 		switch fault.How {
 		case howFailed:
-			code, _, message := fault.texts()
-			doc = told.response("failed")
-			doc["output"], doc["error"] = []any{}, object{"code": code, "message": message}
-		case howShort:
-			doc["status"], doc["incomplete_details"] = "incomplete", object{
-				"reason": cmp.Or(fault.Code, "max_output_tokens"),
-			}
+			code, _, message := fault.errorFields()
+			doc = events.response("failed")
+			doc["output"] = []any{}
+			doc["error"] = object{"code": code, "message": message}
+		case howIncomplete:
+			doc["status"] = "incomplete"
+			doc["incomplete_details"] = object{"reason": cmp.Or(fault.Code, "max_output_tokens")}
 		}
 	}
 	return doc
 }
 
-func (c *compose) wholeChat(id string, now time.Time) object {
+func (c *composer) chatDocument(id string, now time.Time) object {
 	message := object{"role": "assistant", "content": nil, "refusal": nil}
-	if c.r.Text != "" {
-		message["content"] = c.r.Text
+	if c.reply.Text != "" {
+		message["content"] = c.reply.Text
 	}
-	if c.r.Reasoning != "" {
-		message["reasoning_content"] = c.r.Reasoning
+	if c.reply.Reasoning != "" {
+		message["reasoning_content"] = c.reply.Reasoning
 	}
 	var calls []any
-	for i, call := range c.r.Calls {
+	for i, call := range c.reply.Calls {
 		calls = append(calls, object{
 			"id": callID(call, id, i), "type": "function",
 			"function": object{"name": call.Name, "arguments": call.raw()},
@@ -197,9 +188,9 @@ func (c *compose) wholeChat(id string, now time.Time) object {
 	if calls != nil {
 		message["tool_calls"] = calls
 	}
-	reason := c.reason()
-	if c.r.Fault != nil && c.r.Fault.How == howShort {
-		reason = c.r.Fault.shortReason()
+	reason := c.finishReason()
+	if c.reply.Fault != nil && c.reply.Fault.How == howIncomplete {
+		reason = c.reply.Fault.incompleteFinish()
 	}
 	return object{
 		"id": "chatcmpl-" + id, "object": "chat.completion", "created": now.Unix(), "model": c.served(),

@@ -15,9 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Parse reads a script, JSON when it begins with a brace and TOML otherwise.
-// name stands in messages. The error joins every fault found, each with its
-// line as far as it is known.
+// Parse reads a script: JSON if it begins with a brace, otherwise TOML. The error
+// joins every mistake found, each prefixed with name and, where known, its line.
 func Parse(name string, data []byte) (*Script, error) {
 	var script Script
 	var lines []int
@@ -82,8 +81,8 @@ func parseJSON(name string, data []byte, s *Script) error {
 	return nil
 }
 
-// replyLines finds the line of each [[reply]] header, so that faults of
-// meaning can be placed as well as faults of form.
+// replyLines finds the line of each [[reply]] header, so that semantic errors can
+// name a line just as syntax errors do.
 func replyLines(data []byte) []int {
 	var parser unstable.Parser
 	parser.Reset(data)
@@ -195,7 +194,7 @@ func (f *Fault) check(reply *Reply) []error {
 	return all
 }
 
-// items counts the finished items of r.
+// items is the number of output items in the reply.
 func (r *Reply) items() int {
 	n := len(r.Calls)
 	if r.Reasoning != "" {

@@ -11,50 +11,50 @@ import (
 	"time"
 )
 
-// ending is what follows the last byte of a frame.
-type ending int
+// frameEnd is what happens to the stream after a frame.
+type frameEnd int
 
 const (
-	goOn     ending = iota
-	cut             // the connection ends
-	reset           // the connection is reset
-	stall           // silence
-	comments        // comment lines
+	carryOn  frameEnd = iota
+	cut               // the connection is closed
+	reset             // the connection is reset
+	stall             // nothing is sent any more
+	comments          // only comment lines are sent
 )
 
-// frame is a piece of the reply's body and the wait before it.
+// frame is a piece of the response body, sent after a wait.
 type frame struct {
 	wait time.Duration
 	data []byte
-	then ending
+	then frameEnd
 }
 
-// plan is a whole answer, ready to be played.
+// plan is a complete HTTP response, ready to be played.
 type plan struct {
-	headers time.Duration // wait before the headers
-	lost    string        // refuse, dns or close: no answer at all
-	status  int
-	header  http.Header
-	frames  []frame
-	outcome string // when played to its end
+	headerDelay time.Duration
+	noAnswer    string // howRefuse, howDNS or howClose; empty if there is a response
+	status      int
+	header      http.Header
+	frames      []frame
+	outcome     string // for the log, once every frame is sent
 }
 
-// compose collects the frames of a streamed reply. Once it has failed it takes
-// no more of them.
-type compose struct {
-	q      *question
-	r      *Reply
-	speed  Speed
-	frames []frame
-	failed bool
-	kept   bool   // what breaks a connection does not break the reply
-	fail   func() // adds the frames of an error, in the words of the API
-	items  int    // finished so far
+// composer collects the frames of a streamed reply. Frames added after the reply's
+// fault are dropped.
+type composer struct {
+	req       *request
+	reply     *Reply
+	speed     Speed
+	frames    []frame
+	ended     bool   // the fault has happened
+	stored    bool   // for a background reply, which connection faults leave whole
+	emitError func() // adds an error in the form of the API
+	items     int    // finished items
 }
 
-// event adds a server-sent event. An empty name leaves out the event line.
-func (c *compose) event(wait time.Duration, name string, v any) {
-	if c.failed {
+// event adds a server-sent event, without an event line if the name is empty.
+func (c *composer) event(wait time.Duration, name string, v any) {
+	if c.ended {
 		return
 	}
 	var b bytes.Buffer
@@ -64,49 +64,50 @@ func (c *compose) event(wait time.Duration, name string, v any) {
 	b.WriteString("data: ")
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // texts, numbers and checked arguments always marshal; Encode ends the line
+	_ = enc.Encode(v) // cannot fail: Parse has checked the arguments; Encode ends the line
 	b.WriteByte('\n')
 	c.frames = append(c.frames, frame{wait: wait, data: b.Bytes()})
 }
 
-// raw adds text to the stream as it stands.
-func (c *compose) raw(text string, then ending) {
-	if !c.failed {
+// raw adds text to the stream verbatim.
+func (c *composer) raw(text string, then frameEnd) {
+	if !c.ended {
 		c.frames = append(c.frames, frame{data: []byte(text), then: then})
 	}
 }
 
-// due says whether the fault stands at this place.
-func (c *compose) due(place string) bool {
-	return !c.failed && c.r.Fault != nil && cmp.Or(c.r.Fault.At, atStart) == place
+// faultAt reports whether the fault is due at a place.
+func (c *composer) faultAt(place string) bool {
+	return !c.ended && c.reply.Fault != nil && cmp.Or(c.reply.Fault.At, atStart) == place
 }
 
-// here breaks the reply if the fault stands at this place.
-func (c *compose) here(place string) {
-	if c.due(place) && c.r.Fault.How != howHuge {
-		c.breakOff()
+// reach applies the fault if it is due at a place. A huge delta is due within a text,
+// where deltas emits it.
+func (c *composer) reach(place string) {
+	if c.faultAt(place) && c.reply.Fault.How != howHuge {
+		c.applyFault()
 	}
 }
 
-// done counts a finished item and breaks the reply if the fault waited for it.
-func (c *compose) done() {
-	if c.failed {
+// itemDone counts a finished item, and applies the fault if it is due after this one.
+func (c *composer) itemDone() {
+	if c.ended {
 		return
 	}
 	c.items++
-	if c.due(atItem) && c.items >= max(c.r.Fault.After, 1) {
-		c.breakOff()
+	if c.faultAt(atItem) && c.items >= max(c.reply.Fault.After, 1) {
+		c.applyFault()
 	}
 }
 
-func (c *compose) breakOff() {
-	f := c.r.Fault
-	if c.kept && slices.Contains(breaks, f.How) {
+func (c *composer) applyFault() {
+	f := c.reply.Fault
+	if c.stored && slices.Contains(connectionFaults, f.How) {
 		return
 	}
 	switch f.How {
-	case howError, howFlat, howFailed, howShort:
-		c.fail()
+	case howError, howFlat, howFailed, howIncomplete:
+		c.emitError()
 	case howCut:
 		c.raw("", cut)
 	case howReset:
@@ -116,21 +117,21 @@ func (c *compose) breakOff() {
 	case howComments:
 		c.raw("", comments)
 	case howMalformed:
-		c.raw("data: {\"type\":\"response.output_text.delta\",\"delta\":\"ha\n\n", goOn)
+		c.raw("data: {\"type\":\"response.output_text.delta\",\"delta\":\"ha\n\n", carryOn)
 	}
-	c.failed = true
+	c.ended = true
 }
 
-// deltas cuts a text into pieces and emits each, up to the fault's place.
-func (c *compose) deltas(place, text string, emit func(wait time.Duration, piece string)) {
+// deltas emits a text in chunks, up to the fault if it is due within the text.
+func (c *composer) deltas(place, text string, emit func(wait time.Duration, piece string)) {
 	runes := []rune(text)
 	stop := math.MaxInt
-	if c.due(place) {
-		stop = min(cmp.Or(c.r.Fault.After, len(runes)/2), len(runes))
+	if c.faultAt(place) {
+		stop = min(cmp.Or(c.reply.Fault.After, len(runes)/2), len(runes))
 	}
 	chunk := cmp.Or(c.speed.Chunk, 12)
 	for i := 0; i < len(runes) || i >= stop; {
-		if c.failed {
+		if c.ended {
 			return
 		}
 		n := min(chunk, len(runes)-i, max(stop-i, 0))
@@ -141,19 +142,19 @@ func (c *compose) deltas(place, text string, emit func(wait time.Duration, piece
 		if i < stop {
 			continue
 		}
-		if c.r.Fault.How != howHuge {
-			c.breakOff()
+		if c.reply.Fault.How != howHuge {
+			c.applyFault()
 			stop = math.MaxInt
 			continue
 		}
-		emit(time.Duration(c.speed.Delay), string(bytes.Repeat([]byte("x"), c.r.Fault.Size)))
+		emit(time.Duration(c.speed.Delay), string(bytes.Repeat([]byte("x"), c.reply.Fault.Size)))
 		stop = math.MaxInt
 	}
 }
 
-// texts gives an error's code, type and message, with what is usual where the
-// script says nothing.
-func (f *Fault) texts() (code, kind, message string) {
+// errorFields returns an error's code, type and message. A fault that names none of
+// them is an overloaded server.
+func (f *Fault) errorFields() (code, kind, message string) {
 	code, kind, message = f.Code, f.Type, f.Message
 	if code == "" && kind == "" && message == "" && f.How != howStatus {
 		code, kind = "server_is_overloaded", "service_unavailable_error"
@@ -169,19 +170,21 @@ func (f *Fault) errorBody() []byte {
 	if f.Body != "" {
 		return []byte(f.Body)
 	}
-	code, kind, message := f.texts()
+	code, kind, message := f.errorFields()
 	return refusal{message: message, kind: cmp.Or(kind, "server_error"), code: code}.body()
 }
 
-const page = "<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<center><h1>%s</h1></center>\r\n<hr><center>%s</center>\r\n</body>\r\n</html>\r\n"
+// htmlPage is an error page in the style of nginx.
+const htmlPage = "<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<center><h1>%s</h1></center>\r\n<hr><center>%s</center>\r\n</body>\r\n</html>\r\n"
 
-// early plans a fault that comes instead of the reply, or nothing.
-func (f *Fault) early() *plan {
+// planInstead plans a fault that replaces the whole reply; nil if the fault comes
+// within the reply.
+func (f *Fault) planInstead() *plan {
 	answer := &plan{header: http.Header{}, outcome: f.How}
 	body := f.errorBody()
 	switch f.How {
 	case howRefuse, howDNS, howClose:
-		answer.lost = f.How
+		answer.noAnswer = f.How
 		return answer
 	case howStatus:
 		answer.status = f.Status
@@ -190,11 +193,11 @@ func (f *Fault) early() *plan {
 		answer.status = cmp.Or(f.Status, http.StatusBadGateway)
 		answer.header.Set("Content-Type", "text/html")
 		title := fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status))
-		body = []byte(cmp.Or(f.Body, fmt.Sprintf(page, title, title, "nginx")))
+		body = []byte(cmp.Or(f.Body, fmt.Sprintf(htmlPage, title, title, "nginx")))
 	case howPortal:
 		answer.status = cmp.Or(f.Status, http.StatusOK)
 		answer.header.Set("Content-Type", "text/html; charset=utf-8")
-		body = []byte(cmp.Or(f.Body, fmt.Sprintf(page, "Welcome to Guest WiFi", "Sign in to go online", "portal")))
+		body = []byte(cmp.Or(f.Body, fmt.Sprintf(htmlPage, "Welcome to Guest WiFi", "Sign in to go online", "portal")))
 	default:
 		return nil
 	}
@@ -202,40 +205,40 @@ func (f *Fault) early() *plan {
 	return answer
 }
 
-// plan turns a reply into an answer to q.
-func (s *Server) plan(asked *question, reply *Reply) *plan {
+// planReply turns a scripted reply into the response to req.
+func (s *Server) planReply(req *request, reply *Reply) *plan {
 	speed := s.script.Speed
 	if reply.Speed != nil {
 		speed = *reply.Speed
 	}
-	id := s.unique(asked)
+	id := s.newID(req)
 	answer := &plan{status: http.StatusOK, header: http.Header{}, outcome: "done"}
-	early := (*plan)(nil)
+	var instead *plan
 	if reply.Fault != nil {
 		answer.outcome = reply.Fault.How
-		early = reply.Fault.early()
+		instead = reply.Fault.planInstead()
 	}
-	composer := &compose{q: asked, r: reply, speed: speed}
+	c := &composer{req: req, reply: reply, speed: speed}
 	switch {
-	case early != nil:
-		answer = early
-	case !asked.stream || reply.Whole:
+	case instead != nil:
+		answer = instead
+	case !req.stream || reply.Whole:
 		answer.header.Set("Content-Type", "application/json")
-		answer.status, answer.frames = composer.whole(id, s.now())
+		answer.status, answer.frames = c.document(id, s.now())
 	default:
 		answer.header.Set("Content-Type", "text/event-stream; charset=utf-8")
 		answer.header.Set("Cache-Control", "no-cache")
-		if asked.api == "chat" {
-			composer.chat(id, s.now())
+		if req.api == "chat" {
+			c.chat(id, s.now())
 		} else {
-			composer.responses(id, s.now())
-			if asked.background {
-				s.keep(asked, reply, speed, id, s.now())
+			c.responses(id, s.now())
+			if req.background {
+				s.storeBackground(req, reply, speed, id, s.now())
 			}
 		}
-		answer.frames = composer.frames
+		answer.frames = c.frames
 	}
-	answer.headers = time.Duration(speed.Headers)
+	answer.headerDelay = time.Duration(speed.Headers)
 	if len(answer.frames) > 0 {
 		answer.frames[0].wait += time.Duration(speed.First)
 	}
@@ -251,18 +254,18 @@ func (s *Server) plan(asked *question, reply *Reply) *plan {
 	return answer
 }
 
-// usage gives the stated usage, or an estimate of four bytes a token.
-func (c *compose) usage() Usage {
-	if c.r.Usage != nil {
-		return *c.r.Usage
+// usage returns the scripted usage, or an estimate of four bytes per token.
+func (c *composer) usage() Usage {
+	if c.reply.Usage != nil {
+		return *c.reply.Usage
 	}
-	u := Usage{Input: int64(c.q.size/4 + 1), Reasoning: int64(len(c.r.Reasoning) / 4)}
-	out := len(c.r.Text)
-	for _, call := range c.r.Calls {
+	u := Usage{Input: int64(c.req.size/4 + 1), Reasoning: int64(len(c.reply.Reasoning) / 4)}
+	out := len(c.reply.Text)
+	for _, call := range c.reply.Calls {
 		out += len(call.raw()) + len(call.Name)
 	}
 	u.Output = u.Reasoning + int64(out/4+1)
 	return u
 }
 
-func (c *compose) served() string { return cmp.Or(c.r.Served, c.q.model) }
+func (c *composer) served() string { return cmp.Or(c.reply.Served, c.req.model) }

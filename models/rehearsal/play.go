@@ -11,19 +11,19 @@ import (
 	"syscall"
 )
 
-// ServeHTTP answers over a socket.
+// ServeHTTP answers over a socket. Faults of the connection happen to the real one.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, exchange, err := s.answer(r)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	defer s.settle(exchange, "left") // unless it is settled before
-	if err := pause(r.Context(), nil, answer.headers); err != nil {
+	defer s.finish(exchange, "left") // has no effect once the outcome is known
+	if err := pause(r.Context(), nil, answer.headerDelay); err != nil {
 		return
 	}
-	if answer.lost != "" {
-		s.settle(exchange, answer.outcome)
-		hangUp(w, answer.lost != howClose)
+	if answer.noAnswer != "" {
+		s.finish(exchange, answer.outcome)
+		hangUp(w, answer.noAnswer != howClose)
 		return
 	}
 	for k, v := range answer.header {
@@ -33,17 +33,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Content-Type"] = nil // nil keeps net/http from guessing one
 	}
 	w.WriteHeader(answer.status)
-	flush := http.NewResponseController(w)
-	walk, pending := &player{plan: answer}, 0
+	controller := http.NewResponseController(w)
+	frames := &player{plan: answer}
+	unflushed := 0
 	for {
-		b, err := walk.step(r.Context(), nil)
+		b, err := frames.step(r.Context(), nil)
 		if err != nil {
 			switch {
 			case errors.Is(err, errReset):
-				_ = flush.Flush()
+				_ = controller.Flush()
 				hangUp(w, true)
 			case !errors.Is(err, io.EOF):
-				_ = flush.Flush()
+				_ = controller.Flush()
 				panic(http.ErrAbortHandler) // ends the connection without the final chunk
 			}
 			return
@@ -51,18 +52,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, err := w.Write(b); err != nil {
 			return
 		}
-		if walk.over() {
-			s.settle(exchange, answer.outcome)
+		if frames.finished() {
+			s.finish(exchange, answer.outcome)
 		}
-		// At full speed a flush for every event would be a system call for every event.
-		if pending += len(b); !walk.atOnce() || pending > 16<<10 {
-			_ = flush.Flush()
-			pending = 0
+		// Events that follow without a wait are flushed together, to save system calls.
+		if unflushed += len(b); !frames.nextIsImmediate() || unflushed > 16<<10 {
+			_ = controller.Flush()
+			unflushed = 0
 		}
 	}
 }
 
-// hangUp ends the connection at once, with a reset if asked.
+// hangUp closes the connection at once, or resets it.
 func hangUp(w http.ResponseWriter, reset bool) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -74,8 +75,8 @@ func hangUp(w http.ResponseWriter, reset bool) {
 	_ = conn.Close()
 }
 
-// RoundTrip answers in the same process. The reply's body is made while it is
-// read: nothing runs in between.
+// RoundTrip answers a client in the same process. The body is played as it is read,
+// so that no goroutine is needed.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, exchange, err := s.answer(r)
 	if r.Body != nil {
@@ -84,13 +85,13 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(r.Context(), nil, answer.headers); err != nil {
-		s.settle(exchange, "left")
+	if err := pause(r.Context(), nil, answer.headerDelay); err != nil {
+		s.finish(exchange, "left")
 		return nil, err
 	}
-	if answer.lost != "" {
-		s.settle(exchange, answer.outcome)
-		return nil, lost(answer.lost, r.URL.Hostname())
+	if answer.noAnswer != "" {
+		s.finish(exchange, answer.outcome)
+		return nil, connectionError(answer.noAnswer, r.URL.Hostname())
 	}
 	header := answer.header
 	if header.Get("Content-Type") == "none" {
@@ -98,18 +99,25 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	header.Set("Date", s.now().UTC().Format(http.TimeFormat))
 	return &http.Response{
-		Status: strconv.Itoa(answer.status) + " " + http.StatusText(answer.status), StatusCode: answer.status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: -1, Request: r,
+		Status:     strconv.Itoa(answer.status) + " " + http.StatusText(answer.status),
+		StatusCode: answer.status,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
+		Header:     header,
 		Body: &body{
 			ctx:    r.Context(),
-			walk:   &player{plan: answer},
-			gone:   make(chan struct{}),
-			settle: func(o string) { s.settle(exchange, o) },
+			player: &player{plan: answer},
+			closed: make(chan struct{}),
+			finish: func(outcome string) { s.finish(exchange, outcome) },
 		},
+		ContentLength: -1,
+		Request:       r,
 	}, nil
 }
 
-func lost(how, host string) error {
+// connectionError is what a net/http client sees of a server it cannot reach.
+func connectionError(how, host string) error {
 	switch how {
 	case howDNS:
 		return &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
@@ -120,39 +128,39 @@ func lost(how, host string) error {
 	}
 }
 
-// body plays a plan while it is read.
+// body is a response body that plays a plan as it is read.
 type body struct {
 	ctx    context.Context
-	walk   *player
-	rest   []byte
-	end    error
-	gone   chan struct{}
+	player *player
+	unread []byte
+	err    error
+	closed chan struct{}
 	once   sync.Once
-	settle func(outcome string)
+	finish func(outcome string)
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	for len(b.rest) == 0 {
-		if b.end == nil {
-			b.rest, b.end = b.walk.step(b.ctx, b.gone)
-			if b.walk.over() {
-				b.settle(b.walk.plan.outcome)
+	for len(b.unread) == 0 {
+		if b.err == nil {
+			b.unread, b.err = b.player.step(b.ctx, b.closed)
+			if b.player.finished() {
+				b.finish(b.player.plan.outcome)
 			}
 		}
-		if b.end != nil {
-			return 0, b.end
+		if b.err != nil {
+			return 0, b.err
 		}
 	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
+	n := copy(p, b.unread)
+	b.unread = b.unread[n:]
 	return n, nil
 }
 
-// Close unblocks a Read that waits.
+// Close unblocks a waiting Read.
 func (b *body) Close() error {
 	b.once.Do(func() {
-		close(b.gone)
-		b.settle("left")
+		close(b.closed)
+		b.finish("left")
 	})
 	return nil
 }

@@ -75,8 +75,8 @@ text = "D"
 	if got, want := strings.Join(got, ""), "ABCAD"; got != want {
 		t.Errorf("order = %s, want %s", got, want)
 	}
-	if s.Left() != 0 {
-		t.Errorf("%d replies left, want 0", s.Left())
+	if s.Unused() != 0 {
+		t.Errorf("%d replies left, want 0", s.Unused())
 	}
 	if log := s.Log(); len(log) != 5 || log[4].Reply != "default" || log[4].Outcome != "done" {
 		t.Errorf("log = %+v", log)
@@ -152,7 +152,7 @@ func TestHistoriesAreChecked(t *testing.T) {
 	}
 }
 
-func TestKeyIsAsked(t *testing.T) {
+func TestKeyIsRequired(t *testing.T) {
 	s := rehearsal.New(script(t, `key = "open sesame"`), rehearsal.Options{})
 	req, _ := http.NewRequest("GET", "http://rehearsal/v1/models", nil)
 	res, err := s.RoundTrip(req)

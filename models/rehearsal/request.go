@@ -9,22 +9,25 @@ import (
 	"strings"
 )
 
-// question is a request as far as the script and the checks look at it.
-type question struct {
+// request is what the script and the checks need to know of a request.
+type request struct {
 	api        string
 	model      string
 	stream     bool
 	usage      bool // stream_options.include_usage
 	encrypted  bool // include has reasoning.encrypted_content
 	background bool
-	size       int // bytes of the body
+	size       int // of the body, in bytes
 	hash       uint32
 
 	lastUser   string
-	lastOutput string // "" when the history does not end with tool outputs
+	lastOutput string // empty if the history does not end with tool outputs
 }
 
-// refusal is an error object and its status.
+// invalidRequest is the error type of nearly every refusal.
+const invalidRequest = "invalid_request_error"
+
+// refusal is an error response.
 type refusal struct {
 	status  int
 	message string
@@ -33,12 +36,12 @@ type refusal struct {
 	code    string
 }
 
-// invalidURL refuses a path or a method that the endpoint does not have.
+// invalidURL refuses a path or a method that the endpoint does not support.
 func invalidURL(r *http.Request) *refusal {
 	return &refusal{
 		status:  http.StatusNotFound,
 		message: fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
-		kind:    "invalid_request_error",
+		kind:    invalidRequest,
 	}
 }
 
@@ -49,23 +52,24 @@ func (r refusal) body() []byte {
 		}
 		return s
 	}
-	b, _ := json.Marshal(map[string]any{"error": map[string]any{ // maps of strings always marshal
+	b, _ := json.Marshal(map[string]any{"error": map[string]any{ // maps of strings cannot fail
 		"message": r.message, "type": r.kind, "param": null(r.param), "code": null(r.code),
 	}})
 	return append(b, '\n')
 }
 
+// invalid refuses a parameter of a request.
 func invalid(param, format string, args ...any) *refusal {
 	return &refusal{
 		status:  http.StatusBadRequest,
 		message: fmt.Sprintf(format, args...),
-		kind:    "invalid_request_error",
+		kind:    invalidRequest,
 		param:   param,
 	}
 }
 
-// wire is the union of what both APIs take.
-type wire struct {
+// wireRequest has the fields of both APIs.
+type wireRequest struct {
 	Model         string            `json:"model"`
 	Stream        bool              `json:"stream"`
 	Background    bool              `json:"background"`
@@ -78,30 +82,30 @@ type wire struct {
 	Tools []struct {
 		Type     string    `json:"type"`
 		Name     string    `json:"name"`
-		Function *struct { // of Chat Completions
+		Function *struct { // in Chat Completions
 			Name string `json:"name"`
 		} `json:"function"`
 	} `json:"tools"`
 }
 
-// read understands a request's body. A refusal says what is wrong with it, in
-// the words of the real endpoint; the question is filled as far as possible.
-func read(api string, body []byte) (*question, *refusal) {
+// parseRequest reads and validates a request's body. A refusal is worded as the real
+// endpoint words it; the request is filled in as far as possible even then.
+func parseRequest(api string, body []byte) (*request, *refusal) {
 	h := fnv.New32a()
 	_, _ = h.Write(body)
-	asked := &question{api: api, size: len(body), hash: h.Sum32()}
-	var fields wire
+	req := &request{api: api, size: len(body), hash: h.Sum32()}
+	var fields wireRequest
 	if err := json.Unmarshal(body, &fields); err != nil {
-		return asked, invalid("", "We could not parse the JSON body of your request. (%v)", err)
+		return req, invalid("", "We could not parse the JSON body of your request. (%v)", err)
 	}
-	asked.model, asked.stream, asked.usage = fields.Model, fields.Stream, fields.StreamOptions.IncludeUsage
-	asked.encrypted = slices.Contains(fields.Include, "reasoning.encrypted_content")
-	asked.background = fields.Background && fields.Stream && api == "responses"
-	if asked.model == "" {
-		return asked, &refusal{
-			status:  400,
+	req.model, req.stream, req.usage = fields.Model, fields.Stream, fields.StreamOptions.IncludeUsage
+	req.encrypted = slices.Contains(fields.Include, "reasoning.encrypted_content")
+	req.background = fields.Background && fields.Stream && api == "responses"
+	if req.model == "" {
+		return req, &refusal{
+			status:  http.StatusBadRequest,
 			message: "you must provide a model parameter",
-			kind:    "invalid_request_error",
+			kind:    invalidRequest,
 		}
 	}
 	for i, t := range fields.Tools {
@@ -109,7 +113,7 @@ func read(api string, body []byte) (*question, *refusal) {
 		if api == "chat" {
 			param = fmt.Sprintf("tools[%d].function.name", i)
 			if t.Function == nil {
-				return asked, invalid(
+				return req, invalid(
 					fmt.Sprintf("tools[%d].function", i),
 					"Missing required parameter: 'tools[%d].function'.",
 					i,
@@ -117,8 +121,8 @@ func read(api string, body []byte) (*question, *refusal) {
 			}
 			name = t.Function.Name
 		}
-		if !goodName(name) {
-			return asked, invalid(
+		if !validName(name) {
+			return req, invalid(
 				param,
 				"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
 				param,
@@ -126,18 +130,18 @@ func read(api string, body []byte) (*question, *refusal) {
 		}
 	}
 	if api == "chat" {
-		return asked, asked.readChat(fields.Messages)
+		return req, req.readChat(fields.Messages)
 	}
-	return asked, asked.readResponses(fields.Input)
+	return req, req.readResponses(fields.Input)
 }
 
-func goodName(s string) bool {
+func validName(s string) bool {
 	return s != "" && len(s) <= 64 &&
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-// words joins the texts of a content field, a string or a list of parts.
-func words(raw json.RawMessage) string {
+// contentText is the text of a content field, which is a string or a list of parts.
+func contentText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s
@@ -168,12 +172,12 @@ type inputItem struct {
 	Encrypted string          `json:"encrypted_content"`
 }
 
-func (q *question) readResponses(input json.RawMessage) *refusal {
+func (q *request) readResponses(input json.RawMessage) *refusal {
 	if len(input) == 0 {
 		return invalid("input", "Missing required parameter: 'input'.")
 	}
 	if input[0] == '"' {
-		q.lastUser = words(input)
+		q.lastUser = contentText(input)
 		return nil
 	}
 	var items []inputItem
@@ -194,10 +198,10 @@ func (q *question) readResponses(input json.RawMessage) *refusal {
 	return nil
 }
 
-func (q *question) readMessage(i int, it inputItem) *refusal {
+func (q *request) readMessage(i int, it inputItem) *refusal {
 	switch it.Role {
 	case "user":
-		q.lastUser = words(it.Content)
+		q.lastUser = contentText(it.Content)
 		q.lastOutput = ""
 	case "assistant":
 		q.lastOutput = ""
@@ -212,7 +216,7 @@ func (q *question) readMessage(i int, it inputItem) *refusal {
 	return nil
 }
 
-func (q *question) readItem(i int, it inputItem, items []inputItem, calls, answered map[string]bool) *refusal {
+func (q *request) readItem(i int, it inputItem, items []inputItem, calls, answered map[string]bool) *refusal {
 	switch it.Type {
 	case "", "message":
 		return q.readMessage(i, it)
@@ -228,17 +232,17 @@ func (q *question) readItem(i int, it inputItem, items []inputItem, calls, answe
 				it.ID,
 			)
 		}
-		if it.Encrypted != "" && it.Encrypted != sealed(q.model, it.ID) {
+		if it.Encrypted != "" && it.Encrypted != encryptedContent(q.model, it.ID) {
 			return &refusal{
-				400,
-				"The encrypted content for item " + it.ID + " could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
-				"invalid_request_error",
-				"",
-				"invalid_encrypted_content",
+				status: http.StatusBadRequest,
+				message: "The encrypted content for item " + it.ID + " could not be verified. " +
+					"Reason: Encrypted content could not be decrypted or parsed.",
+				kind: invalidRequest,
+				code: "invalid_encrypted_content",
 			}
 		}
 	case "function_call":
-		if it.Arguments == nil || !goodName(it.Name) {
+		if it.Arguments == nil || !validName(it.Name) {
 			return invalid(
 				fmt.Sprintf("input[%d]", i),
 				"Invalid 'input[%d]': a function_call needs a name and arguments.",
@@ -257,7 +261,7 @@ func (q *question) readItem(i int, it inputItem, items []inputItem, calls, answe
 			return invalid("input", "Duplicate output found for function call %s.", it.CallID)
 		}
 		answered[it.CallID] = true
-		q.lastOutput = words(it.Output)
+		q.lastOutput = contentText(it.Output)
 	default:
 		return invalid(fmt.Sprintf("input[%d].type", i), "Invalid value: '%s'.", it.Type)
 	}
@@ -279,7 +283,7 @@ type chatMessage struct {
 	} `json:"tool_calls"`
 }
 
-func (q *question) readChat(messages []json.RawMessage) *refusal {
+func (q *request) readChat(messages []json.RawMessage) *refusal {
 	if len(messages) == 0 {
 		return invalid(
 			"messages",
@@ -287,21 +291,21 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 		)
 	}
 	seen := map[string]bool{}
-	var waiting []string // call ids of the newest assistant message that have no output yet
+	var waiting []string // ids of the last assistant message's calls that have no output yet
 	for i, raw := range messages {
 		var message chatMessage
 		if err := json.Unmarshal(raw, &message); err != nil {
 			return invalid(fmt.Sprintf("messages[%d]", i), "Invalid type for 'messages[%d]': expected an object.", i)
 		}
 		if message.Role != "tool" && len(waiting) > 0 {
-			return orphans(i, waiting)
+			return missingToolOutputs(i, waiting)
 		}
 		switch message.Role {
 		case "user":
-			q.lastUser, q.lastOutput = words(message.Content), ""
+			q.lastUser, q.lastOutput = contentText(message.Content), ""
 		case "assistant":
 			for _, c := range message.ToolCalls {
-				if c.Function.Arguments == nil || !goodName(c.Function.Name) {
+				if c.Function.Arguments == nil || !validName(c.Function.Name) {
 					return invalid(
 						fmt.Sprintf("messages[%d].tool_calls", i),
 						"Invalid 'messages[%d].tool_calls': a function needs a name and arguments.",
@@ -329,7 +333,7 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 				)
 			}
 			waiting = slices.Delete(waiting, at, at+1)
-			q.lastOutput = words(message.Content)
+			q.lastOutput = contentText(message.Content)
 		case "system", "developer":
 		default:
 			return invalid(
@@ -340,12 +344,13 @@ func (q *question) readChat(messages []json.RawMessage) *refusal {
 		}
 	}
 	if len(waiting) > 0 {
-		return orphans(len(messages), waiting)
+		return missingToolOutputs(len(messages), waiting)
 	}
 	return nil
 }
 
-func orphans(i int, ids []string) *refusal {
+// missingToolOutputs refuses a history in which tool calls have no output.
+func missingToolOutputs(i int, ids []string) *refusal {
 	return invalid(
 		fmt.Sprintf("messages.[%d].role", i),
 		"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",

@@ -10,13 +10,13 @@ import (
 
 type object = map[string]any
 
-// sealed is the encrypted content of a reasoning item; only the model that
-// made it can read it.
-func sealed(model, id string) string {
+// encryptedContent stands for the encrypted content of a reasoning item, which only
+// the model that produced it can read.
+func encryptedContent(model, id string) string {
 	return base64.StdEncoding.EncodeToString([]byte("rehearsal:" + model + ":" + id))
 }
 
-// delta is the event that comes most often, so it has a type of its own.
+// delta is by far the most frequent event. A struct marshals faster than a map.
 type delta struct {
 	Type         string `json:"type"`
 	Sequence     int    `json:"sequence_number"`
@@ -27,54 +27,53 @@ type delta struct {
 	Delta        string `json:"delta"`
 }
 
-// spoken is a reply being told in events of the Responses API.
-type spoken struct {
-	*compose
-	id       string
-	created  int64
-	sequence int
-	output   []any
-	open     func(status string) // closes the item being written
+// responsesStream composes a reply as events of the Responses API.
+type responsesStream struct {
+	*composer
+	id        string
+	created   int64
+	sequence  int
+	output    []any
+	closeItem func(status string) // ends the item being written; nil between items
 }
 
-// responses tells the reply as a stream of the Responses API.
-func (c *compose) responses(id string, now time.Time) {
-	s := &spoken{compose: c, id: id, created: now.Unix()}
-	c.fail = s.failure
-	s.say("response.created", object{"response": s.response("in_progress")})
-	s.say("response.in_progress", object{"response": s.response("in_progress")})
-	c.here(atStart)
-	if c.r.Reasoning != "" {
+// responses composes the reply as a stream of the Responses API.
+func (c *composer) responses(id string, now time.Time) {
+	s := &responsesStream{composer: c, id: id, created: now.Unix()}
+	c.emitError = s.emitFailure
+	s.emit("response.created", object{"response": s.response("in_progress")})
+	s.emit("response.in_progress", object{"response": s.response("in_progress")})
+	c.reach(atStart)
+	if c.reply.Reasoning != "" {
 		s.reasoning()
 	}
-	if c.r.Text != "" {
+	if c.reply.Text != "" {
 		s.message()
 	}
-	for i, call := range c.r.Calls {
+	for i, call := range c.reply.Calls {
 		s.call(i, call)
 	}
-	c.here(atEnd)
+	c.reach(atEnd)
 	done := s.response("completed")
 	done["usage"] = wireUsage(c.usage())
-	s.say("response.completed", object{"response": done})
+	s.emit("response.completed", object{"response": done})
 }
 
-func (s *spoken) say(kind string, body object) {
+func (s *responsesStream) emit(kind string, body object) {
 	body["type"], body["sequence_number"] = kind, s.sequence
 	s.sequence++
 	s.event(0, kind, body)
 }
 
-func (s *spoken) response(status string) object {
+func (s *responsesStream) response(status string) object {
 	output := s.output
 	if output == nil {
 		output = []any{}
 	}
 	return object{
-		"id": "resp_" + s.id, "object": "response", "created_at": s.created, "status": status, "background": s.q.background,
-		"error": nil, "incomplete_details": nil, "instructions": nil, "max_output_tokens": nil, "model": s.served(),
+		"id": "resp_" + s.id, "object": "response", "created_at": s.created, "status": status,
+		"background": s.req.background, "store": s.req.background, "error": nil, "incomplete_details": nil, "instructions": nil, "max_output_tokens": nil, "model": s.served(),
 		"output": output, "parallel_tool_calls": true, "previous_response_id": nil, "service_tier": "default",
-		"store":       s.q.background,
 		"tool_choice": "auto", "truncation": "disabled", "usage": nil, "metadata": object{},
 	}
 }
@@ -87,46 +86,46 @@ func wireUsage(u Usage) object {
 	}
 }
 
-func (s *spoken) finish(item object) {
+func (s *responsesStream) finishItem(item object) {
 	s.output = append(s.output, item)
-	s.say("response.output_item.done", object{"output_index": len(s.output) - 1, "item": item})
-	s.open = nil
-	s.done()
+	s.emit("response.output_item.done", object{"output_index": len(s.output) - 1, "item": item})
+	s.closeItem = nil
+	s.itemDone()
 }
 
-func (s *spoken) reasoning() {
+func (s *responsesStream) reasoning() {
 	index, zero := len(s.output), 0
 	id := "rs_" + s.id
 	item := func(summary ...any) object {
 		it := object{"id": id, "type": "reasoning", "summary": append([]any{}, summary...)}
-		if s.q.encrypted {
-			it["encrypted_content"] = sealed(s.q.model, id)
+		if s.req.encrypted {
+			it["encrypted_content"] = encryptedContent(s.req.model, id)
 		}
 		return it
 	}
 	part := func(text string) object { return object{"type": "summary_text", "text": text} }
-	s.say("response.output_item.added", object{"output_index": index, "item": item()})
-	s.say(
+	s.emit("response.output_item.added", object{"output_index": index, "item": item()})
+	s.emit(
 		"response.reasoning_summary_part.added",
 		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part("")},
 	)
-	s.deltas(atReasoning, s.r.Reasoning, func(wait time.Duration, piece string) {
+	s.deltas(atReasoning, s.reply.Reasoning, func(wait time.Duration, piece string) {
 		const kind = "response.reasoning_summary_text.delta"
 		s.event(wait, kind, delta{kind, s.sequence, id, index, nil, &zero, piece})
 		s.sequence++
 	})
-	s.say(
+	s.emit(
 		"response.reasoning_summary_text.done",
-		object{"item_id": id, "output_index": index, "summary_index": 0, "text": s.r.Reasoning},
+		object{"item_id": id, "output_index": index, "summary_index": 0, "text": s.reply.Reasoning},
 	)
-	s.say(
+	s.emit(
 		"response.reasoning_summary_part.done",
-		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part(s.r.Reasoning)},
+		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part(s.reply.Reasoning)},
 	)
-	s.finish(item(part(s.r.Reasoning)))
+	s.finishItem(item(part(s.reply.Reasoning)))
 }
 
-func (s *spoken) message() {
+func (s *responsesStream) message() {
 	index, zero := len(s.output), 0
 	id := "msg_" + s.id
 	part := func(text string) object {
@@ -141,40 +140,40 @@ func (s *spoken) message() {
 			"content": append([]any{}, content...),
 		}
 	}
-	var said strings.Builder
+	var written strings.Builder
 	end := func(status string) {
-		s.say(
+		s.emit(
 			"response.output_text.done",
 			object{
 				"item_id":       id,
 				"output_index":  index,
 				"content_index": 0,
-				"text":          said.String(),
+				"text":          written.String(),
 				"logprobs":      []any{},
 			},
 		)
-		s.say(
+		s.emit(
 			"response.content_part.done",
-			object{"item_id": id, "output_index": index, "content_index": 0, "part": part(said.String())},
+			object{"item_id": id, "output_index": index, "content_index": 0, "part": part(written.String())},
 		)
-		s.finish(item(status, part(said.String())))
+		s.finishItem(item(status, part(written.String())))
 	}
-	s.say("response.output_item.added", object{"output_index": index, "item": item("in_progress")})
-	s.say(
+	s.emit("response.output_item.added", object{"output_index": index, "item": item("in_progress")})
+	s.emit(
 		"response.content_part.added",
 		object{"item_id": id, "output_index": index, "content_index": 0, "part": part("")},
 	)
-	s.open = end
-	s.deltas(atText, s.r.Text, func(wait time.Duration, piece string) {
+	s.closeItem = end
+	s.deltas(atText, s.reply.Text, func(wait time.Duration, piece string) {
 		const kind = "response.output_text.delta"
 		s.event(wait, kind, delta{kind, s.sequence, id, index, &zero, nil, piece})
 		s.sequence++
-		said.WriteString(piece)
+		written.WriteString(piece)
 	})
 	end("completed")
 }
 
-func (s *spoken) call(n int, call Call) {
+func (s *responsesStream) call(n int, call Call) {
 	index := len(s.output)
 	id := fmt.Sprintf("fc_%s_%d", s.id, n+1)
 	item := func(status, arguments string) object {
@@ -185,14 +184,14 @@ func (s *spoken) call(n int, call Call) {
 	}
 	var written strings.Builder
 	end := func(status string) {
-		s.say(
+		s.emit(
 			"response.function_call_arguments.done",
 			object{"item_id": id, "output_index": index, "arguments": written.String()},
 		)
-		s.finish(item(status, written.String()))
+		s.finishItem(item(status, written.String()))
 	}
-	s.say("response.output_item.added", object{"output_index": index, "item": item("in_progress", "")})
-	s.open = end
+	s.emit("response.output_item.added", object{"output_index": index, "item": item("in_progress", "")})
+	s.closeItem = end
 	s.deltas(atArguments, call.raw(), func(wait time.Duration, piece string) {
 		const kind = "response.function_call_arguments.delta"
 		s.event(wait, kind, delta{kind, s.sequence, id, index, nil, nil, piece})
@@ -202,33 +201,33 @@ func (s *spoken) call(n int, call Call) {
 	end("completed")
 }
 
-// failure tells an error in the way the fault asks for.
-func (s *spoken) failure() {
-	fault := s.r.Fault
-	code, kind, message := fault.texts()
-	if fault.How == howShort {
-		if s.open != nil {
-			s.open("incomplete")
+// emitFailure adds an error, in the form that the fault asks for.
+func (s *responsesStream) emitFailure() {
+	fault := s.reply.Fault
+	code, kind, message := fault.errorFields()
+	if fault.How == howIncomplete {
+		if s.closeItem != nil {
+			s.closeItem("incomplete")
 		}
 		short := s.response("incomplete")
 		short["incomplete_details"] = object{"reason": cmp.Or(fault.Code, "max_output_tokens")}
 		short["usage"] = wireUsage(s.usage())
-		s.say("response.incomplete", object{"response": short})
+		s.emit("response.incomplete", object{"response": short})
 		return
 	}
 	if fault.Body != "" {
-		s.raw("event: error\ndata: "+fault.Body+"\n\n", goOn)
+		s.raw("event: error\ndata: "+fault.Body+"\n\n", carryOn)
 		return
 	}
 	fields := object{"type": cmp.Or(kind, "server_error"), "code": code, "message": message, "param": nil}
 	switch fault.How {
 	case howFlat:
-		s.say("error", object{"code": code, "message": message, "param": nil})
+		s.emit("error", object{"code": code, "message": message, "param": nil})
 		return
 	case howError:
-		s.say("error", object{"error": fields})
+		s.emit("error", object{"error": fields})
 	}
 	failed := s.response("failed")
 	failed["error"] = object{"code": code, "message": message}
-	s.say("response.failed", object{"response": failed})
+	s.emit("response.failed", object{"response": failed})
 }

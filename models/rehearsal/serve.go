@@ -8,15 +8,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// maxBody bounds a request, far above what any window holds.
+// maxBody bounds a request's body, in bytes: far above any context window.
 const maxBody = 256 << 20
 
-// answer reads a request and plans its answer, and opens its record.
+// answer reads a request, plans the response and opens the exchange's log entry.
 func (s *Server) answer(r *http.Request) (*plan, *Exchange, error) {
 	var body []byte
 	if r.Body != nil {
@@ -27,12 +28,16 @@ func (s *Server) answer(r *http.Request) (*plan, *Exchange, error) {
 		}
 	}
 	exchange := &Exchange{
-		Time: s.now(), Method: r.Method, Path: r.URL.Path, Body: body, Outcome: "open",
-		Trace: r.Header.Get(
-			"X-Client-Request-Id",
-		), Operation: r.Header.Get("X-Belay-Operation"), UserAgent: r.UserAgent(),
+		Time:      s.now(),
+		Method:    r.Method,
+		Path:      r.URL.Path,
+		Trace:     r.Header.Get("X-Client-Request-Id"),
+		Operation: r.Header.Get("X-Belay-Operation"),
+		UserAgent: r.UserAgent(),
+		Body:      body,
+		Outcome:   "open",
 	}
-	p := s.decide(r, body, exchange)
+	p := s.planFor(r, body, exchange)
 	exchange.Status = p.status
 	s.mu.Lock()
 	s.log = append(s.log, exchange)
@@ -40,22 +45,19 @@ func (s *Server) answer(r *http.Request) (*plan, *Exchange, error) {
 	return p, exchange, nil
 }
 
-func (s *Server) decide(r *http.Request, body []byte, exchange *Exchange) *plan {
+func (s *Server) planFor(r *http.Request, body []byte, exchange *Exchange) *plan {
 	if s.script.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.script.Key {
-		return s.refuse(
-			&refusal{
-				http.StatusUnauthorized,
-				"Incorrect API key provided. You can find your API key in the script.",
-				"invalid_request_error",
-				"",
-				"invalid_api_key",
-			},
-		)
+		return s.refuse(&refusal{
+			status:  http.StatusUnauthorized,
+			message: "Incorrect API key provided. You can find your API key in the script.",
+			kind:    invalidRequest,
+			code:    "invalid_api_key",
+		})
 	}
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	switch {
 	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
-		return s.list()
+		return s.listModels()
 	case strings.HasSuffix(path, "/responses"):
 		exchange.API = "responses"
 	case strings.HasSuffix(path, "/chat/completions"):
@@ -63,47 +65,38 @@ func (s *Server) decide(r *http.Request, body []byte, exchange *Exchange) *plan 
 	case strings.Contains(path, "/responses/"):
 		exchange.API = "responses"
 		_, id, _ := strings.Cut(path, "/responses/")
-		return s.fetch(r, id)
+		return s.serveStored(r, id)
 	default:
 		return s.refuse(invalidURL(r))
 	}
 	if r.Method != http.MethodPost {
-		return s.refuse(
-			&refusal{
-				http.StatusMethodNotAllowed,
-				"Not allowed to " + r.Method + " on " + r.URL.Path + ".",
-				"invalid_request_error",
-				"",
-				"method_not_supported",
-			},
-		)
+		return s.refuse(&refusal{
+			status:  http.StatusMethodNotAllowed,
+			message: "Not allowed to " + r.Method + " on " + r.URL.Path + ".",
+			kind:    invalidRequest,
+			code:    "method_not_supported",
+		})
 	}
-	asked, bad := read(exchange.API, body)
-	exchange.Model, exchange.Stream = asked.model, asked.stream
-	if asked.model != "" && !s.knows(asked.model) {
+	req, bad := parseRequest(exchange.API, body)
+	exchange.Model, exchange.Stream = req.model, req.stream
+	if req.model != "" && !s.hasModel(req.model) {
 		bad = &refusal{
-			http.StatusNotFound,
-			fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", asked.model),
-			"invalid_request_error",
-			"",
-			"model_not_found",
+			status:  http.StatusNotFound,
+			message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", req.model),
+			kind:    invalidRequest,
+			code:    "model_not_found",
 		}
 	}
 	if bad != nil {
 		return s.refuse(bad)
 	}
-	reply, name := s.pick(asked)
+	reply, name := s.pick(req)
 	exchange.Reply = name
-	return s.plan(asked, reply)
+	return s.planReply(req, reply)
 }
 
-func (s *Server) knows(model string) bool {
-	for _, m := range s.script.Models {
-		if m == model {
-			return true
-		}
-	}
-	return len(s.script.Models) == 0
+func (s *Server) hasModel(model string) bool {
+	return len(s.script.Models) == 0 || slices.Contains(s.script.Models, model)
 }
 
 func (s *Server) refuse(r *refusal) *plan {
@@ -113,7 +106,7 @@ func (s *Server) refuse(r *refusal) *plan {
 	}
 }
 
-func (s *Server) list() *plan {
+func (s *Server) listModels() *plan {
 	data := []any{}
 	for _, m := range s.script.Models {
 		data = append(data, object{"id": m, "object": "model", "created": 0, "owned_by": "rehearsal"})
@@ -125,8 +118,8 @@ func (s *Server) list() *plan {
 	}
 }
 
-// pause waits for d or until the client leaves.
-func pause(ctx context.Context, gone <-chan struct{}, d time.Duration) error {
+// pause waits for d, or until the client gives up.
+func pause(ctx context.Context, closed <-chan struct{}, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -140,15 +133,15 @@ func pause(ctx context.Context, gone <-chan struct{}, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-gone:
-		return errLeft
+	case <-closed:
+		return errBodyClosed
 	}
 }
 
-var errLeft = errors.New("rehearsal: body closed")
+var errBodyClosed = errors.New("rehearsal: body closed")
 
-// errReset and errCut are what net/http reports for a reset and a cut
-// connection.
+// errReset and errCut are what a net/http client sees of a connection that was reset
+// or closed early.
 var (
 	errReset = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	errCut   = io.ErrUnexpectedEOF
@@ -157,17 +150,17 @@ var (
 // commentGap is the time between two comment lines.
 const commentGap = 10 * time.Second
 
-// player walks through the frames of a plan.
+// player plays the frames of a plan.
 type player struct {
-	plan *plan
-	next int
-	held ending // what the last frame left to do
+	plan    *plan
+	next    int
+	pending frameEnd // what follows the last frame played
 }
 
-// step waits and gives the next bytes. It ends with io.EOF, with errCut or
-// errReset where the script says so, or with what made the client leave.
-func (p *player) step(ctx context.Context, gone <-chan struct{}) ([]byte, error) {
-	switch p.held {
+// step waits and returns the next bytes. It ends with io.EOF, with errCut or errReset
+// if the script says so, or with the reason why the client gave up.
+func (p *player) step(ctx context.Context, closed <-chan struct{}) ([]byte, error) {
+	switch p.pending {
 	case cut:
 		return nil, errCut
 	case reset:
@@ -176,11 +169,11 @@ func (p *player) step(ctx context.Context, gone <-chan struct{}) ([]byte, error)
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-gone:
-			return nil, errLeft
+		case <-closed:
+			return nil, errBodyClosed
 		}
 	case comments:
-		if err := pause(ctx, gone, commentGap); err != nil {
+		if err := pause(ctx, closed, commentGap); err != nil {
 			return nil, err
 		}
 		return []byte(": keepalive\n\n"), nil
@@ -189,18 +182,18 @@ func (p *player) step(ctx context.Context, gone <-chan struct{}) ([]byte, error)
 		return nil, io.EOF
 	}
 	f := p.plan.frames[p.next]
-	if err := pause(ctx, gone, f.wait); err != nil {
+	if err := pause(ctx, closed, f.wait); err != nil {
 		return nil, err
 	}
 	p.next++
-	p.held = f.then
+	p.pending = f.then
 	return f.data, nil
 }
 
-// atOnce says whether the next bytes come without a wait.
-func (p *player) atOnce() bool {
-	return p.held == goOn && p.next < len(p.plan.frames) && p.plan.frames[p.next].wait == 0
+// nextIsImmediate reports whether the next frame is sent without a wait.
+func (p *player) nextIsImmediate() bool {
+	return p.pending == carryOn && p.next < len(p.plan.frames) && p.plan.frames[p.next].wait == 0
 }
 
-// over says that every frame has been handed out.
-func (p *player) over() bool { return p.next == len(p.plan.frames) }
+// finished reports whether every frame has been played.
+func (p *player) finished() bool { return p.next == len(p.plan.frames) }
