@@ -11,10 +11,10 @@ import (
 
 const addressHint = "write an address such as https://api.openai.com/v1"
 
-// address checks a base_url: what is wrong with it would otherwise come back as
+// checkAddress checks a base_url: what is wrong with it would otherwise come back as
 // a failure of the network, or of the model. Its problems repeat no more than
 // what cannot hold a password.
-func address(v any) (problem, hint string) {
+func checkAddress(v any) (problem, hint string) {
 	text := v.(string)
 	if problem := foreignSign(text); problem != "" {
 		return problem, addressHint

@@ -47,7 +47,7 @@ func TestAddressesThatCannotAnswerAreRefused(t *testing.T) {
 		{"https://host/v1/responses/", "ends in /responses"},
 		{"https://host/v1/models", "ends in /models"},
 	} {
-		problem, hint := address(c.address)
+		problem, hint := checkAddress(c.address)
 		if !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") {
 			t.Errorf("%q: %q, want %q", c.address, problem, c.problem)
 		}

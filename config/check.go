@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// check looks at a value that has the right type.
-func check(path []string, v reflect.Value) (problem, hint string) {
+// checkValue checks a value that already has the right type. An empty problem means
+// that it is valid.
+func checkValue(path []string, v reflect.Value) (problem, hint string) {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
@@ -22,19 +23,20 @@ func check(path []string, v reflect.Value) (problem, hint string) {
 	return test(v.Interface())
 }
 
-type test func(v any) (problem, hint string)
+type checkFunc func(v any) (problem, hint string)
 
-var checks = map[string]test{
-	"providers.*.base_url":     address,
+// checks are the checks by key, with a star for names that the user chooses.
+var checks = map[string]checkFunc{
+	"providers.*.base_url":     checkAddress,
 	"providers.*.api":          oneOf("responses", "chat"),
-	"providers.*.key_env":      variable,
-	"providers.*.headers.*":    oneLine,
+	"providers.*.key_env":      checkVariableName,
+	"providers.*.headers.*":    checkOneLine,
 	"providers.*.concurrency":  between(0, 1000),
-	"providers.*.service_tier": oneLine,
+	"providers.*.service_tier": checkOneLine,
 
-	"tiers.heavy":   targets,
-	"tiers.medium":  targets,
-	"tiers.light":   targets,
+	"tiers.heavy":   checkTargets,
+	"tiers.medium":  checkTargets,
+	"tiers.light":   checkTargets,
 	"tiers.default": oneOf("heavy", "medium", "light"),
 
 	"models.*.window":     between(0, 1e9),
@@ -48,9 +50,9 @@ var checks = map[string]test{
 	"switch.floor":             oneOf("heavy", "medium", "light"),
 	"switch.after.interactive": between(1, 100),
 	"switch.after.step":        between(1, 100),
-	"switch.failback_after":    within(0, 24*time.Hour),
+	"switch.failback_after":    durationBetween(0, 24*time.Hour),
 
-	"request.effort":     efforts,
+	"request.effort":     checkEfforts,
 	"request.max_output": between(0, 1e8),
 	"request.slim":       oneOf("off", "trim", "lower"),
 
@@ -60,24 +62,24 @@ var checks = map[string]test{
 
 	"retry.profile":     oneOf("default", "switch-early", "patient"),
 	"retry.attempts":    between(1, 20),
-	"retry.max_wait":    within(0, time.Hour),
-	"retry.first_event": within(time.Second, 24*time.Hour),
-	"retry.silence":     within(time.Second, 24*time.Hour),
+	"retry.max_wait":    durationBetween(0, time.Hour),
+	"retry.first_event": durationBetween(time.Second, 24*time.Hour),
+	"retry.silence":     durationBetween(time.Second, 24*time.Hour),
 
-	"park.ladder": ladder,
+	"park.ladder": checkSchedule,
 
 	"limits.steps":   between(0, 1e6),
 	"limits.retries": between(0, 1e6),
-	"limits.wait":    within(0, 1000*time.Hour),
+	"limits.wait":    durationBetween(0, 1000*time.Hour),
 	"limits.cost":    between(0, 1e6),
 
-	"record.retention":   within(0, 100*365*24*time.Hour),
-	"record.environment": oneLine,
-	"record.team":        oneLine,
+	"record.retention":   durationBetween(0, 100*365*24*time.Hour),
+	"record.environment": checkOneLine,
+	"record.team":        checkOneLine,
 	"budget.day":         between(0, 1e6),
 	"budget.month":       between(0, 1e6),
-	"alerts.notify":      channels,
-	"alerts.command":     oneLine,
+	"alerts.notify":      checkChannels,
+	"alerts.command":     checkOneLine,
 	"alerts.share":       between(0.01, 1),
 
 	"permissions.mode": oneOf(modes...),
@@ -86,10 +88,10 @@ var checks = map[string]test{
 	"screen.notify": oneOf("auto", "bell", "off"),
 }
 
-// modes from careful to free.
+// modes are the permission modes from strict to free.
 var modes = []string{"ask", "edits", "all"}
 
-func oneOf(list ...string) test {
+func oneOf(list ...string) checkFunc {
 	return func(v any) (string, string) {
 		text := v.(string)
 		if slices.Contains(list, text) {
@@ -100,32 +102,30 @@ func oneOf(list ...string) test {
 	}
 }
 
-// efforts takes any word: which ones a model knows is for the model to say.
-func efforts(v any) (string, string) {
+// checkEfforts accepts any word, since models differ in the efforts they support.
+func checkEfforts(v any) (string, string) {
 	e := v.(Effort)
 	for _, text := range []string{e.Heavy, e.Medium, e.Light} {
 		if strings.ContainsFunc(text, func(r rune) bool { return r != '_' && r != '-' && !('a' <= r && r <= 'z') }) {
-			return fmt.Sprintf(
-				"unknown effort %.60q",
-				text,
-			), "use a word that the model knows, such as low, medium or high"
+			return fmt.Sprintf("unknown effort %.60q", text),
+				"use a word that the model knows, such as low, medium or high"
 		}
 	}
 	return "", ""
 }
 
-var oneChannel = oneOf("screen", "desktop", "command")
+var checkChannel = oneOf("screen", "desktop", "command")
 
-func channels(v any) (string, string) {
+func checkChannels(v any) (string, string) {
 	for _, text := range v.(Channels) {
-		if problem, hint := oneChannel(text); problem != "" {
+		if problem, hint := checkChannel(text); problem != "" {
 			return problem, hint
 		}
 	}
 	return "", ""
 }
 
-func between(low, high float64) test {
+func between(low, high float64) checkFunc {
 	return func(v any) (string, string) {
 		n := reflect.ValueOf(v)
 		x := 0.0
@@ -141,51 +141,43 @@ func between(low, high float64) test {
 	}
 }
 
-func within(low, high time.Duration) test {
+func durationBetween(low, high time.Duration) checkFunc {
 	return func(v any) (string, string) {
 		if d := v.(time.Duration); d < low || d > high {
-			return fmt.Sprintf("%s is out of range", short(d)), fmt.Sprintf("use %s to %s", short(low), short(high))
+			return fmt.Sprintf("%s is out of range", formatDuration(d)),
+				fmt.Sprintf("use %s to %s", formatDuration(low), formatDuration(high))
 		}
 		return "", ""
 	}
 }
 
-func ladder(v any) (string, string) {
+func checkSchedule(v any) (string, string) {
 	steps := v.([]time.Duration)
 	if len(steps) > 20 {
 		return fmt.Sprintf("%d steps are too many", len(steps)), "use at most 20"
 	}
 	for i, d := range steps {
 		if d < time.Second || d > 24*time.Hour {
-			return fmt.Sprintf("entry %d: %s is out of range", i+1, short(d)), "use 1s to 24h"
+			return fmt.Sprintf("entry %d: %s is out of range", i+1, formatDuration(d)), "use 1s to 24h"
 		}
 		if i > 0 && d < steps[i-1] {
-			return fmt.Sprintf(
-				"entry %d: %s is shorter than the one before",
-				i+1,
-				short(d),
-			), "each wait is at least as long as the one before"
+			return fmt.Sprintf("entry %d: %s is shorter than the one before", i+1, formatDuration(d)),
+				"each wait is at least as long as the one before"
 		}
 	}
 	return "", ""
 }
 
-func targets(v any) (string, string) {
+func checkTargets(v any) (string, string) {
 	list := v.([]string)
 	for i, text := range list {
 		if provider, model, ok := strings.Cut(text, "/"); !ok || provider == "" || model == "" {
-			return fmt.Sprintf(
-				"entry %d: %.80q is not provider/model",
-				i+1,
-				text,
-			), "write provider/model, such as openai/gpt-5.6-sol"
+			return fmt.Sprintf("entry %d: %.80q is not provider/model", i+1, text),
+				"write provider/model, such as openai/gpt-5.6-sol"
 		}
 		if strings.TrimSpace(text) != text {
-			return fmt.Sprintf(
-				"entry %d: %.80q has spaces around it",
-				i+1,
-				text,
-			), "names are sent as they are: take the spaces out"
+			return fmt.Sprintf("entry %d: %.80q has spaces around it", i+1, text),
+				"names are sent as they are: take the spaces out"
 		}
 		if slices.Contains(list[:i], text) {
 			return fmt.Sprintf("entry %d: %.80q stands there twice", i+1, text), "name each target once"
@@ -196,16 +188,16 @@ func targets(v any) (string, string) {
 
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func variable(v any) (string, string) {
+func checkVariableName(v any) (string, string) {
 	if text := v.(string); text != "" && !variablePattern.MatchString(text) {
-		// Most likely the key itself: it must not be repeated.
+		// Most likely this is the key itself, so the message must not quote it.
 		return "is not the name of a variable",
 			"name the environment variable that holds the key; the key itself does not belong here"
 	}
 	return "", ""
 }
 
-func oneLine(v any) (string, string) {
+func checkOneLine(v any) (string, string) {
 	if strings.ContainsAny(reflect.ValueOf(v).String(), "\r\n\x00") {
 		return "holds a line break", "write it on one line"
 	}
@@ -214,7 +206,7 @@ func oneLine(v any) (string, string) {
 
 var headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// checkName looks at a key that the user may choose.
+// checkName checks a name that the user chooses: of a provider, a model or a header.
 func checkName(path []string) (problem, hint string) {
 	key := path[len(path)-1]
 	switch pattern(path) {
@@ -234,69 +226,63 @@ func checkName(path []string) (problem, hint string) {
 	return "", ""
 }
 
-// forProject keeps a project's file from reaching further than the user: it
-// came with the code and may have been written by anybody.
-func forProject(path []string, old, v reflect.Value) (problem, hint string) {
-	const mine = "put it into your own settings: `belay config path` names the file"
+// checkProjectValue keeps a project's file from loosening what the user has set. The
+// file comes with the code, so anybody may have written it.
+func checkProjectValue(path []string, old, v reflect.Value) (problem, hint string) {
+	const advice = "put it into your own settings: `belay config path` names the file"
 	switch {
 	case path[0] == "providers":
-		return "a project may not say where requests and keys go", mine
+		return "a project may not say where requests and keys go", advice
 	case path[0] == "record" || path[0] == "alerts":
-		return "a project may not say what is recorded and what runs", mine
-	case name(path) == "permissions.mode":
+		return "a project may not say what is recorded and what runs", advice
+	case joinKey(path) == "permissions.mode":
 		if slices.Index(modes, v.String()) > slices.Index(modes, old.String()) {
-			return fmt.Sprintf("a project may only be stricter than your own %q", old.String()), mine
+			return fmt.Sprintf("a project may only be stricter than your own %q", old.String()), advice
 		}
 	case path[0] == "limits" || path[0] == "budget":
-		before, after := number(old), number(v)
+		before, after := toFloat(old), toFloat(v)
 		if before != 0 && (after == 0 || after > before) {
-			return "a project may only lower a limit of yours", mine
+			return "a project may only lower a limit of yours", advice
 		}
 	}
 	return "", ""
 }
 
-func number(v reflect.Value) float64 {
+func toFloat(v reflect.Value) float64 {
 	if v.CanInt() {
 		return float64(v.Int())
 	}
 	return v.Float()
 }
 
-// across checks what several keys say together.
-func (l *loader) across() {
+// checkTogether checks keys that depend on each other.
+func (l *loader) checkTogether() {
 	settings := &l.settings
 	lists := settings.Tiers.Targets()
 	for _, tier := range []string{"heavy", "medium", "light"} {
 		key := "tiers." + tier
 		for _, target := range lists[tier] {
 			provider, _, _ := strings.Cut(target, "/")
-			l.provider(key, provider)
+			l.checkProvider(key, provider)
 		}
 	}
 	fields := slices.Sorted(maps.Keys(settings.origins))
 	for _, target := range slices.Sorted(maps.Keys(settings.Models)) {
 		provider, _, _ := strings.Cut(target, "/")
-		i := slices.IndexFunc(
-			fields,
-			func(field string) bool { return strings.HasPrefix(field, name([]string{"models", target})+".") },
-		)
+		prefix := joinKey([]string{"models", target}) + "."
+		i := slices.IndexFunc(fields, func(field string) bool { return strings.HasPrefix(field, prefix) })
 		if i >= 0 {
-			l.provider(fields[i], provider)
+			l.checkProvider(fields[i], provider)
 		}
 	}
 	if tier := settings.Tiers.Default; len(lists[tier]) == 0 {
-		l.fault(
-			settings.Origin("tiers.default"),
-			"tiers.default",
-			fmt.Sprintf("the tier %q is empty", tier),
-			"name a target in tiers."+tier+", or begin with another tier",
-		)
+		l.fault(settings.Origin("tiers.default"), "tiers.default", fmt.Sprintf("the tier %q is empty", tier),
+			"name a target in tiers."+tier+", or begin with another tier")
 	}
 }
 
-// provider checks that a name is known, to the settings or to the catalogue.
-func (l *loader) provider(key, provider string) {
+// checkProvider checks that the settings or the catalogue know a provider.
+func (l *loader) checkProvider(key, provider string) {
 	if _, ok := l.settings.Providers[provider]; ok || l.from.Providers == nil {
 		return
 	}
@@ -307,8 +293,8 @@ func (l *loader) provider(key, provider string) {
 	for p := range l.settings.Providers {
 		known = append(known, p)
 	}
-	hint := "describe it under [" + name([]string{"providers", provider}) + "] with base_url and api"
-	if near := nearest(provider, known); near != "" {
+	hint := "describe it under [" + joinKey([]string{"providers", provider}) + "] with base_url and api"
+	if near := nearestName(provider, known); near != "" {
 		hint = fmt.Sprintf("did you mean %s? Otherwise %s", near, hint)
 	}
 	l.fault(l.settings.Origin(key), key, fmt.Sprintf("unknown provider %.60q", provider), hint)

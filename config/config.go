@@ -1,18 +1,15 @@
-// Package config decides what the settings are: defaults, under the user's
-// file, under the project's file, under the environment, under flags.
+// Package config decides what the settings are: flags override the environment, which
+// overrides the project's file, the user's file and the defaults, in this order.
 //
-// It refuses keys it does not know, reports every fault at once with file and
-// line, and remembers where each value came from. It knows no other package of
-// belay; main turns settings into the options of each.
+// It rejects unknown keys, reports every mistake at once with file and line, and
+// remembers where each value came from. It imports no other package of belay: the
+// program turns settings into the options of each.
 package config
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
-// Settings are all settings. The zero value is of no use; Defaults and Load
-// make one.
+// Settings are all settings. Defaults and Load create them; the zero value is not
+// valid.
 type Settings struct {
 	Providers   map[string]Provider `toml:"providers"` // by the name used in tiers
 	Tiers       Tiers               `toml:"tiers"`
@@ -24,7 +21,7 @@ type Settings struct {
 	Park        Park                `toml:"park"`
 	Limits      Limits              `toml:"limits"`
 	Record      Record              `toml:"record"`
-	Budget      Spending            `toml:"budget"`
+	Budget      CostBudget          `toml:"budget"`
 	Alerts      Alerts              `toml:"alerts"`
 	Permissions Permissions         `toml:"permissions"`
 	Screen      Screen              `toml:"screen"`
@@ -33,21 +30,21 @@ type Settings struct {
 	ignored []Fault
 }
 
-// Provider is an endpoint. Empty fields leave it to the catalogue.
+// Provider is an endpoint. Empty fields take the catalogue's values.
 type Provider struct {
 	BaseURL     string            `toml:"base_url"`
 	API         string            `toml:"api"`     // "responses" or "chat"
-	KeyEnv      string            `toml:"key_env"` // the variable that holds the key, which is never here
+	KeyEnv      string            `toml:"key_env"` // the variable that holds the key; the key itself is never here
 	Headers     map[string]Secret `toml:"headers"`
-	Concurrency int               `toml:"concurrency"`  // requests at once; 0: the catalogue's
-	ServiceTier string            `toml:"service_tier"` // sent as it is
-	Resume      bool              `toml:"resume"`       // takes a broken reply up again: the provider stores it
+	Concurrency int               `toml:"concurrency"`  // simultaneous requests; 0: the catalogue's
+	ServiceTier string            `toml:"service_tier"` // sent verbatim
+	Resume      bool              `toml:"resume"`       // resume a broken reply, which the provider stores
 }
 
-// Secret is a value that is used and never shown.
+// Secret is a value that is used but never shown.
 type Secret string
 
-// String hides the value; string(s) gives it.
+// String hides the value; string(s) returns it.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -61,7 +58,7 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalText hides the value from encoders and loggers.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Tiers are the ordered lists of provider/model, and the tier to begin with.
+// Tiers are the ordered lists of targets (provider/model), and the initial tier.
 type Tiers struct {
 	Heavy   []string `toml:"heavy"`
 	Medium  []string `toml:"medium"`
@@ -69,13 +66,13 @@ type Tiers struct {
 	Default string   `toml:"default"`
 }
 
-// Model is what the catalogue lacks or gets wrong. Nil fields leave it to the
-// catalogue.
+// Model is what the catalogue lacks or gets wrong about a model. Nil fields take the
+// catalogue's values.
 type Model struct {
 	Short     *string   `toml:"short"`
 	Window    *int64    `toml:"window"`     // tokens
 	MaxOutput *int64    `toml:"max_output"` // tokens
-	Input     *float64  `toml:"input"`      // US dollars for a million tokens
+	Input     *float64  `toml:"input"`      // US dollars per million tokens
 	Cached    *float64  `toml:"cached"`
 	Output    *float64  `toml:"output"`
 	Tools     *bool     `toml:"tools"`
@@ -85,58 +82,58 @@ type Model struct {
 	Encoding  *string   `toml:"encoding"` // "o200k_base" or "cl100k_base"
 }
 
-// Switch is when another target takes over.
+// Switch is when belay fails over to another target, and when it fails back.
 type Switch struct {
 	Policy        string        `toml:"policy"` // "auto", "ask" or "never"
-	Floor         string        `toml:"floor"`  // the lowest tier that a switch may go to
+	Floor         string        `toml:"floor"`  // the lowest tier to switch to
 	After         After         `toml:"after"`
 	FailbackAfter time.Duration `toml:"failback_after"`
 	Local         bool          `toml:"local"`
 }
 
-// After counts the capacity failures in a row before a target is left.
+// After is the number of consecutive capacity failures before a switch.
 type After struct {
 	Interactive int `toml:"interactive"`
 	Step        int `toml:"step"` // in the turns of a plan's steps
 }
 
-// Request is what is asked of a model beside the question itself.
+// Request is how requests are made.
 type Request struct {
-	Effort    Effort `toml:"effort"`     // reasoning effort, sent as it is
-	MaxOutput int64  `toml:"max_output"` // tokens a reply may take; 0: the model's own
-	Slim      string `toml:"slim"`       // what a request may lose when there is no room: "off", "trim" or "lower"
+	Effort    Effort `toml:"effort"`     // reasoning effort, sent verbatim
+	MaxOutput int64  `toml:"max_output"` // tokens per reply; 0: the model's own limit
+	Slim      string `toml:"slim"`       // what a request may drop when the model has no capacity: "off", "trim" or "lower"
 }
 
-// Effort is the reasoning effort of each tier; empty leaves it to the model.
+// Effort is the reasoning effort of each tier; empty: the model's default.
 type Effort struct{ Heavy, Medium, Light string }
 
-// Context is how much goes into a request.
+// Context is how much of the conversation goes into a request.
 type Context struct {
-	Budget  Budget  `toml:"budget"`
-	Reserve int64   `toml:"reserve"` // tokens kept free for the reply
-	Trigger float64 `toml:"trigger"` // share of the budget from which older items are condensed
-	Warn    int64   `toml:"warn"`    // tokens; 0: never
+	Budget  TokenBudget `toml:"budget"`
+	Reserve int64       `toml:"reserve"` // tokens kept free for the reply
+	Trigger float64     `toml:"trigger"` // share of the budget at which older items are compacted
+	Warn    int64       `toml:"warn"`    // tokens; 0: never
 }
 
-// Budget is how many tokens a request may take in each tier; 0 is "auto": the
-// model's window less the reserve.
-type Budget struct{ Heavy, Medium, Light int64 }
+// TokenBudget is the maximum size of a request in each tier, in tokens. 0 is "auto":
+// the model's window minus the reserve.
+type TokenBudget struct{ Heavy, Medium, Light int64 }
 
-// Retry is how a request is tried again.
+// Retry is how failed requests are retried.
 type Retry struct {
 	Profile    string        `toml:"profile"` // "default", "switch-early" or "patient"
 	Attempts   int           `toml:"attempts"`
 	MaxWait    time.Duration `toml:"max_wait"`
-	FirstEvent time.Duration `toml:"first_event"` // silence before the first event and while reasoning
-	Silence    time.Duration `toml:"silence"`     // silence after it
+	FirstEvent time.Duration `toml:"first_event"` // longest silence before the first event and while reasoning
+	Silence    time.Duration `toml:"silence"`     // longest silence after that
 }
 
-// Park is when a parked turn goes on by itself.
+// Park is when a parked turn is retried.
 type Park struct {
 	Ladder []time.Duration `toml:"ladder"`
 }
 
-// Limits end a task; 0 is none.
+// Limits stop a task that exceeds them; 0: no limit.
 type Limits struct {
 	Requests int           `toml:"steps"`
 	Retries  int           `toml:"retries"`
@@ -145,42 +142,41 @@ type Limits struct {
 	Tokens   int64         `toml:"tokens"` // input and output together
 }
 
-// Record is what is kept of each request.
+// Record is what the ledger keeps of each request, and for how long.
 type Record struct {
-	Retention   time.Duration `toml:"retention"`   // older ones are forgotten; 0: never
-	Environment string        `toml:"environment"` // in the record; empty: the kind of program, such as "run"
-	Team        string        `toml:"team"`        // in the record
+	Retention   time.Duration `toml:"retention"`   // older records are deleted; 0: never
+	Environment string        `toml:"environment"` // noted in each record; empty: the kind of program, such as "run"
+	Team        string        `toml:"team"`        // noted in each record
 }
 
-// Spending is what all work may cost before a person hears of it, in US
-// dollars; 0 is no limit.
-type Spending struct {
+// CostBudget is the cost in US dollars at which the user is alerted; 0: no limit.
+type CostBudget struct {
 	Day   float64 `toml:"day"`
 	Month float64 `toml:"month"`
 }
 
-// Alerts are how a person hears of what stands out in the record.
+// Alerts are when and how the user learns of anomalies in the ledger.
 type Alerts struct {
 	Notify  Channels `toml:"notify"`  // "screen", "desktop" and "command"
-	Command string   `toml:"command"` // run by the shell, with the words in BELAY_ALERT
-	Share   float64  `toml:"share"`   // of an hour's requests without room, from which on it is told
+	Command string   `toml:"command"` // run by the shell, with the message in BELAY_ALERT
+	Share   float64  `toml:"share"`   // of an hour's requests that found no capacity, at which to alert
 }
 
-// Channels are names of ways to a person, written as one or as a list.
+// Channels are where alerts go. A file may name one or a list.
 type Channels []string
 
-// Permissions are what runs without asking.
+// Permissions are what may run without asking.
 type Permissions struct {
 	Mode string `toml:"mode"` // "ask", "edits" or "all"
 }
 
-// Screen is how the full screen looks and calls.
+// Screen is how the full screen looks, and how it gets attention.
 type Screen struct {
 	Theme  string `toml:"theme"`  // "auto", "light" or "dark"
 	Notify string `toml:"notify"` // "auto", "bell" or "off"
 }
 
-// Defaults are the settings of a machine without any.
+// Defaults are the settings when nobody has set anything.
 func Defaults() Settings {
 	return Settings{
 		Providers: map[string]Provider{"openai": {
@@ -188,9 +184,9 @@ func Defaults() Settings {
 			Headers: map[string]Secret{}, Concurrency: 3,
 		}},
 		Tiers: Tiers{
-			Heavy: []string{
-				"openai/gpt-5.6-sol",
-			}, Medium: []string{"openai/gpt-5.6-terra"}, Light: []string{"openai/gpt-5.6-luna"},
+			Heavy:   []string{"openai/gpt-5.6-sol"},
+			Medium:  []string{"openai/gpt-5.6-terra"},
+			Light:   []string{"openai/gpt-5.6-luna"},
 			Default: "heavy",
 		},
 		Models: map[string]Model{},
@@ -218,12 +214,12 @@ func Defaults() Settings {
 // Origin is where a value came from.
 type Origin struct {
 	Source string // "default", "user file", "project file", "environment" or "flag"
-	Name   string // the file, the variable or the flag; empty for a default
+	Name   string // of the file, the variable or the flag; empty for a default
 	Line   int    // in the file
 }
 
-// Origin tells where the value of a key such as "tiers.heavy" came from. A key
-// that nobody set is a default.
+// Origin returns where the value of a key such as "tiers.heavy" came from. A key that
+// nobody set is a default.
 func (s Settings) Origin(key string) Origin {
 	if o, ok := s.origins[key]; ok {
 		return o
@@ -231,19 +227,17 @@ func (s Settings) Origin(key string) Origin {
 	return Origin{Source: "default"}
 }
 
-// Ignored are the keys that were set and no longer do anything: a file of an
-// older belay still loads.
+// Ignored are keys that are set but no longer do anything. They are not errors, so
+// that files written for older versions still load.
 func (s Settings) Ignored() []Fault { return s.ignored }
 
-// Set reports whether somebody set a key, as opposed to its being a default.
+// Set reports whether a key was set, rather than left at its default.
 func (s Settings) Set(key string) bool {
 	_, ok := s.origins[key]
 	return ok
 }
 
-// Targets are the lists of all tiers, from heavy to light.
+// Targets returns the list of targets of each tier, by the tier's name.
 func (t Tiers) Targets() map[string][]string {
-	return maps.Collect(func(yield func(string, []string) bool) {
-		_ = yield("heavy", t.Heavy) && yield("medium", t.Medium) && yield("light", t.Light)
-	})
+	return map[string][]string{"heavy": t.Heavy, "medium": t.Medium, "light": t.Light}
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// from makes sources of a user's and a project's file.
-func from(user, project string) Sources {
+// sources makes sources of a user's and a project's file.
+func sources(user, project string) Sources {
 	files := map[string]string{"/u.toml": user, "/p.toml": project}
 	return Sources{
 		UserFile: "/u.toml", ProjectFile: "/p.toml", Trusted: true,
@@ -48,7 +48,7 @@ func TestNoSourcesGiveTheDefaults(t *testing.T) {
 }
 
 func TestLaterSourcesWin(t *testing.T) {
-	s := from(`
+	s := sources(`
 [tiers]
 default = "medium"
 light = ["openai/a", "local/b"]
@@ -94,7 +94,7 @@ budget = { light = 5000 }
 	want.Switch.After.Step, want.Switch.FailbackAfter, want.Switch.Local = 5, 90*time.Second, true
 	want.Retry.Attempts = 7
 	want.Park.Ladder = []time.Duration{time.Second, time.Minute}
-	want.Context.Budget = Budget{9000, 9000, 9000}
+	want.Context.Budget = TokenBudget{9000, 9000, 9000}
 	want.Limits.Cost, want.Limits.Wait = 1.5, 2*time.Minute
 	for key, origin := range map[string]Origin{
 		"tiers.default":             {"project file", "/p.toml", 3},
@@ -119,8 +119,8 @@ budget = { light = 5000 }
 	}
 }
 
-func TestEveryFaultIsToldWithItsPlace(t *testing.T) {
-	s := from(`[tiers]
+func TestEveryFaultIsReportedWithItsPlace(t *testing.T) {
+	s := sources(`[tiers]
 heavvy = ["openai/x"]
 light = ["gpt"]
 medium = ["opnai/x"]
@@ -194,8 +194,8 @@ encoding = "p50k_base"
 	}
 }
 
-func TestAFileThatIsNotTOMLIsToldWithItsLine(t *testing.T) {
-	_, err := Load(from("[tiers]\ndefault = \"heavy\ncost = 1\n", ""))
+func TestInvalidTOMLIsReportedWithItsLine(t *testing.T) {
+	_, err := Load(sources("[tiers]\ndefault = \"heavy\ncost = 1\n", ""))
 	if err == nil || !strings.HasPrefix(err.Error(), "/u.toml:2: is not TOML: ") {
 		t.Errorf("Load() = %v, want the line", err)
 	}
@@ -212,7 +212,7 @@ func TestANamedFileMustExist(t *testing.T) {
 	}
 }
 
-func TestAProjectReachesNoFurtherThanItsUser(t *testing.T) {
+func TestAProjectCannotLoosenTheUsersSettings(t *testing.T) {
 	const user = "[permissions]\nmode = \"edits\"\n[limits]\ncost = 2.0\n"
 	for _, tt := range []struct{ name, project, fault string }{
 		{"no endpoints", "[providers.openai]\nbase_url = \"https://evil.example/v1\"", "a project may not say where"},
@@ -229,7 +229,7 @@ func TestAProjectReachesNoFurtherThanItsUser(t *testing.T) {
 		{"tiers", "[tiers]\ndefault = \"light\"", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := from(user, tt.project)
+			s := sources(user, tt.project)
 			_, err := Load(s)
 			if tt.fault == "" && err != nil ||
 				tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {
@@ -249,7 +249,7 @@ func uncomment(text string) string { return regexp.MustCompile(`(?m)^# `).Replac
 
 func TestTheExampleHoldsEveryKeyWithItsDefault(t *testing.T) {
 	whole := uncomment(Example())
-	got := load(t, from(whole, ""))
+	got := load(t, sources(whole, ""))
 	for _, v := range Defaults().Values() {
 		if !got.Set(v.Key) {
 			t.Errorf("the example lacks %s", v.Key)
@@ -259,11 +259,11 @@ func TestTheExampleHoldsEveryKeyWithItsDefault(t *testing.T) {
 	if !reflect.DeepEqual(got, Defaults()) {
 		t.Errorf("the example gives\n%+v, want\n%+v", got, Defaults())
 	}
-	asIs := load(t, from(Example(), ""))
+	asIs := load(t, sources(Example(), ""))
 	if !reflect.DeepEqual(asIs, Defaults()) {
 		t.Errorf("the example as it stands sets something: %+v", asIs.origins)
 	}
-	all := load(t, from(regexp.MustCompile(`(?m)^##? (\[|[a-z_]+ = )`).ReplaceAllString(Example(), "$1"), ""))
+	all := load(t, sources(regexp.MustCompile(`(?m)^##? (\[|[a-z_]+ = )`).ReplaceAllString(Example(), "$1"), ""))
 	model := reflect.ValueOf(all.Models["local/qwen3-coder"])
 	for i := range model.NumField() {
 		if model.Field(i).IsNil() {
@@ -279,7 +279,7 @@ func TestTheReadmesSettingsLoad(t *testing.T) {
 	}
 	blocks := regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(string(data), -1)
 	for _, b := range blocks {
-		if _, err := Load(from(b[1], "")); err != nil {
+		if _, err := Load(sources(b[1], "")); err != nil {
 			t.Errorf("README: %v", err)
 		}
 	}
@@ -288,7 +288,7 @@ func TestTheReadmesSettingsLoad(t *testing.T) {
 func TestSecretsAreNeverShown(t *testing.T) {
 	got := load(
 		t,
-		from(
+		sources(
 			"[providers.w]\nbase_url = \"https://user:hunter2@host/v1\"\nheaders = { Authorization = \"Bearer hunter2\" }\n",
 			"",
 		),
@@ -312,7 +312,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 func TestValuesAreWrittenAsAFileHoldsThem(t *testing.T) {
 	got := load(
 		t,
-		from(
+		sources(
 			"[models.\"local/a.b\"]\nwindow = 5\n[context]\nbudget = { heavy = 5000 }\n[record]\nretention = \"1d12h\"\n[alerts]\nnotify = [\"screen\", \"command\"]\n",
 			"",
 		),
@@ -327,7 +327,7 @@ func TestValuesAreWrittenAsAFileHoldsThem(t *testing.T) {
 			t.Errorf("Values() lack %s:\n%s", want, text.String())
 		}
 	}
-	again := load(t, from(text.String(), ""))
+	again := load(t, sources(text.String(), ""))
 	again.origins, got.origins = nil, nil
 	if !reflect.DeepEqual(again, got) {
 		t.Errorf("what is shown loads as\n%+v, want\n%+v", again, got)
@@ -373,7 +373,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("a.b.c = { d = [{}] }", `"`, "x")
 	f.Add("providers = 1\nmodels.\"x/y\" = {window = 1979-05-27}", "a..b", "")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
-		s := from(text, text)
+		s := sources(text, text)
 		s.Flags = map[string]string{key: value}
 		got, err := Load(s)
 		if err != nil {
@@ -390,14 +390,14 @@ func FuzzLoad(f *testing.F) {
 			}
 			fmt.Fprintf(&shown, "%s = %s\n", v.Key, v.Value)
 		}
-		if _, err := Load(from(shown.String(), "")); err != nil {
+		if _, err := Load(sources(shown.String(), "")); err != nil {
 			t.Errorf("what is shown does not load: %v\n%s", err, shown.String())
 		}
 	})
 }
 
 func BenchmarkLoad(b *testing.B) {
-	s := from(uncomment(Example()), "")
+	s := sources(uncomment(Example()), "")
 	for b.Loop() {
 		if _, err := Load(s); err != nil {
 			b.Fatal(err)

@@ -11,12 +11,11 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// Keys keeps API keys out of the settings: in the system's keyring, or in a
-// file that only the user can read where there is none.
+// Keys stores API keys outside the settings: in the system's keyring or, where there
+// is none, in a file that only the user can read.
 type Keys struct {
-	Dir string // of the file
-	// Keyring is false to use the file alone, as where no keyring may be asked.
-	Keyring bool
+	Dir     string // of the file
+	Keyring bool   // try the system's keyring first
 }
 
 const (
@@ -24,7 +23,7 @@ const (
 	keyFile    = "keys.json"
 )
 
-// Get finds the key of a provider; empty means that none is kept.
+// Get returns the key of a provider, or an empty string if none is stored.
 func (k Keys) Get(provider string) (string, error) {
 	if k.Keyring {
 		if key, err := keyring.Get(keyService, provider); err == nil {
@@ -35,7 +34,7 @@ func (k Keys) Get(provider string) (string, error) {
 	return keys[provider], err
 }
 
-// Set keeps a provider's key and tells a person where.
+// Set stores a provider's key. where describes the place, for the user.
 func (k Keys) Set(provider, key string) (where string, err error) {
 	if k.Keyring && keyring.Set(keyService, provider, key) == nil {
 		return "the system's keyring", nil
@@ -53,7 +52,7 @@ func (k Keys) Set(provider, key string) (where string, err error) {
 		return "", fmt.Errorf("keep the key: %w", err)
 	}
 	path := filepath.Join(k.Dir, keyFile)
-	temp, err := os.CreateTemp(k.Dir, ".keys-*") // made with mode 0600
+	temp, err := os.CreateTemp(k.Dir, ".keys-*") // created with mode 0600
 	if err != nil {
 		return "", fmt.Errorf("keep the key: %w", err)
 	}

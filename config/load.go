@@ -12,55 +12,55 @@ import (
 	"strings"
 )
 
-// Sources are where settings come from. Every field may be empty.
+// Sources are where settings come from. All fields are optional.
 type Sources struct {
-	UserFile    string // see File; one that does not exist is no fault
-	Named       bool   // the user named UserFile, so that it must exist
+	UserFile    string // see File; it may be missing, unless Named
+	Named       bool   // the user chose UserFile, so it must exist
 	ProjectFile string // .belay.toml in the workspace
-	Trusted     bool   // the project's file is only read when the user trusts the folder
+	Trusted     bool   // the user trusts the folder; otherwise ProjectFile is not read
 
 	ReadFile func(name string) ([]byte, error)         // nil: os.ReadFile
 	Env      func(name string) (value string, ok bool) // nil: no environment
-	Flags    map[string]string                         // key such as "tiers.default" -> value as typed
+	Flags    map[string]string                         // values as typed, by key such as "tiers.default"
 
-	// Providers names what the catalogue knows, for telling a slip in a tier.
-	// It is called only when a tier names one that the settings do not. Nil:
-	// any name is taken.
+	// Providers lists the catalogue's providers, to detect a misspelt one. It is
+	// called only when a key names a provider that the settings do not define. Nil:
+	// every name is accepted.
 	Providers func() []string
 }
 
 // ProjectFile is the name of a project's own settings in its root.
 const ProjectFile = ".belay.toml"
 
-// variables are the environment's word on settings.
+// variables are the environment variables that set a key.
 var variables = []struct{ name, key string }{
 	{"OPENAI_BASE_URL", "providers.openai.base_url"},
 }
 
-// Load merges all sources. Its error is a Faults with every fault there is; the
-// settings are then of no use.
+// Load merges all sources. Its error is a Faults with every mistake found; the
+// settings are then empty.
 func Load(from Sources) (Settings, error) {
 	loading := loader{settings: Defaults(), from: from}
 	if from.ReadFile == nil {
 		loading.from.ReadFile = os.ReadFile
 	}
 	if from.UserFile != "" {
-		loading.file(Origin{Source: "user file", Name: from.UserFile}, from.Named)
+		loading.loadFile(Origin{Source: "user file", Name: from.UserFile}, from.Named)
 	}
 	if from.ProjectFile != "" && from.Trusted {
-		loading.file(Origin{Source: "project file", Name: from.ProjectFile}, false)
+		loading.loadFile(Origin{Source: "project file", Name: from.ProjectFile}, false)
 	}
 	if from.Env != nil {
 		for _, v := range variables {
 			if text, ok := from.Env(v.name); ok && text != "" {
-				loading.text(Origin{Source: "environment", Name: v.name}, v.key, text)
+				loading.setText(Origin{Source: "environment", Name: v.name}, v.key, text)
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(from.Flags)) {
-		loading.text(Origin{Source: "flag", Name: key}, key, from.Flags[key])
+		loading.setText(Origin{Source: "flag", Name: key}, key, from.Flags[key])
 	}
-	loading.across()
+	loading.checkTogether()
 	if len(loading.faults) > 0 {
 		slices.SortStableFunc(loading.faults, func(a, b Fault) int {
 			return cmp.Or(
@@ -83,17 +83,19 @@ type loader struct {
 	faults   Faults
 }
 
-// source is what is being read.
+// source is the source being applied.
 type source struct {
 	Origin
-	lines map[string]int // of each key, by its path; nil outside files
-	typed bool           // values are text, to be read as what the key wants
+	lines map[string]int // of each key; nil if the source is not a file
+	typed bool           // values are text, to be parsed as the key requires
 }
 
-func (s source) at(path []string) Origin {
+// origin is where the source sets a key: on its line or, failing that, on that of the
+// nearest table around it.
+func (s source) origin(path []string) Origin {
 	o := s.Origin
 	for n := len(path); n > 0 && o.Line == 0; n-- {
-		o.Line = s.lines[name(path[:n])]
+		o.Line = s.lines[joinKey(path[:n])]
 	}
 	return o
 }
@@ -102,7 +104,7 @@ func (l *loader) fault(o Origin, key, problem, hint string) {
 	l.faults = append(l.faults, Fault{Origin: o, Key: key, Problem: problem, Hint: hint})
 }
 
-func (l *loader) file(origin Origin, mustExist bool) {
+func (l *loader) loadFile(origin Origin, mustExist bool) {
 	data, err := l.from.ReadFile(origin.Name)
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
 		return
@@ -111,7 +113,7 @@ func (l *loader) file(origin Origin, mustExist bool) {
 		l.fault(origin, "", "cannot be read: "+cause(err), "check the name and who may read the file")
 		return
 	}
-	tree, lines, fault := parse(data)
+	tree, lines, fault := parseTOML(data)
 	if fault != nil {
 		origin.Line = fault.Origin.Line
 		l.fault(origin, "", fault.Problem, fault.Hint)
@@ -120,7 +122,7 @@ func (l *loader) file(origin Origin, mustExist bool) {
 	l.apply(source{Origin: origin, lines: lines}, nil, tree, reflect.ValueOf(&l.settings).Elem())
 }
 
-// cause leaves out the file's name, which the fault tells already.
+// cause is an error without the file's name, which the fault names already.
 func cause(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -129,9 +131,9 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// text sets one key from the environment or the command line.
-func (l *loader) text(origin Origin, key, value string) {
-	path, err := split(key)
+// setText sets one key from the environment or the command line.
+func (l *loader) setText(origin Origin, key, value string) {
+	path, err := splitKey(key)
 	if err != nil {
 		l.fault(origin, key, err.Error(), "write it like tiers.default")
 		return
@@ -143,41 +145,37 @@ func (l *loader) text(origin Origin, key, value string) {
 	l.apply(source{Origin: origin, typed: true}, nil, tree, reflect.ValueOf(&l.settings).Elem())
 }
 
-// apply sets dst from a parsed value and goes down into tables.
+// apply sets dst from a parsed value, descending into tables.
 func (l *loader) apply(from source, path []string, v any, dst reflect.Value) {
 	if setter, ok := dst.Addr().Interface().(interface{ set(any, bool) error }); ok {
-		l.leaf(from, path, func() error { return setter.set(v, from.typed) }, dst)
+		l.setValue(from, path, func() error { return setter.set(v, from.typed) }, dst)
 		return
 	}
 	switch dst.Kind() {
 	case reflect.Struct:
-		if table, ok := l.table(from, path, v); ok {
+		if table, ok := l.asTable(from, path, v); ok {
 			l.applyStruct(from, path, table, dst)
 		}
 	case reflect.Map:
-		if table, ok := l.table(from, path, v); ok {
+		if table, ok := l.asTable(from, path, v); ok {
 			l.applyMap(from, path, table, dst)
 		}
 	default:
-		l.leaf(from, path, func() error { return assign(v, dst, from.typed) }, dst)
+		l.setValue(from, path, func() error { return assign(v, dst, from.typed) }, dst)
 	}
 }
 
-func (l *loader) table(from source, path []string, v any) (map[string]any, bool) {
+func (l *loader) asTable(from source, path []string, v any) (map[string]any, bool) {
 	table, ok := v.(map[string]any)
 	if !ok {
-		l.fault(
-			from.at(path),
-			name(path),
-			"is a table, not "+describe(v),
-			"write ["+name(path)+"] on a line of its own and its keys below",
-		)
+		l.fault(from.origin(path), joinKey(path), "is a table, not "+describe(v),
+			"write ["+joinKey(path)+"] on a line of its own and its keys below")
 	}
 	return table, ok
 }
 
-// removed are keys that older versions knew, and what to say of them.
-var removed = map[string]string{
+// removedKeys are keys of older versions, and what to tell users who still set them.
+var removedKeys = map[string]string{
 	"switch.after.batch": "does nothing any more and is ignored: there is no queued work",
 }
 
@@ -185,15 +183,13 @@ func (l *loader) applyStruct(from source, path []string, table map[string]any, d
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		below := append(path[:len(path):len(path)], key)
 		field, ok := fieldOf(dst, key)
-		if problem, was := removed[pattern(below)]; !ok && was {
-			l.settings.ignored = append(
-				l.settings.ignored,
-				Fault{Origin: from.at(below), Key: name(below), Problem: problem},
-			)
+		if problem, removed := removedKeys[pattern(below)]; !ok && removed {
+			fault := Fault{Origin: from.origin(below), Key: joinKey(below), Problem: problem}
+			l.settings.ignored = append(l.settings.ignored, fault)
 			continue
 		}
 		if !ok {
-			l.fault(from.at(below), name(below), "unknown key", suggest(path, key, dst.Type()))
+			l.fault(from.origin(below), joinKey(below), "unknown key", suggestKey(path, key, dst.Type()))
 			continue
 		}
 		l.apply(from, below, table[key], field)
@@ -208,7 +204,7 @@ func (l *loader) applyMap(from source, path []string, table map[string]any, dst 
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		below := append(path[:len(path):len(path)], key)
 		if problem, hint := checkName(below); problem != "" {
-			l.fault(from.at(below), name(below), problem, hint)
+			l.fault(from.origin(below), joinKey(below), problem, hint)
 			continue
 		}
 		k := reflect.ValueOf(key)
@@ -222,19 +218,19 @@ func (l *loader) applyMap(from source, path []string, table map[string]any, dst 
 	dst.Set(merged)
 }
 
-// leaf sets a value, checks it and remembers who said so. What a source may
-// not say is not set.
-func (l *loader) leaf(from source, path []string, set func() error, dst reflect.Value) {
-	at, key := from.at(path), name(path)
+// setValue sets a value and remembers its origin. A value that is not valid, or that
+// the source may not set, is undone and reported.
+func (l *loader) setValue(from source, path []string, set func() error, dst reflect.Value) {
+	at, key := from.origin(path), joinKey(path)
 	old := reflect.New(dst.Type()).Elem()
 	old.Set(dst)
 	if err := set(); err != nil {
-		l.fault(at, key, err.Error(), wanted(dst.Type()))
+		l.fault(at, key, err.Error(), expected(dst.Type()))
 		return
 	}
-	problem, hint := check(path, dst)
+	problem, hint := checkValue(path, dst)
 	if problem == "" && from.Source == "project file" {
-		problem, hint = forProject(path, old, dst)
+		problem, hint = checkProjectValue(path, old, dst)
 	}
 	if problem != "" {
 		dst.Set(old)
@@ -244,7 +240,7 @@ func (l *loader) leaf(from source, path []string, set func() error, dst reflect.
 	l.settings.origins[key] = at
 }
 
-// fieldOf finds the field of a struct by its name in files.
+// fieldOf finds a struct's field by its key.
 func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
 	for i := range v.NumField() {
 		if tag := v.Type().Field(i).Tag.Get("toml"); tag != "" && tag == key {
@@ -254,7 +250,7 @@ func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// keysOf lists the names that a table of a type may hold.
+// keysOf lists the keys of a struct type.
 func keysOf(t reflect.Type) []string {
 	var keys []string
 	for i := range t.NumField() {
@@ -265,9 +261,10 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// suggest names the known key that is nearest, in this table or in another.
-func suggest(path []string, key string, typ reflect.Type) string {
-	if near := nearest(key, keysOf(typ)); near != "" {
+// suggestKey is a hint for an unknown key: a similar key of this table, the table it
+// belongs to, or the keys that exist here.
+func suggestKey(path []string, key string, typ reflect.Type) string {
+	if near := nearestName(key, keysOf(typ)); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	root := reflect.TypeFor[Settings]()
@@ -284,7 +281,7 @@ func suggest(path []string, key string, typ reflect.Type) string {
 	}
 	where := "here"
 	if len(path) > 0 {
-		where = "in [" + name(path) + "]"
+		where = "in [" + joinKey(path) + "]"
 	}
 	return "known " + where + ": " + strings.Join(keysOf(typ), ", ")
 }

@@ -9,8 +9,7 @@ import (
 	"strconv"
 )
 
-// Local is a settings file that uses one model at a local endpoint for
-// everything.
+// Local is a settings file that uses one model at a local endpoint for every tier.
 func Local(provider, baseURL, model string) string {
 	target := strconv.Quote(provider + "/" + model)
 	return fmt.Sprintf(`# Written by belay at its first start. Every key: belay config example
@@ -26,8 +25,8 @@ light  = [%s]
 `, provider, baseURL, target, target, target)
 }
 
-// Create writes a first settings file. One that exists is not touched: its
-// owner is told what to add.
+// Create writes a new settings file. It never overwrites one: the error then says what
+// to add to it.
 func Create(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the settings folder: %w", err)

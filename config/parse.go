@@ -14,15 +14,15 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Fault is one thing wrong with the settings.
+// Fault is one mistake in the settings.
 type Fault struct {
 	Origin  Origin
-	Key     string // such as "tiers.heavy"; empty when the whole file is meant
+	Key     string // such as "tiers.heavy"; empty if it is about the whole file
 	Problem string
 	Hint    string
 }
 
-// Error is one line: where, which key, what, and what to write.
+// Error is one line: where, which key, what is wrong, and what to write instead.
 func (f Fault) Error() string {
 	var b strings.Builder
 	switch {
@@ -41,10 +41,10 @@ func (f Fault) Error() string {
 	return b.String()
 }
 
-// Faults are all faults of the settings, by file and line.
+// Faults are all mistakes in the settings, ordered by source and line.
 type Faults []Fault
 
-// Error is a line for each.
+// Error has one line for each fault.
 func (list Faults) Error() string {
 	lines := make([]string, len(list))
 	for i, f := range list {
@@ -53,7 +53,7 @@ func (list Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives each fault as an error.
+// Unwrap returns the faults as errors.
 func (list Faults) Unwrap() []error {
 	errs := make([]error, len(list))
 	for i, f := range list {
@@ -62,9 +62,9 @@ func (list Faults) Unwrap() []error {
 	return errs
 }
 
-// parse reads TOML, and on which line each key stands. The whole is decoded
-// without a schema: against one, the decoder stops at the first wrong type.
-func parse(data []byte) (map[string]any, map[string]int, *Fault) {
+// parseTOML reads TOML, and the line of each key. It decodes without a schema, since
+// the decoder would stop at the first value of a wrong type.
+func parseTOML(data []byte) (map[string]any, map[string]int, *Fault) {
 	tree := map[string]any{}
 	if err := toml.Unmarshal(data, &tree); err != nil {
 		f := &Fault{
@@ -86,14 +86,14 @@ func parse(data []byte) (map[string]any, map[string]int, *Fault) {
 		case unstable.Table, unstable.ArrayTable:
 			table = keyPath(parser, nil, e, lines)
 		case unstable.KeyValue:
-			mark(parser, table, e, lines)
+			recordLines(parser, table, e, lines)
 		}
 	}
 	return tree, lines, nil
 }
 
-// mark notes the line of a key and of those in an inline table under it.
-func mark(parser *unstable.Parser, table []string, kv *unstable.Node, lines map[string]int) {
+// recordLines records the line of a key, and of the keys of its inline table.
+func recordLines(parser *unstable.Parser, table []string, kv *unstable.Node, lines map[string]int) {
 	path := keyPath(parser, table, kv, lines)
 	value := kv.Value()
 	if value == nil || value.Kind != unstable.InlineTable {
@@ -101,7 +101,7 @@ func mark(parser *unstable.Parser, table []string, kv *unstable.Node, lines map[
 	}
 	for it := value.Children(); it.Next(); {
 		if child := it.Node(); child.Kind == unstable.KeyValue {
-			mark(parser, path, child, lines)
+			recordLines(parser, path, child, lines)
 		}
 	}
 }
@@ -111,34 +111,34 @@ func keyPath(p *unstable.Parser, table []string, n *unstable.Node, lines map[str
 	for it := n.Key(); it.Next(); {
 		part := it.Node()
 		path = append(path, string(part.Data))
-		if key := name(path); lines[key] == 0 {
+		if key := joinKey(path); lines[key] == 0 {
 			lines[key] = p.Shape(part.Raw).Start.Line
 		}
 	}
 	return path
 }
 
-var bare = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// name writes a path as TOML does.
-func name(path []string) string {
+// joinKey writes a path as a dotted TOML key.
+func joinKey(path []string) string {
 	parts := make([]string, len(path))
 	for i, part := range path {
-		if parts[i] = part; !bare.MatchString(part) {
+		if parts[i] = part; !bareKey.MatchString(part) {
 			parts[i] = quote(part)
 		}
 	}
 	return strings.Join(parts, ".")
 }
 
-// quote writes a basic string of TOML, whose escapes are Go's but for a few
-// that strconv makes of signs a terminal should not get.
+// quote writes a basic TOML string. Its escapes are those of Go, except for a few that
+// strconv uses for control characters.
 func quote(text string) string {
 	return strings.NewReplacer(`\\`, `\\`, `\a`, `\u0007`, `\v`, `\u000b`, `\x`, `\u00`).Replace(strconv.Quote(text))
 }
 
-// split reads a path as name writes it.
-func split(key string) ([]string, error) {
+// splitKey is the inverse of joinKey.
+func splitKey(key string) ([]string, error) {
 	var path []string
 	for rest := key; ; {
 		part := rest
@@ -171,7 +171,7 @@ func split(key string) ([]string, error) {
 	}
 }
 
-// pattern is a path with a star for what the user may name.
+// pattern is a path as checks has it, with a star for names that the user chooses.
 func pattern(path []string) string {
 	parts := slices.Clone(path)
 	if len(parts) > 1 && (parts[0] == "providers" || parts[0] == "models") {
@@ -183,8 +183,8 @@ func pattern(path []string) string {
 	return strings.Join(parts, ".")
 }
 
-// nearest is the known name that a slip or two lead to, or "".
-func nearest(typed string, known []string) string {
+// nearestName is the known name within a typo or two of what was typed, or "".
+func nearestName(typed string, known []string) string {
 	best, limit := "", 1+len(typed)/4
 	for _, k := range known {
 		if d := distance(typed, k); d <= limit && k != typed {
@@ -194,7 +194,7 @@ func nearest(typed string, known []string) string {
 	return best
 }
 
-// distance is Levenshtein's over bytes, cut off for what is far too long.
+// distance is the Levenshtein distance in bytes. Very long names are just far apart.
 func distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
 		return 100
@@ -217,7 +217,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// withoutUser hides name and password in an address.
+// withoutUser removes user and password from an address.
 func withoutUser(text string) string {
 	if !strings.Contains(text, "@") {
 		return text

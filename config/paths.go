@@ -6,29 +6,29 @@ import (
 	"runtime"
 )
 
-// Env looks up a variable; empty is not set. os.Getenv is one.
+// Env looks up an environment variable, as os.Getenv does.
 type Env func(name string) string
 
-// Home is the folder for sessions and logs: $BELAY_HOME, else the platform's
-// place for a program's data (the XDG Base Directory Specification on Linux).
+// Home is the folder for sessions and logs: $BELAY_HOME, or else the platform's folder
+// for application data (on Linux by the XDG Base Directory Specification).
 func Home(env Env) (string, error) { return home(runtime.GOOS, env) }
 
 func home(system string, env Env) (string, error) {
 	if dir := env("BELAY_HOME"); dir != "" {
 		return dir, nil
 	}
-	return place(system, env, "XDG_DATA_HOME", "LocalAppData", ".local/share")
+	return appDir(system, env, "XDG_DATA_HOME", "LocalAppData", ".local/share")
 }
 
 // Dir is the platform's folder for belay's settings.
 func Dir(env Env) (string, error) { return configDir(runtime.GOOS, env) }
 
 func configDir(system string, env Env) (string, error) {
-	return place(system, env, "XDG_CONFIG_HOME", "AppData", ".config")
+	return appDir(system, env, "XDG_CONFIG_HOME", "AppData", ".config")
 }
 
-// File is the user's settings file, and whether the user named it by
-// $BELAY_CONFIG, so that it has to exist.
+// File is the user's settings file. named reports that it comes from $BELAY_CONFIG, so
+// that it must exist.
 func File(env Env) (path string, named bool, err error) { return file(runtime.GOOS, env) }
 
 func file(system string, env Env) (string, bool, error) {
@@ -39,7 +39,7 @@ func file(system string, env Env) (string, bool, error) {
 	return filepath.Join(dir, "config.toml"), false, err
 }
 
-func place(system string, env Env, xdg, windows, under string) (string, error) {
+func appDir(system string, env Env, xdg, windows, under string) (string, error) {
 	switch system {
 	case "windows":
 		if dir := env(windows); dir != "" {
@@ -49,7 +49,7 @@ func place(system string, env Env, xdg, windows, under string) (string, error) {
 	case "darwin", "ios":
 		under = "Library/Application Support"
 	default:
-		// A relative path is to be ignored, says the specification.
+		// The specification requires relative paths to be ignored.
 		if dir := env(xdg); filepath.IsAbs(dir) {
 			return filepath.Join(dir, "belay"), nil
 		}

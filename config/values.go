@@ -14,7 +14,7 @@ import (
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// assign puts a parsed value into dst; typed values are text whatever dst is.
+// assign sets dst to a parsed value. A typed value is text and is parsed as dst needs.
 func assign(v any, dst reflect.Value, typed bool) error {
 	if dst.Kind() == reflect.Pointer {
 		fresh := reflect.New(dst.Type().Elem())
@@ -25,7 +25,7 @@ func assign(v any, dst reflect.Value, typed bool) error {
 		return nil
 	}
 	if text, ok := v.(string); ok && typed {
-		v = read(text, dst.Type())
+		v = parseTyped(text, dst.Type())
 	}
 	switch {
 	case dst.Type() == durationType:
@@ -33,7 +33,7 @@ func assign(v any, dst reflect.Value, typed bool) error {
 		if !ok {
 			return mismatch(v)
 		}
-		d, err := duration(text)
+		d, err := parseDuration(text)
 		if err != nil {
 			return fmt.Errorf("%q is not a length of time", text)
 		}
@@ -58,8 +58,8 @@ func assign(v any, dst reflect.Value, typed bool) error {
 
 const day = 24 * time.Hour
 
-// duration reads Go's form, and days before it: 90d, 1d12h.
-func duration(text string) (time.Duration, error) {
+// parseDuration reads Go's durations, optionally with days in front: 90d, 1d12h.
+func parseDuration(text string) (time.Duration, error) {
 	digits, rest, ok := strings.Cut(text, "d")
 	if !ok {
 		return time.ParseDuration(text)
@@ -118,9 +118,9 @@ func scalar(v any, dst reflect.Value) error {
 	return mismatch(v)
 }
 
-// read makes of typed text what a file would hold; what does not fit stays
-// text, and is refused as such.
-func read(text string, typ reflect.Type) any {
+// parseTyped turns typed text into the value that a file would hold. Text that does
+// not parse stays text, and assign rejects it.
+func parseTyped(text string, typ reflect.Type) any {
 	switch {
 	case typ == durationType:
 		return text
@@ -150,7 +150,7 @@ func read(text string, typ reflect.Type) any {
 
 func mismatch(v any) error { return errors.New("cannot be " + describe(v)) }
 
-// describe names a value's kind for people.
+// describe describes a value in an error message.
 func describe(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -167,13 +167,13 @@ func describe(v any) string {
 	return "a date"
 }
 
-// wanted says what a type is written like.
-func wanted(typ reflect.Type) string {
+// expected is a hint on how to write a value of a type.
+func expected(typ reflect.Type) string {
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
 	switch {
-	case typ == reflect.TypeFor[Budget]():
+	case typ == reflect.TypeFor[TokenBudget]():
 		return `write "auto", a number of tokens, or one of both for each tier: { heavy = 200000, light = "auto" }`
 	case typ == reflect.TypeFor[Effort]():
 		return `write a word, or one for each tier: { heavy = "high", light = "low" }`
@@ -193,9 +193,9 @@ func wanted(typ reflect.Type) string {
 	return "write a text in quotation marks"
 }
 
-// tiered gives one value to all tiers, or those of a table to each of its own.
-// The tiers that a table does not name keep what they have.
-func tiered[T any](v any, heavy, medium, light *T, read func(any) (T, error)) error {
+// setPerTier sets one value for all tiers, or a table's values for the tiers that it
+// names. Other tiers keep theirs.
+func setPerTier[T any](v any, heavy, medium, light *T, read func(any) (T, error)) error {
 	table, ok := v.(map[string]any)
 	if !ok {
 		x, err := read(v)
@@ -218,20 +218,22 @@ func tiered[T any](v any, heavy, medium, light *T, read func(any) (T, error)) er
 	return nil
 }
 
-// set reads "auto", a number for all tiers, or a table with either for each.
-func (b *Budget) set(v any, typed bool) error {
+// set reads "auto" or a number for all tiers, or a table of these.
+func (b *TokenBudget) set(v any, typed bool) error {
 	fresh := *b
-	err := tiered(v, &fresh.Heavy, &fresh.Medium, &fresh.Light, func(x any) (int64, error) { return tokens(x, typed) })
+	err := setPerTier(v, &fresh.Heavy, &fresh.Medium, &fresh.Light, func(x any) (int64, error) {
+		return parseTokens(x, typed)
+	})
 	if err == nil {
 		*b = fresh
 	}
 	return err
 }
 
-// set reads a word for all tiers, or a table with one for each.
+// set reads a word for all tiers, or a table of words.
 func (e *Effort) set(v any, _ bool) error {
 	fresh := *e
-	err := tiered(v, &fresh.Heavy, &fresh.Medium, &fresh.Light, func(x any) (string, error) {
+	err := setPerTier(v, &fresh.Heavy, &fresh.Medium, &fresh.Light, func(x any) (string, error) {
 		text, ok := x.(string)
 		if !ok {
 			return "", mismatch(x)
@@ -244,12 +246,12 @@ func (e *Effort) set(v any, _ bool) error {
 	return err
 }
 
-func tokens(v any, typed bool) (int64, error) {
+func parseTokens(v any, typed bool) (int64, error) {
 	if v == "auto" {
 		return 0, nil
 	}
 	if text, ok := v.(string); ok && typed {
-		v = read(text, reflect.TypeFor[int64]())
+		v = parseTyped(text, reflect.TypeFor[int64]())
 	}
 	n, ok := v.(int64)
 	switch {
@@ -261,15 +263,15 @@ func tokens(v any, typed bool) (int64, error) {
 	return n, nil
 }
 
-// Value is a setting as it is shown to people, without secrets.
+// Value is a setting as it is shown to the user, without secrets.
 type Value struct {
 	Key    string
-	Value  string // as it would stand in a file
+	Value  string // as written in a file
 	Origin Origin
 }
 
-// Values lists all settings in the order of the example. Values of headers are
-// hidden, as are names and passwords in addresses.
+// Values lists all settings in the order of the example. Header values are hidden, and
+// so are user names and passwords in addresses.
 func (s Settings) Values() []Value { return s.values(nil, nil, reflect.ValueOf(s)) }
 
 func (s Settings) values(list []Value, path []string, v reflect.Value) []Value {
@@ -279,7 +281,7 @@ func (s Settings) values(list []Value, path []string, v reflect.Value) []Value {
 			return list
 		}
 		return s.values(list, path, v.Elem())
-	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[Budget]() && v.Type() != reflect.TypeFor[Effort]():
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[TokenBudget]() && v.Type() != reflect.TypeFor[Effort]():
 		for i := range v.NumField() {
 			if tag := v.Type().Field(i).Tag.Get("toml"); tag != "" {
 				list = s.values(list, append(path[:len(path):len(path)], tag), v.Field(i))
@@ -292,25 +294,25 @@ func (s Settings) values(list []Value, path []string, v reflect.Value) []Value {
 		}
 		return list
 	}
-	key := name(path)
-	return append(list, Value{Key: key, Value: written(v.Interface()), Origin: s.Origin(key)})
+	key := joinKey(path)
+	return append(list, Value{Key: key, Value: formatValue(v.Interface()), Origin: s.Origin(key)})
 }
 
-// written is a value in TOML.
-func written(v any) string {
+// formatValue writes a value as TOML.
+func formatValue(v any) string {
 	switch v := v.(type) {
-	case Budget:
+	case TokenBudget:
 		text := func(n int64) string {
 			if n == 0 {
 				return `"auto"`
 			}
 			return strconv.FormatInt(n, 10)
 		}
-		return perTier(text(v.Heavy), text(v.Medium), text(v.Light))
+		return formatPerTier(text(v.Heavy), text(v.Medium), text(v.Light))
 	case Effort:
-		return perTier(quote(v.Heavy), quote(v.Medium), quote(v.Light))
+		return formatPerTier(quote(v.Heavy), quote(v.Medium), quote(v.Light))
 	case time.Duration:
-		return quote(short(v))
+		return quote(formatDuration(v))
 	case Secret:
 		return quote(v.String())
 	case string:
@@ -319,7 +321,7 @@ func written(v any) string {
 		if len(v) == 1 {
 			return quote(v[0])
 		}
-		return written([]string(v))
+		return formatValue([]string(v))
 	case []string:
 		var parts []string
 		for _, x := range v {
@@ -329,23 +331,23 @@ func written(v any) string {
 	case []time.Duration:
 		var parts []string
 		for _, x := range v {
-			parts = append(parts, quote(short(x)))
+			parts = append(parts, quote(formatDuration(x)))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	return fmt.Sprint(v)
 }
 
-// perTier is one value where all tiers have the same.
-func perTier(heavy, medium, light string) string {
+// formatPerTier writes one value if all tiers have the same, otherwise a table.
+func formatPerTier(heavy, medium, light string) string {
 	if heavy == medium && medium == light {
 		return heavy
 	}
 	return fmt.Sprintf("{ heavy = %s, medium = %s, light = %s }", heavy, medium, light)
 }
 
-// short writes 5m instead of 5m0s, and whole days from two on as such.
-func short(d time.Duration) string {
+// formatDuration writes 5m instead of 5m0s, and two whole days or more in days.
+func formatDuration(d time.Duration) string {
 	if d >= 2*day && d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)
 	}

@@ -84,7 +84,7 @@ func TestPurgeForgetsWhatIsTooOld(t *testing.T) {
 
 func TestEachAlertIsSentOnceAnHour(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
-	w, heard := newWorker(t, &now, func(s *config.Settings) { s.Budget = config.Spending{Day: 10, Month: 100} })
+	w, heard := newWorker(t, &now, func(s *config.Settings) { s.Budget = config.CostBudget{Day: 10, Month: 100} })
 	for i := range 20 {
 		kind := models.Kind("")
 		if i < 5 {
