@@ -9,63 +9,51 @@ import (
 	"belay/models"
 )
 
-// AlertKind tells alerts apart.
+// AlertKind is what an alert is about.
 type AlertKind string
 
 // The kinds of alerts.
 const (
-	AlertShare     AlertKind = "capacity share" // too many attempts found no capacity
-	AlertJump      AlertKind = "jump"           // many more than in the week before
-	AlertHours     AlertKind = "busy hours"     // a target fails in certain hours
-	AlertRetryCost AlertKind = "retry cost"     // retries and fallbacks cost out of line
+	AlertShare     AlertKind = "capacity share" // too many attempts found no capacity in the last hour
+	AlertJump      AlertKind = "jump"           // many more did in the last day than in the week before
+	AlertHours     AlertKind = "busy hours"     // a target often has no capacity at certain hours
+	AlertRetryCost AlertKind = "retry cost"     // retries and fallbacks cost too much
 )
 
-// Alert is something in the record that a person should hear of.
+// Alert is an anomaly in the record that the user should know of.
 type Alert struct {
 	Kind   AlertKind     `json:"kind"`
-	Target models.Target `json:"target,omitzero"` // zero: it is about all of them
+	Target models.Target `json:"target,omitzero"` // zero: all of them
 	Now    float64       `json:"now"`             // the share that is too high
-	Before float64       `json:"before"`          // what it is compared with
-	Hours  []int         `json:"hours,omitempty"` // of the day, local
+	Before float64       `json:"before"`          // what it is compared with; 0: a fixed limit
+	Hours  []int         `json:"hours,omitempty"` // of the day, in local time
 }
 
-// Key is the same for the same trouble, so that a person hears of it once.
+// Key identifies the trouble, so that the user is alerted to it once.
 func (a Alert) Key() string { return string(a.Kind) + " " + a.Target.String() }
 
-// String says what was seen, in a sentence for people.
+// String is the alert as a sentence.
 func (a Alert) String() string {
 	switch a.Kind {
 	case AlertShare:
 		return fmt.Sprintf("%s had no room for %s of the requests of the last hour", a.Target, percent(a.Now))
 	case AlertJump:
-		return fmt.Sprintf(
-			"%s had no room for %s of the requests of the last day, %s in the week before: "+
-				"look at the order of the models, the quota, and what sends more than usual",
-			a.Target,
-			percent(a.Now),
-			percent(a.Before),
-		)
+		return fmt.Sprintf("%s had no room for %s of the requests of the last day, %s in the week before: "+
+			"look at the order of the models, the quota, and what sends more than usual",
+			a.Target, percent(a.Now), percent(a.Before))
 	case AlertHours:
-		return fmt.Sprintf(
-			"%s has no room for %s of the requests at %s, %s at other times: plan heavy work around it",
-			a.Target,
-			percent(a.Now),
-			hourNames(a.Hours),
-			percent(a.Before),
-		)
+		return fmt.Sprintf("%s has no room for %s of the requests at %s, %s at other times: plan heavy work around it",
+			a.Target, percent(a.Now), hourNames(a.Hours), percent(a.Before))
 	case AlertRetryCost:
-		return fmt.Sprintf(
-			"retries and fallbacks are %s of the cost of the last day, %s in the week before",
-			percent(a.Now),
-			percent(a.Before),
-		)
+		return fmt.Sprintf("retries and fallbacks are %s of the cost of the last day, %s in the week before",
+			percent(a.Now), percent(a.Before))
 	}
 	return string(a.Kind)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", share*100) }
 
-// hourNames joins neighbouring hours: 14–17 h.
+// hourNames writes hours as ranges, such as 14–17 h.
 func hourNames(hours []int) string {
 	var names []string
 	for i := 0; i < len(hours); {
@@ -79,23 +67,23 @@ func hourNames(hours []int) string {
 	return strings.Join(names, ", ")
 }
 
-// Limits are from when on alerts are given. Zero fields take the defaults.
+// Limits are the thresholds of alerts. Zero fields take the defaults.
 type Limits struct {
-	Share       float64 // of attempts in an hour that found no capacity; 0: 0.2
-	RetryCost   float64 // of retries and fallbacks in a day's cost; 0: 0.25
-	MinAttempts int     // attempts below which nothing is said; 0: 20
+	Share       float64 // of the last hour's attempts that found no capacity; 0: 0.2
+	RetryCost   float64 // share of retries and fallbacks in the last day's cost; 0: 0.25
+	MinAttempts int     // attempts without which there is no alert; 0: 20
 }
 
-// What is out of line.
+// What counts as an anomaly.
 const (
-	jumpFactor     = 5   // a jump is to five times the share of the week before
-	minJump        = 0.1 // and ten points more: from 2 % to 15 %
-	busyHourFactor = 3   // busy hours fail three times as often as the others
-	retryCostRise  = 2   // retries cost twice as much as in the week before
+	jumpFactor     = 5   // a jump is to at least five times the share of the week before
+	minJump        = 0.1 // and to at least ten points more
+	busyHourFactor = 3   // at busy hours attempts fail three times as often as at others
+	retryCostRise  = 2   // the share of retries is twice that of the week before
 )
 
-// Alerts looks through the record for what a person should hear of. It should
-// hold the last eight days or more.
+// Alerts finds the anomalies that the user should know of. The list should cover at
+// least the last eight days.
 func Alerts(list []Attempt, now time.Time, loc *time.Location, limits Limits) []Alert {
 	if limits.Share <= 0 {
 		limits.Share = 0.2
@@ -125,7 +113,10 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, limits Limits) []
 		if attempt.Kind == models.KindCapacity {
 			full = 1
 		}
-		add := func(h *Hour) { h.Attempts, h.Capacity = h.Attempts+1, h.Capacity+full }
+		add := func(h *Hour) {
+			h.Attempts++
+			h.Capacity += full
+		}
 		if attempt.CreatedAt.Before(day) {
 			add(&count.week)
 			continue
@@ -143,8 +134,7 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, limits Limits) []
 		}
 		now, before := count.day.Share(), count.week.Share()
 		if count.day.Attempts >= limits.MinAttempts && count.week.Attempts >= limits.MinAttempts &&
-			now >= jumpFactor*before &&
-			now-before >= minJump {
+			now >= jumpFactor*before && now-before >= minJump {
 			found = append(found, Alert{Kind: AlertJump, Target: target, Now: now, Before: before})
 		}
 	}
@@ -152,8 +142,8 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, limits Limits) []
 	return append(found, retryCostShare(list, week, day, limits)...)
 }
 
-// busyHours finds targets that fail in certain hours of the day.
-func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []Alert {
+// busyHours finds targets that often have no capacity at certain hours of the day.
+func busyHours(list []Attempt, now time.Time, loc *time.Location, minAttempts int) []Alert {
 	var found []Alert
 	for _, week := range Weeks(list, loc, now)[1:] {
 		if !week.Enough {
@@ -163,28 +153,29 @@ func busyHours(list []Attempt, now time.Time, loc *time.Location, least int) []A
 		var all, busy Hour
 		var hours []int
 		for _, h := range clock {
-			all.Attempts, all.Capacity = all.Attempts+h.Attempts, all.Capacity+h.Capacity
+			all.Attempts += h.Attempts
+			all.Capacity += h.Capacity
 		}
 		for n, h := range clock {
 			rest := Hour{all.Attempts - h.Attempts, all.Capacity - h.Capacity}
-			if h.Attempts >= least && h.Share() >= minJump && h.Share() >= busyHourFactor*rest.Share() {
+			if h.Attempts >= minAttempts && h.Share() >= minJump && h.Share() >= busyHourFactor*rest.Share() {
 				hours = append(hours, n)
-				busy.Attempts, busy.Capacity = busy.Attempts+h.Attempts, busy.Capacity+h.Capacity
+				busy.Attempts += h.Attempts
+				busy.Capacity += h.Capacity
 			}
 		}
 		if len(hours) > 0 {
 			rest := Hour{all.Attempts - busy.Attempts, all.Capacity - busy.Capacity}
-			found = append(
-				found,
-				Alert{Kind: AlertHours, Target: week.Target, Now: busy.Share(), Before: rest.Share(), Hours: hours},
-			)
+			found = append(found, Alert{
+				Kind: AlertHours, Target: week.Target, Now: busy.Share(), Before: rest.Share(), Hours: hours,
+			})
 		}
 	}
 	return found
 }
 
-// retryCostShare compares what retries and fallbacks cost in the last day with the week
-// before.
+// retryCostShare compares the share of retries and fallbacks in the cost of the last
+// day with that of the week before.
 func retryCostShare(list []Attempt, week, day time.Time, limits Limits) []Alert {
 	at := func(t time.Time) int {
 		i, _ := slices.BinarySearchFunc(list, t, func(a Attempt, t time.Time) int { return a.CreatedAt.Compare(t) })

@@ -6,12 +6,12 @@ import (
 	"belay/models"
 )
 
-// Spent is what some attempts took.
+// Spent is what a number of attempts used.
 type Spent struct {
 	Attempts int     `json:"attempts"`
 	Input    int64   `json:"input_tokens"`
 	Output   int64   `json:"output_tokens"`
-	Cost     float64 `json:"cost"` // US dollars, as far as prices are known
+	Cost     float64 `json:"cost"` // US dollars, where prices are known
 }
 
 func (s *Spent) add(a *Attempt) {
@@ -21,31 +21,33 @@ func (s *Spent) add(a *Attempt) {
 	s.Cost += a.Cost
 }
 
-// Plus is the sum.
+// Plus returns the sum of both.
 func (s Spent) Plus(o Spent) Spent {
 	return Spent{s.Attempts + o.Attempts, s.Input + o.Input, s.Output + o.Output, s.Cost + o.Cost}
 }
 
-// Wait is time that a turn took beside its requests.
+// Wait is the time that a turn took beside its requests.
 type Wait struct {
-	Tools  time.Duration // commands and other tools ran
-	Person time.Duration // the turn waited for an answer
+	Tools  time.Duration // while tools ran
+	Person time.Duration // while the turn waited for an answer
 }
 
-// Costs is what successes cost with everything around them.
+// Costs is what successful requests cost, everything included.
 type Costs struct {
-	Successes int   `json:"successes"` // requests that were answered in the end
+	Successes int   `json:"successes"` // requests that succeeded in the end
 	Calls     Spent `json:"calls"`     // first attempts
 	Retries   Spent `json:"retries"`   // further attempts at the same target
-	Fallbacks Spent `json:"fallbacks"` // attempts at a target that took over
+	Fallbacks Spent `json:"fallbacks"` // attempts at a fallback target
 	ToolsMS   int64 `json:"tools_ms"`
-	WaitedMS  int64 `json:"waited_ms"` // by people: delays, attempts that failed, and questions; counted, not priced
+	// WaitedMS is how long people waited: for delays, for failed attempts, and to answer
+	// questions. It has no price.
+	WaitedMS int64 `json:"waited_ms"`
 }
 
-// Total adds calls, retries and fallbacks up.
+// Total is the sum of calls, retries and fallbacks.
 func (c Costs) Total() Spent { return c.Calls.Plus(c.Retries).Plus(c.Fallbacks) }
 
-// PerSuccess is the cost of one success in US dollars; 0 without any.
+// PerSuccess is the cost of one success in US dollars, or 0 if there was none.
 func (c Costs) PerSuccess() float64 {
 	if c.Successes == 0 {
 		return 0
@@ -53,8 +55,8 @@ func (c Costs) PerSuccess() float64 {
 	return c.Total().Cost / float64(c.Successes)
 }
 
-// Extra is the share of retries and fallbacks in the whole cost, or in the
-// tokens where no price is known.
+// Extra is the share of retries and fallbacks in the total cost, or in the tokens if
+// no price is known.
 func (c Costs) Extra() float64 {
 	total, extra := c.Total(), c.Retries.Plus(c.Fallbacks)
 	if total.Cost > 0 {
@@ -66,32 +68,32 @@ func (c Costs) Extra() float64 {
 	return 0
 }
 
-// CostOfSuccess adds up what successes cost: the calls, their retries and
-// fallbacks, the tools and the minutes that people waited.
+// CostOfSuccess adds up what successful requests cost: calls, retries, fallbacks, the
+// time that tools took and the time that people waited.
 func CostOfSuccess(list []Attempt, waits ...Wait) Costs {
 	type turn struct {
 		session, step string
 		turn          int
 	}
-	taken := map[turn]string{} // who took over
+	fallbacks := map[turn]string{} // the target that took over
 	var costs Costs
 	for i := range list {
 		attempt := &list[i]
 		key := turn{attempt.Session, attempt.Step, attempt.Turn}
-		by, over := taken[key]
+		fallback, fellBack := fallbacks[key]
 		switch {
-		case over && by == attempt.Target().String():
+		case fellBack && fallback == attempt.Target().String():
 			costs.Fallbacks.add(attempt)
 		case attempt.RetryCount > 0:
 			costs.Retries.add(attempt)
 		default:
 			costs.Calls.add(attempt)
-			if over {
-				delete(taken, key) // back at the preferred target
+			if fellBack {
+				delete(fallbacks, key) // back at the preferred target
 			}
 		}
 		if attempt.FallbackModel != "" {
-			taken[key] = attempt.FallbackModel
+			fallbacks[key] = attempt.FallbackModel
 		}
 		costs.WaitedMS += attempt.DelayMS
 		switch {
@@ -108,24 +110,24 @@ func CostOfSuccess(list []Attempt, waits ...Wait) Costs {
 	return costs
 }
 
-// Level is how near a limit of the user's is.
+// Level is how much of a budget is spent.
 type Level string
 
 // The levels of a budget.
 const (
 	WithinBudget Level = ""       // below 80 %, or no limit
-	Notice       Level = "notice" // from 80 %: said
-	Soft         Level = "soft"   // from 95 %: nothing new begins
-	Full         Level = "full"   // from 100 %: what runs ends
+	Notice       Level = "notice" // from 80 %: the user is told
+	Soft         Level = "soft"   // from 95 %: nothing new starts
+	Full         Level = "full"   // from 100 %: what is running stops
 )
 
-// Budget is a limit that the user set, in dollars, tokens, steps or whatever.
+// Budget is a limit that the user set, in any unit: dollars, tokens, steps.
 type Budget struct {
-	Limit float64 // 0 or less: none
+	Limit float64 // 0 or less: no limit
 	Spent float64
 }
 
-// Share is the part that is spent; 0 without a limit.
+// Share is the part that is spent, or 0 without a limit.
 func (b Budget) Share() float64 {
 	if b.Limit <= 0 {
 		return 0
@@ -133,10 +135,10 @@ func (b Budget) Share() float64 {
 	return b.Spent / b.Limit
 }
 
-// Level tells how near the limit is.
+// Level returns how much of the budget is spent.
 func (b Budget) Level() Level {
-	const dust = 1e-9 // of adding many small costs
-	switch s := b.Share() + dust; {
+	const rounding = 1e-9 // error of adding many small costs
+	switch s := b.Share() + rounding; {
 	case s >= 1:
 		return Full
 	case s >= 0.95:
@@ -154,16 +156,15 @@ type Failover struct {
 	Turn    int         `json:"turn"`
 	Step    string      `json:"step,omitempty"`
 	Project string      `json:"project,omitempty"`
-	Tier    models.Tier `json:"tier"` // that was left, or stayed in
+	Tier    models.Tier `json:"tier"` // of the failed attempt
 	From    string      `json:"from"` // provider/model
 	To      string      `json:"to"`
 	Kind    models.Kind `json:"kind"`
 	Code    string      `json:"code,omitempty"`
-	Tries   int         `json:"tries"` // attempts before it
+	Tries   int         `json:"tries"` // attempts before the switch
 }
 
-// Failovers lists every switch that belay made by itself, the first in front:
-// for a look once a week.
+// Failovers lists every switch that belay made by itself, oldest first.
 func Failovers(list []Attempt) []Failover {
 	var found []Failover
 	for i := range list {

@@ -9,50 +9,49 @@ import (
 )
 
 const (
-	// episodeCalm is how long after a success no request may fail for want of capacity
-	// before an episode is over: targets that are nearly full flicker.
+	// episodeCalm is how long there must be no capacity failure after a success for an
+	// episode to be over: a nearly full target succeeds now and then.
 	episodeCalm = 5 * time.Minute
-	// episodeSilence is after which two failures belong to two episodes, since nobody
-	// asked in between.
+	// episodeSilence is the time without requests that separates two episodes.
 	episodeSilence = time.Hour
 )
 
-// Episode is a time in which a target had no capacity.
+// Episode is a period during which a target had no capacity.
 type Episode struct {
 	Target models.Target `json:"target"`
 	Begin  time.Time     `json:"begin"` // the first failure
-	// End is the success that ended it; the last failure if it is not over, or
-	// nobody asked again.
+	// End is when the success that ended it came. Without one it is the last failure.
 	End      time.Time `json:"end"`
-	Peak     int       `json:"peak"` // the most failures in a row
+	Peak     int       `json:"peak"` // most failures in a row
 	Failures int       `json:"failures"`
 	Over     bool      `json:"over"`
 }
 
-// Length is how long the episode lasted, as far as it was seen.
+// Length is how long the episode lasted, as far as is known.
 func (e Episode) Length() time.Duration { return e.End.Sub(e.Begin) }
 
-// Episodes finds the times without capacity, the first in front. Failures of
-// other kinds neither begin nor end one.
+// Episodes finds the periods without capacity, oldest first. Failures of other kinds
+// neither begin nor end one.
 func Episodes(list []Attempt, now time.Time) []Episode {
 	type open struct {
 		Episode
-		streak int
-		well   time.Time // a success after the last failure
-		last   time.Time // failure
+		streak      int
+		recovered   time.Time // the first success since lastFailure; zero: none
+		lastFailure time.Time
 	}
 	var done []Episode
 	running := map[models.Target]*open{}
 	end := func(episode *open) {
 		episode.Over = true
-		if episode.End = episode.last; !episode.well.IsZero() {
-			episode.End = episode.well
+		if episode.End = episode.lastFailure; !episode.recovered.IsZero() {
+			episode.End = episode.recovered
 		}
 		done = append(done, episode.Episode)
 		delete(running, episode.Target)
 	}
 	over := func(episode *open, at time.Time) bool {
-		return !episode.well.IsZero() && at.Sub(episode.well) > episodeCalm || at.Sub(episode.last) > episodeSilence
+		calm := !episode.recovered.IsZero() && at.Sub(episode.recovered) > episodeCalm
+		return calm || at.Sub(episode.lastFailure) > episodeSilence
 	}
 	for i := range list {
 		attempt := &list[i]
@@ -69,19 +68,21 @@ func Episodes(list []Attempt, now time.Time) []Episode {
 		case attempt.OK() && episode == nil:
 		case attempt.OK():
 			episode.streak = 0
-			if episode.well.IsZero() {
-				episode.well = attempt.Ended()
+			if episode.recovered.IsZero() {
+				episode.recovered = attempt.Ended()
 			}
 		case episode == nil:
 			running[target] = &open{
-				Episode: Episode{Target: target, Begin: attempt.CreatedAt, Peak: 1, Failures: 1},
-				streak:  1,
-				last:    attempt.Ended(),
+				Episode:     Episode{Target: target, Begin: attempt.CreatedAt, Peak: 1, Failures: 1},
+				streak:      1,
+				lastFailure: attempt.Ended(),
 			}
 		default:
 			episode.streak++
 			episode.Failures++
-			episode.Peak, episode.last, episode.well = max(episode.Peak, episode.streak), attempt.Ended(), time.Time{}
+			episode.Peak = max(episode.Peak, episode.streak)
+			episode.lastFailure = attempt.Ended()
+			episode.recovered = time.Time{}
 		}
 	}
 	for _, episode := range running {
@@ -89,11 +90,11 @@ func Episodes(list []Attempt, now time.Time) []Episode {
 			end(episode)
 			continue
 		}
-		episode.End = latest(episode.last, episode.well)
+		episode.End = latest(episode.lastFailure, episode.recovered)
 		done = append(done, episode.Episode)
 	}
-	slices.SortFunc(done, func(attempt, b Episode) int {
-		return cmp.Or(attempt.Begin.Compare(b.Begin), cmp.Compare(attempt.Target.String(), b.Target.String()))
+	slices.SortFunc(done, func(a, b Episode) int {
+		return cmp.Or(a.Begin.Compare(b.Begin), cmp.Compare(a.Target.String(), b.Target.String()))
 	})
 	return done
 }
@@ -105,8 +106,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// Lengths gives the longest of some episodes and their median.
-func Lengths(list []Episode) (longest, middle time.Duration) {
+// Lengths returns the longest and the median length of episodes.
+func Lengths(list []Episode) (longest, median time.Duration) {
 	if len(list) == 0 {
 		return 0, 0
 	}
@@ -118,8 +119,8 @@ func Lengths(list []Episode) (longest, middle time.Duration) {
 	return lengths[len(lengths)-1], quantile(lengths, 0.5)
 }
 
-// quantile is the value below which a share of sorted values lies; between two
-// values it is the mean weighted by nearness.
+// quantile is the value below which a share of the sorted values lies, interpolated
+// linearly between neighbours.
 func quantile[T ~int64](sorted []T, share float64) T {
 	if len(sorted) == 0 {
 		return 0

@@ -1,9 +1,9 @@
-// Package ledger decides what the record of attempts means: how long a model
-// was full and when that happens, from which size on requests fail, what a
-// success costs, and when a person should hear of it.
+// Package ledger decides what the record of attempts means: when and for how long a
+// model has no capacity, from which size on requests fail, what a success costs, and
+// when the user should be alerted.
 //
-// Everything but the record itself is a pure function over attempts, sorted by
-// time as a Log gives them.
+// Everything but the Log itself is a pure function of attempts, sorted by time as a Log
+// yields them.
 package ledger
 
 import (
@@ -19,18 +19,18 @@ import (
 	"belay/models"
 )
 
-// Attempt is a row of the record. What its fields mean stands at models.Attempt.
+// Attempt is a row of the record; see models.Attempt for its fields.
 type Attempt models.Attempt
 
 // Log is where attempts are kept.
 type Log interface {
 	AppendAttempts(ctx context.Context, a Attempt) error
-	// Attempts gives those created at since or later and before until, in order
-	// of time; a zero time is no limit. An error ends the sequence.
+	// Attempts yields the attempts created at since or later and before until, oldest
+	// first. A zero time is no limit. An error ends the sequence.
 	Attempts(ctx context.Context, since, until time.Time) iter.Seq2[Attempt, error]
 }
 
-// Read collects the attempts of a time.
+// Read collects the attempts of a period.
 func Read(ctx context.Context, l Log, since, until time.Time) ([]Attempt, error) {
 	var list []Attempt
 	for a, err := range l.Attempts(ctx, since, until) {
@@ -42,29 +42,29 @@ func Read(ctx context.Context, l Log, since, until time.Time) ([]Attempt, error)
 	return list, nil
 }
 
-// Target is who was asked.
+// Target is the target that the attempt was sent to.
 func (a *Attempt) Target() models.Target { return models.Target{Provider: a.Provider, Model: a.Model} }
 
 // OK reports whether the attempt succeeded.
 func (a *Attempt) OK() bool { return a.Kind == "" }
 
-// Counts reports whether the attempt says anything about its target. One that a
-// person stopped, that never reached it, or that was refused for what was in
-// it, does not.
+// Counts reports whether the attempt says anything about its target. An attempt that
+// the user cancelled, that never arrived, or that was rejected for its content does
+// not.
 func (a *Attempt) Counts() bool {
 	return a.OK() || a.Kind.Policy().Ledger
 }
 
-// Ended is when the attempt was over.
+// Ended is when the attempt ended.
 func (a *Attempt) Ended() time.Time {
 	return a.CreatedAt.Add(time.Duration(a.LatencyMS) * time.Millisecond)
 }
 
-// maxText is the most bytes of a text that come from outside and are kept.
+// maxText is the maximum length of a foreign text in the record, in bytes.
 const maxText = 200
 
-// Clean is the attempt as it may be saved: texts without control characters
-// and not longer than 200 bytes, an endpoint without user, password and query,
+// Clean is the attempt in a form that is safe to store: texts without control
+// characters and at most 200 bytes long, the endpoint without user, password and query,
 // times in UTC.
 func (a Attempt) Clean() Attempt {
 	a.Endpoint = Endpoint(a.Endpoint)
@@ -73,17 +73,18 @@ func (a Attempt) Clean() Attempt {
 		&a.ErrorCode, &a.Session, &a.Step, &a.Provider, &a.ServedModel,
 		(*string)(&a.Tier), (*string)(&a.Kind), (*string)(&a.Phase),
 	} {
-		*s = clean(*s, maxText)
+		*s = cleanText(*s, maxText)
 	}
 	if math.IsNaN(a.Cost) || math.IsInf(a.Cost, 0) {
 		a.Cost = 0
 	}
-	a.ProjectID = clean(a.ProjectID, 4096)
+	a.ProjectID = cleanText(a.ProjectID, 4096)
 	a.CreatedAt = a.CreatedAt.Round(0).UTC()
 	return a
 }
 
-func clean(s string, limit int) string {
+// cleanText removes control characters and invalid UTF-8, and truncates to limit bytes.
+func cleanText(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "�")
 	if strings.ContainsFunc(s, isUnsafe) {
 		s = strings.Map(func(r rune) rune {
@@ -103,11 +104,11 @@ func clean(s string, limit int) string {
 	return s
 }
 
-// isUnsafe are signs that steer a terminal or hide in a text.
+// isUnsafe reports whether a character could control a terminal or hide in a text.
 func isUnsafe(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
-// Endpoint is an address without what may be secret in it; empty when it is no
-// address of a server.
+// Endpoint is an address without the parts that may be secret, or an empty string if it
+// is not the address of a server.
 func Endpoint(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -117,7 +118,7 @@ func Endpoint(address string) string {
 		{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath},
 		{Scheme: u.Scheme, Host: u.Host},
 	} {
-		if s := clean(bare.String(), maxText+1); len(s) <= maxText {
+		if s := cleanText(bare.String(), maxText+1); len(s) <= maxText {
 			return s
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // monday is a Monday.
 var monday = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
-// at is an attempt at a model, so long after monday; kind is empty for a
+// at is an attempt at a model, a while after monday; kind is empty for a
 // success.
 func at(after time.Duration, model string, kind models.Kind, change ...func(*Attempt)) Attempt {
 	a := Attempt{
@@ -61,18 +61,18 @@ func TestTheSixteenNamesAreExact(t *testing.T) {
 	}
 }
 
-// lines is a Log of what it holds, which ends with an error.
-type lines struct {
+// brokenLog is a Log of what it holds, which ends with an error.
+type brokenLog struct {
 	list []Attempt
 	err  error
 }
 
-func (l *lines) AppendAttempts(_ context.Context, a Attempt) error {
+func (l *brokenLog) AppendAttempts(_ context.Context, a Attempt) error {
 	l.list = append(l.list, a)
 	return nil
 }
 
-func (l *lines) Attempts(context.Context, time.Time, time.Time) iter.Seq2[Attempt, error] {
+func (l *brokenLog) Attempts(context.Context, time.Time, time.Time) iter.Seq2[Attempt, error] {
 	return func(yield func(Attempt, error) bool) {
 		for _, a := range l.list {
 			if !yield(a, nil) {
@@ -85,8 +85,8 @@ func (l *lines) Attempts(context.Context, time.Time, time.Time) iter.Seq2[Attemp
 	}
 }
 
-func TestReadSaysWhenTheRecordBreaksOff(t *testing.T) {
-	var log Log = &lines{err: errors.New("disk"), list: []Attempt{{}}}
+func TestReadReportsABrokenRecord(t *testing.T) {
+	var log Log = &brokenLog{err: errors.New("disk"), list: []Attempt{{}}}
 	if list, err := Read(t.Context(), log, time.Time{}, time.Time{}); err == nil || list != nil {
 		t.Errorf("Read() = %v, %v", list, err)
 	}
@@ -160,7 +160,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-func TestTheMapOfTheWeek(t *testing.T) {
+func TestWeeks(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	var list []Attempt
 	for day := range 7 {
@@ -312,7 +312,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-func TestDegradesAreListed(t *testing.T) {
+func TestFailoversAreListed(t *testing.T) {
 	to := func(a *Attempt) {
 		a.FallbackModel, a.RetryCount, a.ErrorCode, a.Tier, a.ProjectID = "p/terra", 1, "no_capacity", models.Heavy, "/p"
 	}

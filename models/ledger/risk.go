@@ -7,30 +7,29 @@ import (
 	"belay/models"
 )
 
-// Risk says how likely it is that a target gives way soon: advice, never a
-// reason to act by itself. The terms run from 0 to 1.
+// Risk is how likely a target is to run out of capacity soon. It is advice to the user;
+// belay never acts on it. Its terms are between 0 and 1.
 type Risk struct {
 	Target   models.Target `json:"target"`
-	Growth   float64       `json:"growth"`  // of requests, this hour against the one before
-	Latency  float64       `json:"latency"` // this hour's mean above the target's own median
-	Errors   float64       `json:"errors"`  // share of failures in this hour
+	Growth   float64       `json:"growth"`  // of requests in the last hour over the hour before
+	Latency  float64       `json:"latency"` // of the last hour's mean over the target's median
+	Errors   float64       `json:"errors"`  // share of failures in the last hour
 	Score    float64       `json:"score"`   // 0.4 growth + 0.3 latency + 0.3 errors
 	Requests int           `json:"requests"`
 }
 
 const (
-	minRequests   = 20 // an hour, for the score to mean anything
+	minRequests   = 20 // in the last hour, for the score to be meaningful
 	riskThreshold = 0.65
 )
 
-// Enough reports whether there were enough requests for the score to mean
-// anything.
+// Enough reports whether there were enough requests for a meaningful score.
 func (r Risk) Enough() bool { return r.Requests >= minRequests }
 
-// Advise reports whether a lower tier or smaller steps should be suggested.
+// Advise reports whether to suggest a lower tier or smaller steps.
 func (r Risk) Advise() bool { return r.Enough() && r.Score > riskThreshold }
 
-// RiskOf computes the risk of a target from its record.
+// RiskOf computes the risk of a target.
 func RiskOf(list []Attempt, target models.Target, now time.Time) Risk {
 	risk := Risk{Target: target}
 	hour, before := now.Add(-time.Hour), now.Add(-2*time.Hour)

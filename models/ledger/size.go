@@ -8,28 +8,13 @@ import (
 	"belay/models"
 )
 
-// bucketEdges divide requests by the tokens that go in.
+// bucketEdges divide requests by input size, in tokens.
 var bucketEdges = []int64{
-	0,
-	1_000,
-	2_000,
-	4_000,
-	8_000,
-	16_000,
-	32_000,
-	48_000,
-	64_000,
-	96_000,
-	128_000,
-	192_000,
-	256_000,
-	384_000,
-	512_000,
-	1_000_000,
-	math.MaxInt64,
+	0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000, 192_000, 256_000, 384_000,
+	512_000, 1_000_000, math.MaxInt64,
 }
 
-// bucket is the index of the bucket that a size falls into.
+// bucket returns the index of the bucket that a size falls into.
 func bucket(size int64) int {
 	i, found := slices.BinarySearch(bucketEdges, max(size, 0))
 	if !found {
@@ -38,7 +23,7 @@ func bucket(size int64) int {
 	return min(i, len(bucketEdges)-2)
 }
 
-// sizeName names a bucket for people.
+// sizeName is the label of a bucket; -1 is the size nobody knows.
 func sizeName(i int) string {
 	if i < 0 {
 		return "unknown"
@@ -53,33 +38,33 @@ func sizeName(i int) string {
 // Bucket counts the attempts of one range of input sizes.
 type Bucket struct {
 	From     int64 `json:"from"` // tokens
-	To       int64 `json:"to"`   // not included; 0: no end
+	To       int64 `json:"to"`   // exclusive; 0: no upper end
 	Attempts int   `json:"attempts"`
-	Failed   int   `json:"failed"` // for want of capacity, broken at the provider, or cut off
+	Failed   int   `json:"failed"` // no capacity, an error at the provider, or cut off
 }
 
 // Share is the share of failures.
 func (b Bucket) Share() float64 { return share(b.Failed, b.Attempts) }
 
-// Sizes is how failures depend on what goes in.
+// Sizes is how failures depend on the size of the input.
 type Sizes struct {
 	Buckets []Bucket `json:"buckets"` // those with attempts
-	// Threshold is the size in tokens from which failures rise clearly: to
-	// twice the share and ten points more than below, with 20 attempts on each
-	// side and little chance of an accident. 0: there is none to be seen.
+	// Threshold is the size in tokens from which failures are clearly more frequent:
+	// at least twice as frequent and ten points more than below, with 20 attempts on
+	// each side and a significant difference. 0: there is no such size.
 	Threshold int64   `json:"threshold"`
-	Above     float64 `json:"above"` // the shares on both sides of it
-	Below     float64 `json:"below"`
+	Above     float64 `json:"above"` // share of failures from the threshold on
+	Below     float64 `json:"below"` // share of failures below it
 }
 
 const (
-	minSideAttempts = 20  // attempts on each side of a threshold
-	minRise         = 0.1 // more failures above than below
-	minDeviations   = 3.0 // standard deviations
+	minSideAttempts = 20  // attempts on each side of the threshold
+	minRise         = 0.1 // of the share of failures
+	minDeviations   = 3.0 // standard deviations, to be significant
 )
 
-// SizesOf finds how failures depend on the size of requests. Attempts without a
-// known size are left out.
+// SizesOf finds how failures depend on the size of requests. It ignores attempts whose
+// size is unknown, and failures by rate limit, which depend on the sum of requests.
 func SizesOf(list []Attempt) Sizes {
 	counts := make([]Bucket, len(bucketEdges)-1)
 	for i := range list {
@@ -101,7 +86,8 @@ func SizesOf(list []Attempt) Sizes {
 				counts[i].To = bucketEdges[i+1]
 			}
 			sizes.Buckets = append(sizes.Buckets, counts[i])
-			all.Attempts, all.Failed = all.Attempts+counts[i].Attempts, all.Failed+counts[i].Failed
+			all.Attempts += counts[i].Attempts
+			all.Failed += counts[i].Failed
 		}
 	}
 	var below Bucket
@@ -110,15 +96,19 @@ func SizesOf(list []Attempt) Sizes {
 		above := Bucket{Attempts: all.Attempts - below.Attempts, Failed: all.Failed - below.Failed}
 		if z := deviations(below, above, all); z > best && above.Share() >= 2*below.Share() &&
 			above.Share()-below.Share() >= minRise {
-			best, sizes.Threshold, sizes.Above, sizes.Below = z, b.From, above.Share(), below.Share()
+			best = z
+			sizes.Threshold = b.From
+			sizes.Above = above.Share()
+			sizes.Below = below.Share()
 		}
-		below.Attempts, below.Failed = below.Attempts+b.Attempts, below.Failed+b.Failed
+		below.Attempts += b.Attempts
+		below.Failed += b.Failed
 	}
 	return sizes
 }
 
-// deviations is how far two shares differ, in standard deviations of that
-// difference; 0 when it is too little to count (two-proportion z-test).
+// deviations is how far two shares differ, in standard deviations of the difference (a
+// two-proportion z-test); 0 if the difference is not significant.
 func deviations(below, above, all Bucket) float64 {
 	if below.Attempts < minSideAttempts || above.Attempts < minSideAttempts {
 		return 0

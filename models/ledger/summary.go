@@ -10,18 +10,18 @@ import (
 	"belay/models"
 )
 
-// By is what a summary is divided by.
+// By is what a summary is grouped by.
 type By string
 
-// What a summary can be divided by.
+// What a summary can be grouped by.
 const (
 	ByModel   By = "model"
 	ByProject By = "project"
-	ByHour    By = "hour" // of the day, local
+	ByHour    By = "hour" // of the day, in local time
 	BySize    By = "size" // of the input
 )
 
-// ParseBy reads what to divide by.
+// ParseBy parses what to group by.
 func ParseBy(s string) (By, error) {
 	switch b := By(strings.ToLower(strings.TrimSpace(s))); b {
 	case ByModel, ByProject, ByHour, BySize:
@@ -30,39 +30,39 @@ func ParseBy(s string) (By, error) {
 	return "", fmt.Errorf("unknown division %q: use model, project, hour or size", s)
 }
 
-// Row is one line of a summary.
+// Row is one row of a summary.
 type Row struct {
 	Key       string  `json:"key"`
 	Attempts  int     `json:"attempts"`
-	Outcomes  int     `json:"told"` // attempts that tell something about the target
+	Outcomes  int     `json:"told"` // attempts that say something about the target
 	Succeeded int     `json:"succeeded"`
 	Capacity  int     `json:"capacity"` // found no capacity
-	Retries   int     `json:"retries"`  // were not the first at their request
+	Retries   int     `json:"retries"`  // not the first attempt at their request
 	Fallbacks int     `json:"fallbacks"`
 	Input     int64   `json:"input_tokens"`
 	Output    int64   `json:"output_tokens"`
 	Cached    int64   `json:"cached_tokens"`
 	Cost      float64 `json:"cost"`
 
-	FirstTokenMS int64 `json:"first_token_ms"` // median of those that came; 0: none did
+	FirstTokenMS int64 `json:"first_token_ms"` // median; 0: no attempt had a first token
 	LatencyMS    int64 `json:"latency_ms"`     // median of the successes
-	Latency95MS  int64 `json:"latency_p95_ms"` // slower than 95 % of them
-	WaitedMS     int64 `json:"waited_ms"`      // before attempts, all together
+	Latency95MS  int64 `json:"latency_p95_ms"` // 95th percentile of the successes
+	WaitedMS     int64 `json:"waited_ms"`      // total delay before attempts
 }
 
-// OK is the share of successes among the attempts that tell something.
+// OK is the share of successes among Outcomes.
 func (r Row) OK() float64 { return share(r.Succeeded, r.Outcomes) }
 
-// Full is the share that found no capacity.
+// Full is the share of Outcomes that found no capacity.
 func (r Row) Full() float64 { return share(r.Capacity, r.Outcomes) }
 
-type grouping struct {
+type group struct {
 	Row
 	order          int
 	first, latency []int64
 }
 
-func (g *grouping) add(attempt *Attempt) {
+func (g *group) add(attempt *Attempt) {
 	g.Attempts++
 	if attempt.Counts() {
 		g.Outcomes++
@@ -90,21 +90,20 @@ func (g *grouping) add(attempt *Attempt) {
 	g.WaitedMS += attempt.DelayMS
 }
 
-func (g *grouping) row() Row {
+func (g *group) row() Row {
 	slices.Sort(g.first)
 	slices.Sort(g.latency)
-	g.FirstTokenMS, g.LatencyMS, g.Latency95MS = quantile(g.first, 0.5), quantile(
-		g.latency,
-		0.5,
-	), quantile(g.latency, 0.95)
+	g.FirstTokenMS = quantile(g.first, 0.5)
+	g.LatencyMS = quantile(g.latency, 0.5)
+	g.Latency95MS = quantile(g.latency, 0.95)
 	return g.Row
 }
 
-// Summary divides the record. Models and projects come with the most attempts
-// first, hours and sizes in their own order.
+// Summary groups the record into rows. Models and projects are sorted by attempts,
+// most first; hours and sizes are in natural order.
 func Summary(list []Attempt, by By, loc *time.Location) []Row {
-	groups := divide(list, by, loc)
-	slices.SortFunc(groups, func(a, b *grouping) int {
+	groups := groupBy(list, by, loc)
+	slices.SortFunc(groups, func(a, b *group) int {
 		if by == ByHour || by == BySize {
 			return cmp.Compare(a.order, b.order)
 		}
@@ -117,26 +116,26 @@ func Summary(list []Attempt, by By, loc *time.Location) []Row {
 	return rows
 }
 
-// Total is the whole record as one line.
+// Total is the whole record as one row.
 func Total(list []Attempt) Row {
-	g := grouping{Row: Row{Key: "total"}}
+	g := group{Row: Row{Key: "total"}}
 	for i := range list {
 		g.add(&list[i])
 	}
 	return g.row()
 }
 
-func divide(list []Attempt, by By, loc *time.Location) []*grouping {
-	var groups []*grouping
-	begin := func(key string, order int) *grouping {
-		group := &grouping{Row: Row{Key: key}, order: order}
+func groupBy(list []Attempt, by By, loc *time.Location) []*group {
+	var groups []*group
+	begin := func(key string, order int) *group {
+		group := &group{Row: Row{Key: key}, order: order}
 		groups = append(groups, group)
 		return group
 	}
-	targets, projects, numbers := map[models.Target]*grouping{}, map[string]*grouping{}, map[int]*grouping{}
+	targets, projects, numbers := map[models.Target]*group{}, map[string]*group{}, map[int]*group{}
 	for i := range list {
 		attempt := &list[i]
-		var group *grouping
+		var group *group
 		switch by {
 		case ByProject:
 			if group = projects[attempt.ProjectID]; group == nil {

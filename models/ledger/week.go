@@ -8,10 +8,10 @@ import (
 	"belay/models"
 )
 
-// Hour counts the attempts that began in one hour.
+// Hour counts the attempts that started in one hour.
 type Hour struct {
-	Attempts int `json:"attempts"` // that tell something about the target
-	Capacity int `json:"capacity"` // of them, those that found no capacity
+	Attempts int `json:"attempts"` // that say something about the target
+	Capacity int `json:"capacity"` // those of them that found no capacity
 }
 
 // Share is the share of attempts that found no capacity.
@@ -24,13 +24,13 @@ func share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Week is when a target has no capacity, from this record alone: nobody else's
-// peak hours are assumed.
+// Week is when in the week a target has no capacity, according to this record alone:
+// no peak hours are assumed.
 type Week struct {
-	Target models.Target `json:"target,omitzero"` // zero: all of them together
+	Target models.Target `json:"target,omitzero"` // zero: all targets together
 	Hours  [7][24]Hour   `json:"hours"`           // Monday first, in local time
 	Since  time.Time     `json:"since"`           // the first attempt
-	Enough bool          `json:"enough"`          // a whole week has been seen; until then hours say little
+	Enough bool          `json:"enough"`          // the record covers a whole week; otherwise the hours say little
 }
 
 // Slot is one hour of the week.
@@ -40,8 +40,8 @@ type Slot struct {
 	In   Hour         `json:"in"`
 }
 
-// Weeks makes the map of weekday and hour: of all targets together, then of
-// each, the most asked first.
+// Weeks counts attempts by weekday and hour: for all targets together, then for each
+// target, those with most attempts first.
 func Weeks(list []Attempt, loc *time.Location, now time.Time) []Week {
 	all := &Week{}
 	each := map[models.Target]*Week{}
@@ -74,10 +74,10 @@ func Weeks(list []Attempt, loc *time.Location, now time.Time) []Week {
 	for _, week := range each {
 		weeks = append(weeks, *week)
 	}
-	slices.SortFunc(weeks, func(attempt, b Week) int {
+	slices.SortFunc(weeks, func(a, b Week) int {
 		return cmp.Or(
-			cmp.Compare(counts[b.Target], counts[attempt.Target]),
-			cmp.Compare(attempt.Target.String(), b.Target.String()),
+			cmp.Compare(counts[b.Target], counts[a.Target]),
+			cmp.Compare(a.Target.String(), b.Target.String()),
 		)
 	})
 	weeks = slices.Insert(weeks, 0, *all)
@@ -98,8 +98,8 @@ func (w *Week) Any() bool {
 	return false
 }
 
-// Worst gives the hours in which most attempts found no capacity, at most n and
-// only such as had any, with five attempts or more.
+// Worst returns up to n hours with the highest share of attempts that found no
+// capacity, among hours with at least five attempts.
 func (w *Week) Worst(n int) []Slot {
 	var list []Slot
 	for day := range w.Hours {
@@ -115,7 +115,7 @@ func (w *Week) Worst(n int) []Slot {
 	return list[:min(n, len(list))]
 }
 
-// Clock adds the week up to the 24 hours of a day.
+// Clock sums the days of the week for each hour of the day.
 func (w *Week) Clock() [24]Hour {
 	var hours [24]Hour
 	for day := range w.Hours {
