@@ -80,6 +80,8 @@ type Model struct {
 	Reasoning *bool     `toml:"reasoning"`
 	Efforts   *[]string `toml:"efforts"`
 	Encoding  *string   `toml:"encoding"` // "o200k_base" or "cl100k_base"
+	Dialect   *string   `toml:"dialect"`  // how its endpoint wants a conversation to be written
+	Omit      *[]string `toml:"omit"`     // parameters that its endpoint refuses
 }
 
 // Switch is when belay fails over to another target, and when it fails back.

@@ -127,6 +127,11 @@ type Model struct {
 	// Encoding is the tiktoken encoding its text is counted with, such as
 	// o200k_base; empty: unknown, o200k_base stands in and counts are marked ≈.
 	Encoding string
+
+	// Dialect names how its endpoint wants a conversation to be written; empty:
+	// package openai knows it by the endpoint and the name.
+	Dialect string
+	Omit    []string // parameters that its endpoint refuses
 }
 
 // The encodings that text is counted with, as tiktoken names them.

@@ -63,6 +63,8 @@ type ModelOverride struct {
 	Reasoning *bool
 	Efforts   *[]string
 	Encoding  *string // o200k_base or cl100k_base
+	Dialect   *string // how its endpoint wants a conversation to be written
+	Omit      *[]string
 }
 
 // Catalog answers what is known. It may be used by several goroutines.
@@ -267,6 +269,8 @@ func (o ModelOverride) apply(model *models.Model) {
 	put(&model.Reasoning, o.Reasoning)
 	put(&model.Efforts, o.Efforts)
 	put(&model.Encoding, o.Encoding)
+	put(&model.Dialect, o.Dialect)
+	put(&model.Omit, o.Omit)
 }
 
 func put[T any](dst *T, v *T) {

@@ -36,6 +36,7 @@ type attempt struct {
 	provider models.Provider
 	target   models.Target
 	origin   models.Origin
+	dialect  dialect
 	tools    map[string]bool // the names offered
 	calls    map[string]bool // ids of calls, those in the history included
 	traceID  string
@@ -74,7 +75,8 @@ func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *
 	a := &attempt{
 		c: c, parent: ctx, provider: provider, target: target, phase: models.BeforeHeaders,
 		begin: c.now(), traceID: c.id(), lastEvent: -1,
-		origin: models.Origin{Provider: provider.Name, API: api, Model: target.Model},
+		origin:  models.Origin{Provider: provider.Name, API: api, Model: target.Model},
+		dialect: findDialect(provider.BaseURL, c.model(target)),
 	}
 	a.connect()
 	return a, nil

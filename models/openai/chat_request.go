@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"strings"
+	"maps"
+	"slices"
 
 	"belay/models"
 )
@@ -25,18 +25,32 @@ type chatMessage struct {
 	Content any        `json:"content"` // a string, parts, or null beside calls
 	Calls   []chatCall `json:"tool_calls,omitempty"`
 	CallID  string     `json:"tool_call_id,omitempty"`
+	Prefix  bool       `json:"prefix,omitempty"` // the reply goes on from here
 
 	// What the same target thought before its calls. Some of them refuse the
 	// calls without it.
-	ReasoningContent *string         `json:"reasoning_content,omitempty"`
-	Reasoning        *string         `json:"reasoning,omitempty"`
-	Details          json.RawMessage `json:"reasoning_details,omitempty"`
+	ReasoningContent *string           `json:"reasoning_content,omitempty"`
+	Reasoning        *string           `json:"reasoning,omitempty"`
+	Details          []json.RawMessage `json:"reasoning_details,omitempty"`
+	thoughts         []json.RawMessage // parts of the content
 }
 
+// chatCall is a call in the history. What its maker added to it goes back to it.
 type chatCall struct {
-	ID       string   `json:"id"`
-	Type     string   `json:"type"`
-	Function chatFunc `json:"function"`
+	ID       string
+	Function chatFunc
+	Added    map[string]json.RawMessage
+}
+
+func (c chatCall) MarshalJSON() ([]byte, error) {
+	var o object
+	o.set("id", c.ID)
+	o.set("type", "function")
+	o.set("function", c.Function)
+	for _, name := range slices.Sorted(maps.Keys(c.Added)) {
+		o.set(name, c.Added[name])
+	}
+	return o.bytes()
 }
 
 type chatFunc struct {
@@ -55,6 +69,11 @@ type chatTool struct {
 
 func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 	var o object
+	set := func(name string, value any) {
+		if !a.dialect.omits(name) {
+			o.set(name, value)
+		}
+	}
 	o.set("model", a.target.Model)
 	messages, err := a.messages(req)
 	if err != nil {
@@ -66,169 +85,32 @@ func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 		for i, t := range req.Tools {
 			tools[i].Type = "function"
 			f := &tools[i].Function
-			f.Name, f.Description, f.Parameters = t.Name, t.Description, schema(t)
+			f.Name, f.Description, f.Parameters = t.Name, t.Description, a.dialect.schema(t)
 		}
-		o.set("tools", tools)
+		set("tools", tools)
 	}
-	// Endpoints other than OpenAI's know only the old name of the limit, and
-	// some refuse fields that they do not know.
-	theirs := a.isOpenAI()
 	if req.MaxOutput > 0 {
+		// Endpoints other than OpenAI's know only the old name of the limit.
 		name := "max_tokens"
-		if theirs {
+		if a.dialect.newLimit {
 			name = "max_completion_tokens"
 		}
-		o.set(name, req.MaxOutput)
+		set(name, req.MaxOutput)
 	}
 	if req.Effort != "" {
-		o.set("reasoning_effort", req.Effort)
+		set("reasoning_effort", req.Effort)
 	}
-	if req.CacheKey != "" && theirs {
-		o.set("prompt_cache_key", req.CacheKey)
+	if req.CacheKey != "" && a.dialect.cacheKey {
+		set("prompt_cache_key", req.CacheKey)
 	}
 	if a.provider.ServiceTier != "" {
-		o.set("service_tier", a.provider.ServiceTier)
+		set("service_tier", a.provider.ServiceTier)
 	}
 	if !req.NoStream {
 		o.set("stream", true)
-		o.set("stream_options", map[string]bool{"include_usage": true})
+		set("stream_options", map[string]bool{"include_usage": true})
 	}
 	return o.bytes()
-}
-
-func (a *attempt) isOpenAI() bool {
-	u, err := url.Parse(a.provider.BaseURL)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") ||
-		strings.HasSuffix(host, ".openai.azure.com")
-}
-
-// messageBuilder turns items into messages: an assistant's words and calls become
-// one message, and nothing may stand between calls and their outputs.
-type messageBuilder struct {
-	a         *attempt
-	out       []*chatMessage
-	current   *chatMessage // the assistant message still being built
-	reasoning []models.Item
-	openCalls int // calls without an output so far
-	deferred  []*chatMessage
-}
-
-func (a *attempt) messages(req models.Request) ([]*chatMessage, error) {
-	builder := &messageBuilder{a: a}
-	if req.Instructions != "" {
-		builder.out = append(builder.out, &chatMessage{Role: "system", Content: req.Instructions})
-	}
-	for i := range req.Items {
-		if err := builder.add(&req.Items[i]); err != nil {
-			return nil, fmt.Errorf("item %d: %w", i+1, err)
-		}
-	}
-	builder.out = append(builder.out, builder.deferred...)
-	return builder.out, nil
-}
-
-func (d *messageBuilder) add(it *models.Item) error {
-	switch it.Kind {
-	case models.Reasoning:
-		if it.Origin == d.a.origin {
-			d.reasoning = append(d.reasoning, *it)
-		}
-	case models.Message:
-		d.message(it)
-	case models.Call:
-		d.call(it)
-	case models.Output:
-		d.output(it)
-	default:
-		return fmt.Errorf("unknown kind %q", it.Kind)
-	}
-	return nil
-}
-
-func (d *messageBuilder) message(it *models.Item) {
-	message := &chatMessage{Content: it.FullText()}
-	switch it.Role {
-	case models.Assistant:
-		message.Role = "assistant"
-	case models.Developer:
-		message.Role = "system"
-	default:
-		message.Role = "user"
-		d.reasoning = nil
-	}
-	if len(it.Images) > 0 && it.Role != models.Assistant {
-		message.Content = chatParts(it.FullText(), it.Images)
-	}
-	if d.openCalls > 0 {
-		d.deferred = append(d.deferred, message)
-		return
-	}
-	d.out = append(d.out, message)
-	d.current = nil
-	if it.Role == models.Assistant {
-		d.current = message
-	}
-}
-
-func (d *messageBuilder) call(it *models.Item) {
-	if d.current == nil {
-		d.current = &chatMessage{Role: "assistant"}
-		d.out = append(d.out, d.current)
-	}
-	args := it.Arguments
-	if !json.Valid([]byte(args)) {
-		// Several servers parse the arguments of the whole history and fail.
-		b, err := json.Marshal(map[string]string{"invalid_arguments": args})
-		if err != nil {
-			b = []byte("{}")
-		}
-		args = string(b)
-	}
-	d.current.Calls = append(
-		d.current.Calls,
-		chatCall{ID: it.CallID, Type: "function", Function: chatFunc{it.Name, args}},
-	)
-	if d.current.Content == "" {
-		d.current.Content = nil
-	}
-	for _, t := range d.reasoning {
-		d.current.restoreReasoning(t.Raw)
-	}
-	d.reasoning = nil
-	d.openCalls++
-}
-
-// restoreReasoning puts the fields of a reasoning item back where they came from.
-func (m *chatMessage) restoreReasoning(raw json.RawMessage) {
-	var t struct {
-		Content   *string         `json:"reasoning_content"`
-		Reasoning *string         `json:"reasoning"`
-		Details   json.RawMessage `json:"reasoning_details"`
-	}
-	if json.Unmarshal(raw, &t) == nil {
-		m.ReasoningContent, m.Reasoning, m.Details = t.Content, t.Reasoning, t.Details
-	}
-}
-
-func (d *messageBuilder) output(it *models.Item) {
-	d.out = append(d.out, &chatMessage{Role: "tool", CallID: it.CallID, Content: it.Text})
-	d.current = nil
-	if len(it.Images) > 0 {
-		// A tool's message holds only text here; the pictures follow.
-		d.deferred = append(
-			d.deferred,
-			&chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)},
-		)
-	}
-	if d.openCalls--; d.openCalls <= 0 {
-		d.openCalls = 0
-		d.out = append(d.out, d.deferred...)
-		d.deferred = nil
-	}
 }
 
 func chatParts(text string, images []models.Image) []chatPart {

@@ -27,6 +27,7 @@ func (c *Client) Curl(target models.Target, req models.Request) (string, error) 
 		providers: c.providers,
 		names:     c.names,
 		http:      &http.Client{Transport: &sent},
+		model:     c.model,
 		id:        c.id,
 		now:       c.now,
 		userAgent: c.userAgent,

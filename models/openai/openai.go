@@ -58,6 +58,9 @@ type Options struct {
 	Now       func() time.Time // nil: time.Now
 	Version   string           // of belay, for the User-Agent
 	Timeouts  Timeouts
+
+	// Model tells what is known of a target; nil: nothing.
+	Model func(models.Target) models.Model
 }
 
 // Client makes single attempts. It may be used by many goroutines.
@@ -69,6 +72,7 @@ type Client struct {
 	now       func() time.Time
 	userAgent string
 	timeouts  Timeouts
+	model     func(models.Target) models.Model
 	work      sync.WaitGroup // requests that tell a provider to stop
 }
 
@@ -80,6 +84,7 @@ func New(options Options) *Client {
 		providers: map[string]models.Provider{},
 		id:        options.ID,
 		now:       options.Now,
+		model:     options.Model,
 		userAgent: "belay/" + options.Version,
 		timeouts: Timeouts{
 			FirstEvent: 300 * time.Second,
@@ -94,6 +99,9 @@ func New(options Options) *Client {
 	}
 	if client.id == nil {
 		client.id = uuid
+	}
+	if client.model == nil {
+		client.model = func(t models.Target) models.Model { return models.Model{Target: t} }
 	}
 	if client.now == nil {
 		client.now = time.Now

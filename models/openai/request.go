@@ -40,15 +40,16 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 		}
 	}
 	for _, t := range req.Tools {
-		tool, err := functionTool(t)
+		tool, err := a.functionTool(t)
 		if err != nil {
 			return params, fmt.Errorf("tool %s: %w", t.Name, err)
 		}
 		params.Tools = append(params.Tools, tool)
 	}
-	input := make(responses.ResponseInputParam, 0, len(req.Items))
-	for i := range req.Items {
-		item, ok, err := a.inputItem(req.Items, i)
+	items := a.dialect.joinUsers(a.dialect.adapt(req.Items, a.origin))
+	input := make(responses.ResponseInputParam, 0, len(items))
+	for i := range items {
+		item, ok, err := a.inputItem(items, i)
 		if err != nil {
 			return params, fmt.Errorf("item %d: %w", i+1, err)
 		}
@@ -60,11 +61,11 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 	return params, nil
 }
 
-func functionTool(spec models.ToolSpec) (responses.ToolUnionParam, error) {
+func (a *attempt) functionTool(spec models.ToolSpec) (responses.ToolUnionParam, error) {
 	// The values stay as they are written, for the order of the properties tells
 	// the model something.
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(schema(spec), &fields); err != nil {
+	if err := json.Unmarshal(a.dialect.schema(spec), &fields); err != nil {
 		return responses.ToolUnionParam{}, fmt.Errorf("read schema: %w", err)
 	}
 	tool := &responses.FunctionToolParam{
@@ -79,13 +80,6 @@ func functionTool(spec models.ToolSpec) (responses.ToolUnionParam, error) {
 		tool.Description = param.NewOpt(spec.Description)
 	}
 	return responses.ToolUnionParam{OfFunction: tool}, nil
-}
-
-func schema(t models.ToolSpec) json.RawMessage {
-	if len(t.Schema) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return t.Schema
 }
 
 // inputItem is one item of the conversation; false leaves it out. What this very

@@ -119,8 +119,7 @@ func TestResponsesBody(t *testing.T) {
 		Tools: []models.ToolSpec{{Name: "ls", Description: "Lists.", Schema: []byte(`{"type":"object"}`)}},
 	})
 	equalJSON(t, "input", got["input"], `[
-		{"type":"message","role":"developer","content":[{"type":"input_text","text":"Be brief."}]},
-		{"type":"message","role":"user","content":[{"type":"input_text","text":"What is <this>?"},{"type":"input_image","image_url":"data:image/png;base64,cG5n","detail":"auto"}]},
+		{"type":"message","role":"user","content":[{"type":"input_text","text":"<system-reminder>\nBe brief.\n</system-reminder>\n\nWhat is <this>?"},{"type":"input_image","image_url":"data:image/png;base64,cG5n","detail":"auto"}]},
 		{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"e","extra":1},
 		{"type":"function_call","id":"fc","call_id":"c1","name":"ls","arguments":"{}","extra":[1,2]},
 		{"type":"function_call_output","call_id":"c1","output":"a.go"},
@@ -165,8 +164,7 @@ func TestChatBody(t *testing.T) {
 	)
 	equalJSON(t, "messages", got["messages"], `[
 		{"role":"system","content":"You are belay."},
-		{"role":"system","content":"Be brief."},
-		{"role":"user","content":[{"type":"text","text":"What is <this>?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]},
+		{"role":"user","content":[{"type":"text","text":"<system-reminder>\nBe brief.\n</system-reminder>"},{"type":"text","text":"What is <this>?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]},
 		{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}],"reasoning_content":"t"},
 		{"role":"tool","tool_call_id":"c1","content":"a.go"},
 		{"role":"assistant","content":"A file."},
@@ -179,7 +177,7 @@ func TestChatBody(t *testing.T) {
 			{"id":"c4","type":"function","function":{"name":"ls","arguments":"{}"}}]},
 		{"role":"tool","tool_call_id":"c3","content":"no"},
 		{"role":"tool","tool_call_id":"c4","content":"yes"},
-		{"role":"system","content":"A note between."}
+		{"role":"user","content":"<system-reminder>\nA note between.\n</system-reminder>"}
 	]`)
 	delete(got, "messages")
 	equalJSON(
@@ -187,7 +185,7 @@ func TestChatBody(t *testing.T) {
 		"the rest",
 		map[string]any(got),
 		`{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":100,"reasoning_effort":"low",
-		"tools":[{"type":"function","function":{"name":"ls","parameters":{"type":"object","properties":{}}}}]}`,
+		"tools":[{"type":"function","function":{"name":"ls","parameters":{"type":"object"}}}]}`,
 	)
 }
 

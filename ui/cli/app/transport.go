@@ -71,6 +71,7 @@ func NewTransport(
 	client := openai.Options{
 		Providers: list,
 		Version:   env.Version,
+		Model:     known.Model,
 		Timeouts: openai.Timeouts{
 			FirstEvent: settings.Retry.FirstEvent,
 			Reasoning:  settings.Retry.FirstEvent,
