@@ -92,7 +92,9 @@ func (r *rig) start() {
 		return fmt.Sprintf("%s-%d", time.Now().Format("150405"), serial)
 	}
 	model := func(t models.Target) models.Model {
-		return models.Model{Target: t, Short: t.Model, Window: r.window, Tools: true, Images: true, Reasoning: true}
+		return models.Model{
+			Target: t, Short: t.Model, Window: r.window, Tools: true, Images: true, Reasoning: true, Dialect: "openai",
+		}
 	}
 	provider := func(name string) models.Provider {
 		return models.Provider{
@@ -109,6 +111,7 @@ func (r *rig) start() {
 			Providers: []models.Provider{provider("p"), provider("q"), provider("local")},
 			HTTP:      &http.Client{Transport: r.server},
 			Version:   "test",
+			Model:     model,
 		},
 	)
 	board := capacity.New(capacity.Options{Shared: st, Tiers: r.tiers, Owner: newID()})
