@@ -36,30 +36,18 @@ func killScript() string {
 		b.WriteString(rest)
 	}
 	call := func(name, args string) string {
-		return fmt.Sprintf(
-			"text = \"I go on with it now.\"\n[[reply.calls]]\nname = %q\narguments = { %s }\n",
-			name,
-			args,
-		)
+		return fmt.Sprintf("text = \"I go on with it now.\"\n[[reply.calls]]\nname = %q\narguments = { %s }\n", name,
+			args)
 	}
 	for i := 1; i <= killSteps; i++ {
-		reply(
-			i,
-			fmt.Sprintf("appended %d", i),
-			"text = \"That part is done, and here are a few words on it for the next one.\"\n",
-		)
+		reply(i, fmt.Sprintf("appended %d", i),
+			"text = \"That part is done, and here are a few words on it for the next one.\"\n")
 		reply(i, "outcome unknown", "text = \"I looked: what matters is there. That part is done.\"\n")
 		reply(i, "count.txt", call("shell", fmt.Sprintf(`command = "echo %d >> log; echo appended %d"`, i, i)))
-		reply(
-			i,
-			fmt.Sprintf("count %d", i-1),
-			call("edit", fmt.Sprintf(`path = "count.txt", edits = [{ old = "count %d", new = "count %d" }]`, i-1, i)),
-		)
-		reply(
-			i,
-			fmt.Sprintf("count %d", i),
-			call("shell", fmt.Sprintf(`command = "echo %d >> log; echo appended %d"`, i, i)),
-		)
+		reply(i, fmt.Sprintf("count %d", i-1),
+			call("edit", fmt.Sprintf(`path = "count.txt", edits = [{ old = "count %d", new = "count %d" }]`, i-1, i)))
+		reply(i, fmt.Sprintf("count %d", i),
+			call("shell", fmt.Sprintf(`command = "echo %d >> log; echo appended %d"`, i, i)))
 		reply(i, fmt.Sprintf("f%d", i), call("read", `path = "count.txt"`))
 		reply(i, "", call("write", fmt.Sprintf(`path = "f%d", content = "part %d\n"`, i, i)))
 	}

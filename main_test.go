@@ -253,17 +253,8 @@ var line = regexp.MustCompile(`(\S+)\n`)
 
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1, "serve SCRIPT")
-	p := launch(
-		ts,
-		"server",
-		"belay",
-		"rehearse",
-		ts.MkAbs(args[0]),
-		"--addr",
-		"127.0.0.1:0",
-		"--log",
-		filepath.Join(ts.Getenv("WORK"), "server.log"),
-	)
+	p := launch(ts, "server", "belay", "rehearse", ts.MkAbs(args[0]), "--addr", "127.0.0.1:0", "--log",
+		filepath.Join(ts.Getenv("WORK"), "server.log"))
 	ts.Setenv("OPENAI_BASE_URL", p.await(ts, line)[1])
 }
 

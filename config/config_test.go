@@ -33,15 +33,12 @@ func load(t *testing.T, s Sources) Settings {
 }
 
 func TestNoSourcesGiveTheDefaults(t *testing.T) {
-	got := load(
-		t,
-		Sources{
-			UserFile:    "/none",
-			ProjectFile: "/none",
-			Trusted:     true,
-			ReadFile:    func(string) ([]byte, error) { return nil, fs.ErrNotExist },
-		},
-	)
+	got := load(t, Sources{
+		UserFile:    "/none",
+		ProjectFile: "/none",
+		Trusted:     true,
+		ReadFile:    func(string) ([]byte, error) { return nil, fs.ErrNotExist },
+	})
 	if !reflect.DeepEqual(got, Defaults()) {
 		t.Errorf("Load() = %+v, want the defaults", got)
 	}

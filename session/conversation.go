@@ -48,14 +48,10 @@ func NewConversation(s Session) Conversation {
 // lost of it stands in its place, unless a summary does.
 func (c *Conversation) OmitBeginning() {
 	if c.summary == "" {
-		c.add(
-			entry{
-				item: models.NewMessage(
-					models.Developer,
-					strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Essentials()),
-				),
-			},
-		)
+		c.add(entry{
+			item: models.NewMessage(models.Developer,
+				strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Essentials())),
+		})
 	}
 }
 
@@ -94,27 +90,21 @@ func (c *Conversation) Apply(record Record) {
 		c.todos = e.Todos
 	case StepMoved:
 		if e.Step.State == StepDone {
-			c.add(
-				entry{
-					item: models.NewMessage(
-						models.Developer,
-						fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note),
-					),
-					seq:  record.Seq,
-					turn: record.Turn,
-				},
-			)
+			c.add(entry{
+				item: models.NewMessage(models.Developer,
+					fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note)),
+				seq:  record.Seq,
+				turn: record.Turn,
+			})
 		}
 	case ItemAdded:
 		c.add(entry{item: e.Item, seq: record.Seq, turn: record.Turn})
 	case ToolEnded:
-		c.add(
-			entry{
-				item: models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images},
-				seq:  record.Seq,
-				turn: record.Turn,
-			},
-		)
+		c.add(entry{
+			item: models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images},
+			seq:  record.Seq,
+			turn: record.Turn,
+		})
 	case Pruned:
 		c.mask(e.Calls, true)
 		c.reasoningThrough = max(c.reasoningThrough, e.Reasoning)

@@ -48,14 +48,11 @@ var wholeRepository = sync.OnceValue(func() *regexp.Regexp {
 func (w ContextUsage) Hints(words string, added int64, others int, warn int64) []Hint {
 	var hints []Hint
 	if size := w.Counted + added; warn > 0 && size > warn {
-		hints = append(
-			hints,
-			Hint{
-				HintSize,
-				fmt.Sprintf("this request takes ≈%s tokens, and long ones are refused first", formatTokens(size)),
-				true,
-			},
-		)
+		hints = append(hints, Hint{
+			HintSize,
+			fmt.Sprintf("this request takes ≈%s tokens, and long ones are refused first", formatTokens(size)),
+			true,
+		})
 	}
 	if wholeRepository().MatchString(words) {
 		hints = append(
@@ -69,18 +66,15 @@ func (w ContextUsage) Hints(words string, added int64, others int, warn int64) [
 	switch w.Effort {
 	case "high", "xhigh", "max":
 		if w.Output > minLongOutput {
-			hints = append(
-				hints,
-				Hint{
-					HintEffort,
-					fmt.Sprintf(
-						"effort %s with replies of up to %s tokens is heavy: /effort medium, or request.max_output in the settings",
-						w.Effort,
-						formatTokens(w.Output),
-					),
-					false,
-				},
-			)
+			hints = append(hints, Hint{
+				HintEffort,
+				fmt.Sprintf(
+					"effort %s with replies of up to %s tokens is heavy: /effort medium, or request.max_output in the settings",
+					w.Effort,
+					formatTokens(w.Output),
+				),
+				false,
+			})
 		}
 	}
 	if others >= minManyStreams {

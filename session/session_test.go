@@ -83,12 +83,8 @@ func TestApplyNeverWritesIntoAStateHandedOut(t *testing.T) {
 }
 
 func TestAQueuedPromptLeavesTheQueueWhenItsTurnStarts(t *testing.T) {
-	s := play(
-		Created{},
-		PromptQueued{Prompt{ID: "a"}},
-		PromptQueued{Prompt{ID: "b"}},
-		TurnStarted{Prompt: Prompt{ID: "a", Text: "x"}},
-	)
+	s := play(Created{}, PromptQueued{Prompt{ID: "a"}}, PromptQueued{Prompt{ID: "b"}},
+		TurnStarted{Prompt: Prompt{ID: "a", Text: "x"}})
 	if len(s.Queue) != 1 || s.Queue[0].ID != "b" {
 		t.Errorf("Queue = %v, want b alone", s.Queue)
 	}

@@ -59,14 +59,8 @@ func Build(ctx context.Context, options Options) Prompt {
 	var br Prompt
 	b.WriteString(text)
 	begin := b.Len()
-	fmt.Fprintf(
-		&b,
-		"\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n",
-		options.Root,
-		runtime.GOOS,
-		runtime.GOARCH,
-		options.Now.Format("Monday, 2 January 2006"),
-	)
+	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", options.Root, runtime.GOOS,
+		runtime.GOARCH, options.Now.Format("Monday, 2 January 2006"))
 	repo, branch := repository(ctx, options.Root)
 	if repo != "" {
 		fmt.Fprintf(&b, "- git: on %s\n", branch)
@@ -116,13 +110,8 @@ func (br *Prompt) add(b *strings.Builder, path string) {
 		content, source.Bytes, source.Cut = content[:maxFile], maxFile, true
 		note = fmt.Sprintf("\n(cut after %d KB; read the file for the rest)", maxFile>>10)
 	}
-	fmt.Fprintf(
-		b,
-		"\n<agents-file path=%q>\n%s%s\n</agents-file>\n",
-		path,
-		strings.TrimSpace(strings.ToValidUTF8(string(content), "�")),
-		note,
-	)
+	fmt.Fprintf(b, "\n<agents-file path=%q>\n%s%s\n</agents-file>\n", path,
+		strings.TrimSpace(strings.ToValidUTF8(string(content), "�")), note)
 	br.Sources = append(br.Sources, source)
 }
 

@@ -57,14 +57,8 @@ func TestEachModelIsCountedInItsOwnEncoding(t *testing.T) {
 		want := read(t, counter.encoding).count(text)
 		if first, again := counter.Text(text), counter.Text(text); first != want || again != want ||
 			len(counter.known) != 1 {
-			t.Errorf(
-				"%s: Text = %d, then %d, want %d; %d known",
-				counter.encoding.name,
-				first,
-				again,
-				want,
-				len(counter.known),
-			)
+			t.Errorf("%s: Text = %d, then %d, want %d; %d known", counter.encoding.name, first, again, want,
+				len(counter.known))
 		}
 	}
 	if own.Text(text) == other.Text(text) {

@@ -51,10 +51,8 @@ func join(turns ...[]Piece) []Piece {
 func reduced(list []PruneResult) string {
 	var words []string
 	for _, r := range list {
-		words = append(
-			words,
-			fmt.Sprintf("%s: %s%s", r.By, strings.Join(r.Calls, " "), strings.Repeat("r", r.Reasoning)),
-		)
+		words = append(words,
+			fmt.Sprintf("%s: %s%s", r.By, strings.Join(r.Calls, " "), strings.Repeat("r", r.Reasoning)))
 		if len(r.Excerpts) > 0 {
 			words[len(words)-1] += fmt.Sprint(slices.Sorted(maps.Keys(r.Excerpts)))
 		}

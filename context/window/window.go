@@ -142,12 +142,8 @@ func Fit(
 			Kind:   models.KindSize,
 			Scope:  models.ScopeRequest,
 			Target: model.Target,
-			Message: fmt.Sprintf(
-				"the request takes about %d tokens, %d more than the %d that fit",
-				account.Total(),
-				account.Total()-account.Budget,
-				account.Budget,
-			),
+			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", account.Total(),
+				account.Total()-account.Budget, account.Budget),
 			Hint: "begin a new session, shorten the message, /drop pinned notes, or choose a model with a larger window",
 		}
 	}

@@ -91,27 +91,15 @@ func TestMend(t *testing.T) {
 func TestFit(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	t.Run("all goes in when there is room", func(t *testing.T) {
-		req, a, err := Fit(
-			sol,
-			Limits{},
-			letters{},
-			"sys",
-			nil,
-			Conversation{Items: []models.Item{user("a"), assistant("b")}},
-		)
+		req, a, err := Fit(sol, Limits{}, letters{}, "sys", nil,
+			Conversation{Items: []models.Item{user("a"), assistant("b")}})
 		if err != nil || shape(req.Items) != "u a" || a.Total() != 5 || a.OmittedItems != 0 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
 	})
 	t.Run("the oldest turns are left out and the model is told", func(t *testing.T) {
-		req, a, err := Fit(
-			sol,
-			Limits{},
-			letters{},
-			"",
-			nil,
-			Conversation{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}},
-		)
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil,
+			Conversation{Items: []models.Item{user(long), assistant(long), user(long), assistant(long), user("now")}})
 		if err != nil || shape(req.Items) != "d u a u" || a.OmittedItems != 2 || a.OmittedTokens != 800 {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -119,26 +107,19 @@ func TestFit(t *testing.T) {
 	t.Run("old outputs go before the words of old turns", func(t *testing.T) {
 		old := output("1")
 		old.Text = strings.Repeat("y", 700)
-		req, a, err := Fit(
-			sol,
-			Limits{},
-			letters{},
-			"",
-			nil,
-			Conversation{
-				Items: []models.Item{
-					user("first"),
-					call("1"),
-					old,
-					assistant("x"),
-					user("second"),
-					assistant("y"),
-					user("third"),
-					assistant(long),
-					user("now"),
-				},
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil, Conversation{
+			Items: []models.Item{
+				user("first"),
+				call("1"),
+				old,
+				assistant("x"),
+				user("second"),
+				assistant("y"),
+				user("third"),
+				assistant(long),
+				user("now"),
 			},
-		)
+		})
 		if err != nil || a.OmittedItems != 0 || a.PrunedOutputs != 1 || req.Items[0].Text != "first" {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -166,14 +147,8 @@ func TestFit(t *testing.T) {
 	t.Run("old outputs of the last turn are shortened", func(t *testing.T) {
 		big := output("1")
 		big.Text = strings.Repeat("y", 900)
-		req, a, err := Fit(
-			sol,
-			Limits{},
-			letters{},
-			"",
-			nil,
-			Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}},
-		)
+		req, a, err := Fit(sol, Limits{}, letters{}, "", nil,
+			Conversation{Items: []models.Item{user(long), call("1"), big, call("2"), output("2")}})
 		if err != nil || a.PrunedOutputs != 1 || req.Items[2].Text != prunedOutput {
 			t.Errorf("Fit = %s, %+v, %v", shape(req.Items), a, err)
 		}
@@ -205,14 +180,8 @@ func TestFit(t *testing.T) {
 		}
 	})
 	t.Run("what cannot fit is a fault", func(t *testing.T) {
-		_, _, err := Fit(
-			sol,
-			Limits{},
-			letters{},
-			"",
-			nil,
-			Conversation{Items: []models.Item{user(long + long + long)}},
-		)
+		_, _, err := Fit(sol, Limits{}, letters{}, "", nil,
+			Conversation{Items: []models.Item{user(long + long + long)}})
 		var f *models.Fault
 		if !errors.As(err, &f) || f.Kind != models.KindSize || f.Hint == "" {
 			t.Errorf("Fit = %v, want a fault of kind size with a hint", err)
@@ -235,13 +204,8 @@ func TestFit(t *testing.T) {
 func BenchmarkFit(b *testing.B) {
 	var items []models.Item
 	for range 500 {
-		items = append(
-			items,
-			user("question"),
-			call(string(rune(len(items)))),
-			output(string(rune(len(items)))),
-			assistant("answer"),
-		)
+		items = append(items, user("question"), call(string(rune(len(items)))), output(string(rune(len(items)))),
+			assistant("answer"))
 	}
 	m := sol
 	m.Window = 272000

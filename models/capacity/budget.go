@@ -67,10 +67,8 @@ func (a *providerState) limit(most int) int {
 
 // activeSlots are the requests under way.
 func (a *providerState) activeSlots(now time.Time) []slot {
-	return slices.DeleteFunc(
-		slices.Clone(a.Slots),
-		func(s slot) bool { return !now.Before(s.Until) || s.Until.Sub(now) > slotTime+suspendGap },
-	)
+	return slices.DeleteFunc(slices.Clone(a.Slots),
+		func(s slot) bool { return !now.Before(s.Until) || s.Until.Sub(now) > slotTime+suspendGap })
 }
 
 // startDelay is how long a queued request has to wait; 0 lets it go.
@@ -150,13 +148,8 @@ func (b *Breakers) Enter(ctx context.Context, name string) (leave func(clean boo
 		now := b.clock.observe()
 		wait := b.entry(providerID(name)).Provider.startDelay(now.wall, most)
 		if wait == 0 || look {
-			e, entered := b.enter(
-				ctx,
-				now,
-				name,
-				slotID,
-				func(a *providerState) bool { return a.startDelay(now.wall, most) == 0 },
-			)
+			e, entered := b.enter(ctx, now, name, slotID,
+				func(a *providerState) bool { return a.startDelay(now.wall, most) == 0 })
 			if entered {
 				return b.releaser(ctx, name, slotID), nil
 			}

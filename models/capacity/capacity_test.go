@@ -209,17 +209,13 @@ func TestARefusedKeyIsThisProgramsOwn(t *testing.T) {
 func TestAUsedUpAccountIsOutForAll(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
 		a, b := board(shared, "a"), board(shared, "b")
-		a.Failed(
-			ctx,
-			sol,
-			&models.Fault{
-				Kind:       models.KindUsage,
-				Scope:      models.ScopeAccount,
-				Message:    "daily",
-				Delayed:    true,
-				RetryAfter: time.Hour,
-			},
-		)
+		a.Failed(ctx, sol, &models.Fault{
+			Kind:       models.KindUsage,
+			Scope:      models.ScopeAccount,
+			Message:    "daily",
+			Delayed:    true,
+			RetryAfter: time.Hour,
+		})
 		b.Refresh(ctx)
 		if c := b.Condition(terra); c.State != models.Unusable || time.Until(c.Until) != time.Hour ||
 			c.Fault.Message != "daily" {
@@ -411,17 +407,13 @@ func TestARestEndsByEitherClock(t *testing.T) {
 
 func TestARecordedFaultIsBounded(t *testing.T) {
 	b := board(nil, "")
-	b.Failed(
-		ctx,
-		sol,
-		&models.Fault{
-			Kind:    models.KindCapacity,
-			Message: strings.Repeat("ä", 5000),
-			Raw:     "raw",
-			Err:     errors.New("x"),
-			Code:    strings.Repeat("c", 5000),
-		},
-	)
+	b.Failed(ctx, sol, &models.Fault{
+		Kind:    models.KindCapacity,
+		Message: strings.Repeat("ä", 5000),
+		Raw:     "raw",
+		Err:     errors.New("x"),
+		Code:    strings.Repeat("c", 5000),
+	})
 	f := b.Condition(sol).Fault
 	if len(f.Message) > 510 || !strings.HasSuffix(f.Message, "ä…") || f.Raw != "" || f.Err != nil || len(f.Code) > 130 {
 		t.Errorf("fault is %+v", f)
@@ -429,10 +421,8 @@ func TestARecordedFaultIsBounded(t *testing.T) {
 }
 
 func FuzzSavedState(f *testing.F) {
-	f.Add(
-		[]byte(`{"rev":1,"target":{"open":true,"rests":-9,"hold_step":77,"streak":3}}`),
-		[]byte(`{"provider":{"limit":-4,"spent":1e300,"slots":[{}]}}`),
-	)
+	f.Add([]byte(`{"rev":1,"target":{"open":true,"rests":-9,"hold_step":77,"streak":3}}`),
+		[]byte(`{"provider":{"limit":-4,"spent":1e300,"slots":[{}]}}`))
 	f.Add([]byte(`{"target":{"until":"9999-12-31T23:59:59Z","first":[-1]}}`), []byte(`[]`))
 	f.Add([]byte(``), []byte("\x00"))
 	f.Fuzz(func(t *testing.T, target, provider []byte) {

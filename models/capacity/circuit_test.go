@@ -139,15 +139,8 @@ func TestHealthDecidesTheOrderInATier(t *testing.T) {
 		want := func(when, want string) {
 			t.Helper()
 			if got := order(); got != want {
-				t.Errorf(
-					"%s: %s, want %s (sol %.2f terra %.2f luna %.2f)",
-					when,
-					got,
-					want,
-					b.Status(sol).Health,
-					b.Status(terra).Health,
-					b.Status(luna).Health,
-				)
+				t.Errorf("%s: %s, want %s (sol %.2f terra %.2f luna %.2f)", when, got, want, b.Status(sol).Health,
+					b.Status(terra).Health, b.Status(luna).Health)
 			}
 		}
 		want("at the beginning", "stl")

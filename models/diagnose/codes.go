@@ -294,15 +294,8 @@ func kindByStatus(status int, text string, html bool, object errorObject) models
 	case status >= 500:
 		return in(models.KindServer, models.KindAuth, models.KindCapacity, models.KindSize)
 	case status >= 400:
-		return in(
-			models.KindRequest,
-			models.KindAuth,
-			models.KindCapacity,
-			models.KindSize,
-			models.KindModel,
-			models.KindBilling,
-			models.KindUsage,
-		)
+		return in(models.KindRequest, models.KindAuth, models.KindCapacity, models.KindSize, models.KindModel,
+			models.KindBilling, models.KindUsage)
 	case status >= 300:
 		return models.KindGateway
 	}

@@ -139,15 +139,13 @@ func TestKind(t *testing.T) {
 			if h == nil {
 				h = header()
 			}
-			f := diagnose.Fault(
-				diagnose.Evidence{
-					Status: c.status,
-					Header: h,
-					Body:   []byte(c.body),
-					Event:  []byte(c.event),
-					KeyEnv: "K",
-				},
-			)
+			f := diagnose.Fault(diagnose.Evidence{
+				Status: c.status,
+				Header: h,
+				Body:   []byte(c.body),
+				Event:  []byte(c.event),
+				KeyEnv: "K",
+			})
 			if f.Kind != c.want {
 				t.Errorf("kind %s, want %s (code %q type %q message %q)", f.Kind, c.want, f.Code, f.Type, f.Message)
 			}

@@ -127,14 +127,8 @@ func TestEpisodes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
 			for _, e := range Episodes(tt.list, monday.Add(tt.now)) {
-				w := fmt.Sprintf(
-					"%s %v+%v peak %d of %d",
-					e.Target.Model,
-					e.Begin.Sub(monday),
-					e.Length(),
-					e.Peak,
-					e.Failures,
-				)
+				w := fmt.Sprintf("%s %v+%v peak %d of %d", e.Target.Model, e.Begin.Sub(monday), e.Length(), e.Peak,
+					e.Failures)
 				if e.Over {
 					w += " over"
 				}
@@ -165,11 +159,8 @@ func TestWeeks(t *testing.T) {
 	var list []Attempt
 	for day := range 7 {
 		for range 10 {
-			list = append(
-				list,
-				at(time.Duration(day*24+9)*time.Hour, "sol", ""),
-				at(time.Duration(day*24+9)*time.Hour, "terra", models.KindCancelled),
-			)
+			list = append(list, at(time.Duration(day*24+9)*time.Hour, "sol", ""),
+				at(time.Duration(day*24+9)*time.Hour, "terra", models.KindCancelled))
 		}
 		kind := models.Kind("")
 		if day == 2 {
@@ -454,14 +445,8 @@ func TestSummaries(t *testing.T) {
 			a.Cost, a.OutputTokens, a.CachedTokens, a.FirstTokenMS, a.LatencyMS = 0.5, 10, 400, 1000, 4000
 		}),
 		at(time.Minute, "sol", full, size(500), in("/a")),
-		at(
-			time.Hour,
-			"sol",
-			full,
-			size(70_000),
-			in("/b"),
-			func(a *Attempt) { a.RetryCount, a.DelayMS, a.FallbackModel = 1, 2000, "p/terra" },
-		),
+		at(time.Hour, "sol", full, size(70_000), in("/b"),
+			func(a *Attempt) { a.RetryCount, a.DelayMS, a.FallbackModel = 1, 2000, "p/terra" }),
 		at(time.Hour, "terra", "", size(70_000), in("/b"), func(a *Attempt) { a.RetryCount, a.LatencyMS = 2, 8000 }),
 		at(23*time.Hour, "sol", models.KindAuth, size(0), in("/b")),
 	}

@@ -165,10 +165,8 @@ func (d *messageBuilder) output(it *models.Item) {
 	d.out = append(d.out, &chatMessage{Role: "tool", CallID: it.CallID, Content: it.Text})
 	if len(it.Images) > 0 {
 		// A tool's message holds only text here; the pictures follow.
-		d.deferred = append(
-			d.deferred,
-			&chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)},
-		)
+		d.deferred = append(d.deferred,
+			&chatMessage{Role: "user", Content: chatParts("The picture that the tool returned:", it.Images)})
 	}
 	if d.openCalls--; d.openCalls <= 0 {
 		d.flush()

@@ -54,11 +54,8 @@ func TestCurlSendsTheSame(t *testing.T) {
 					}
 				}
 				shell := exec.CommandContext(t.Context(), "sh")
-				shell.Stdin, shell.Env = strings.NewReader(line), append(
-					shell.Environ(),
-					p.KeyEnv+"="+p.Key,
-					"X_GATE=open-sesame",
-				)
+				shell.Stdin, shell.Env = strings.NewReader(line), append(shell.Environ(), p.KeyEnv+"="+p.Key,
+					"X_GATE=open-sesame")
 				if out, err := shell.CombinedOutput(); err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}

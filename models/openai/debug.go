@@ -76,13 +76,8 @@ func (d *Debug) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.serial++
 	trace := &exchange{d: d, number: d.serial, began: d.now()}
 	d.mu.Unlock()
-	head := fmt.Sprintf(
-		"%s %s at %s\n%s\n",
-		r.Method,
-		address(r.URL),
-		trace.began.UTC().Format(time.RFC3339Nano),
-		d.headers(r.Header),
-	)
+	head := fmt.Sprintf("%s %s at %s\n%s\n", r.Method, address(r.URL), trace.began.UTC().Format(time.RFC3339Nano),
+		d.headers(r.Header))
 	trace.line(&trace.sent, head)
 	out := r.Clone(r.Context())
 	if r.Body != nil && r.Body != http.NoBody {
@@ -220,12 +215,8 @@ func (e *exchange) close(s *direction) {
 // end says how the exchange ended.
 func (e *exchange) end(how string) {
 	e.d.write(
-		fmt.Sprintf(
-			"%d +%.3fs %s\n",
-			e.number,
-			e.d.now().Sub(e.began).Seconds(),
-			strings.Join(strings.Fields(how), " "),
-		),
+		fmt.Sprintf("%d +%.3fs %s\n", e.number, e.d.now().Sub(e.began).Seconds(),
+			strings.Join(strings.Fields(how), " ")),
 	)
 }
 

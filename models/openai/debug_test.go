@@ -28,10 +28,8 @@ func TestDebugWritesAnExchangeAsItPasses(t *testing.T) {
 		p.Headers = map[string]string{"X-Gate": "open-sesame"}
 		var log bytes.Buffer
 		req := hello()
-		req.Items = append(
-			req.Items,
-			models.NewMessage(models.User, "my key is secret-key-1, the word open-sesame, and Bearer abcd1234"),
-		)
+		req.Items = append(req.Items,
+			models.NewMessage(models.User, "my key is secret-key-1, the word open-sesame, and Bearer abcd1234"))
 		r := attempt(t, context.Background(), debugged(t, script(t, slow+"[[reply]]"+fullReply), &log, p), req)
 		if r.finished == nil {
 			t.Fatalf("the attempt ended with %v", r.fault)
@@ -55,12 +53,8 @@ func TestDebugWritesAnExchangeAsItPasses(t *testing.T) {
 
 func TestDebugSaysWhyThereWasNoAnswer(t *testing.T) {
 	var log bytes.Buffer
-	attempt(
-		t,
-		context.Background(),
-		debugged(t, script(t, "[[reply]]\nfault = { how = \"refuse\" }"), &log, provider(models.Chat)),
-		hello(),
-	)
+	attempt(t, context.Background(),
+		debugged(t, script(t, "[[reply]]\nfault = { how = \"refuse\" }"), &log, provider(models.Chat)), hello())
 	if got, want := log.String(), "no answer: dial tcp"; !strings.Contains(got, want) {
 		t.Errorf("the log has no %q:\n%s", want, got)
 	}
@@ -70,12 +64,8 @@ func TestDebugCutsLongLinesBetweenFields(t *testing.T) {
 	var log bytes.Buffer
 	req := hello()
 	req.Items[0].Text = strings.Repeat("word,", 40000) + "secret-key-1"
-	attempt(
-		t,
-		context.Background(),
-		debugged(t, script(t, "[[reply]]\ntext = \"ok\""), &log, provider(models.Chat)),
-		req,
-	)
+	attempt(t, context.Background(), debugged(t, script(t, "[[reply]]\ntext = \"ok\""), &log, provider(models.Chat)),
+		req)
 	got := log.String()
 	if !strings.Contains(got, "1 >+ ") || strings.Contains(got, "secret-key-1") ||
 		!strings.Contains(got, "[redacted]") {
@@ -90,13 +80,8 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 
 func TestDebugOnAFullDiskChangesNothing(t *testing.T) {
 	p, reports := provider(models.Responses), 0
-	d := openai.NewDebug(
-		script(t, "[default]\ntext = \"ok\""),
-		full{},
-		[]models.Provider{p},
-		time.Now,
-		func(error) { reports++ },
-	)
+	d := openai.NewDebug(script(t, "[default]\ntext = \"ok\""), full{}, []models.Provider{p}, time.Now,
+		func(error) { reports++ })
 	c := client(d, p)
 	var group sync.WaitGroup
 	for range 8 {

@@ -80,10 +80,8 @@ func TestADialectIsFoundByEndpointThenByFamily(t *testing.T) {
 		"strict by settings":  {"https://api.openai.com/v1", named("gpt-5", "strict"), nil, []string{notes}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			body := compact(
-				t,
-				sentTo(t, row.url, row.model, models.Request{Instructions: "Be belay.", Items: foreign()}),
-			)
+			body := compact(t,
+				sentTo(t, row.url, row.model, models.Request{Instructions: "Be belay.", Items: foreign()}))
 			for _, want := range row.has {
 				if !strings.Contains(body, want) {
 					t.Errorf("no %s in %s", want, body)
@@ -189,10 +187,7 @@ func TestPicturesBecomeALineWhereNobodySees(t *testing.T) {
 		t.Error(body)
 	}
 	blind.Images = true
-	if body := compact(
-		t,
-		sentTo(t, "http://x/v1", blind, models.Request{Items: items}),
-	); !strings.Contains(
+	if body := compact(t, sentTo(t, "http://x/v1", blind, models.Request{Items: items})); !strings.Contains(
 		body,
 		"image_url",
 	) {

@@ -37,12 +37,10 @@ func Discover(ctx context.Context, client *http.Client) []Discovered {
 	var wg sync.WaitGroup
 	for i, u := range localServers {
 		wg.Go(func() {
-			c := New(
-				Options{
-					HTTP:      client,
-					Providers: []models.Provider{{Name: u.name, BaseURL: u.base, API: models.Chat, Local: true}},
-				},
-			)
+			c := New(Options{
+				HTTP:      client,
+				Providers: []models.Provider{{Name: u.name, BaseURL: u.base, API: models.Chat, Local: true}},
+			})
 			if names, err := c.Models(ctx, u.name); err == nil && len(names) > 0 {
 				all[i] = Discovered{u.name, u.base, names}
 			}

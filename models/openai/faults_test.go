@@ -302,13 +302,11 @@ func TestALocalModelMayTakeTimeToLoad(t *testing.T) {
 		server := script(t, "[[reply]]\ntext='x'\nspeed={headers='110s'}\n")
 		p := provider(models.Chat)
 		p.Local = true
-		c := openai.New(
-			openai.Options{
-				Providers: []models.Provider{p},
-				HTTP:      &http.Client{Transport: server},
-				Timeouts:  openai.Timeouts{FirstEvent: 30 * time.Second},
-			},
-		)
+		c := openai.New(openai.Options{
+			Providers: []models.Provider{p},
+			HTTP:      &http.Client{Transport: server},
+			Timeouts:  openai.Timeouts{FirstEvent: 30 * time.Second},
+		})
 		if got := attempt(t, t.Context(), c, hello()); got.finished == nil {
 			t.Errorf("fault %v", got.fault)
 		}

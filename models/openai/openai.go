@@ -172,10 +172,7 @@ func (c *Client) provider(target models.Target) (models.Provider, *models.Fault)
 	return p, &models.Fault{
 		Kind: models.KindModel, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target,
 		Code: "unknown_provider", Message: fmt.Sprintf("there is no provider %q in the settings", target.Provider),
-		Hint: fmt.Sprintf(
-			"Add [providers.%s] to the settings, or correct the name before the slash.",
-			target.Provider,
-		),
+		Hint:    fmt.Sprintf("Add [providers.%s] to the settings, or correct the name before the slash.", target.Provider),
 		Nearest: models.Nearest(target.Provider, c.names),
 	}
 }

@@ -85,16 +85,8 @@ func TestOddReplies(t *testing.T) {
 					t.Fatalf("%q: fault %v", contentType, got.fault)
 				}
 				if brief(got.items) != c.items || got.text != c.text || got.finished.Usage != c.usage {
-					t.Errorf(
-						"%q: got\n%stext %q usage %+v\nwant\n%stext %q usage %+v",
-						contentType,
-						brief(got.items),
-						got.text,
-						got.finished.Usage,
-						c.items,
-						c.text,
-						c.usage,
-					)
+					t.Errorf("%q: got\n%stext %q usage %+v\nwant\n%stext %q usage %+v", contentType, brief(got.items),
+						got.text, got.finished.Usage, c.items, c.text, c.usage)
 				}
 			}
 			crlf := bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))
@@ -121,11 +113,8 @@ func TestCallIDsAreUnique(t *testing.T) {
 		`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"ls","arguments":"{}"}},{"index":1,"function":{"name":"ls","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
 	)
 	req := hello()
-	req.Items = append(
-		req.Items,
-		models.Item{Kind: models.Call, CallID: "call_0", Name: "ls", Arguments: "{}"},
-		models.Item{Kind: models.Output, CallID: "call_0"},
-	)
+	req.Items = append(req.Items, models.Item{Kind: models.Call, CallID: "call_0", Name: "ls", Arguments: "{}"},
+		models.Item{Kind: models.Output, CallID: "call_0"})
 	got := attempt(t, t.Context(), client(canned("text/event-stream", body), provider(models.Chat)), req)
 	if len(got.items) != 2 || got.items[0].CallID == "call_0" || got.items[1].CallID == "" ||
 		got.items[0].CallID == got.items[1].CallID {

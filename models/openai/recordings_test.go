@@ -45,16 +45,8 @@ func TestRecordings(t *testing.T) {
 				for _, e := range events {
 					fmt.Fprintf(&sse, "data: %s\n\n", e)
 				}
-				got := replay(
-					t,
-					models.API(api),
-					"text/event-stream",
-					[]byte(sse.String()),
-					"weather",
-					"cityAttractions",
-					"calculator",
-					"read_file",
-				)
+				got := replay(t, models.API(api), "text/event-stream", []byte(sse.String()), "weather",
+					"cityAttractions", "calculator", "read_file")
 				compare(t, got, want)
 			})
 		}

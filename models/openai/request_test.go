@@ -150,18 +150,14 @@ func TestChatBody(t *testing.T) {
 		models.Item{Kind: models.Output, CallID: "c3", Text: "no"},
 		models.Item{Kind: models.Output, CallID: "c4", Text: "yes"},
 	)
-	got := sent(
-		t,
-		provider(models.Chat),
-		models.Request{
-			Instructions: "You are belay.",
-			Items:        items,
-			MaxOutput:    100,
-			CacheKey:     "s1",
-			Effort:       "low",
-			Tools:        []models.ToolSpec{{Name: "ls"}},
-		},
-	)
+	got := sent(t, provider(models.Chat), models.Request{
+		Instructions: "You are belay.",
+		Items:        items,
+		MaxOutput:    100,
+		CacheKey:     "s1",
+		Effort:       "low",
+		Tools:        []models.ToolSpec{{Name: "ls"}},
+	})
 	equalJSON(t, "messages", got["messages"], `[
 		{"role":"system","content":"You are belay."},
 		{"role":"user","content":[{"type":"text","text":"<system-reminder>\nBe brief.\n</system-reminder>"},{"type":"text","text":"What is <this>?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]},
@@ -343,14 +339,12 @@ func BenchmarkSend1000Items(b *testing.B) {
 			var req models.Request
 			for i := range 500 {
 				id := string(rune('a'+i%26)) + strings.Repeat("x", i/26)
-				raw, _ := json.Marshal(
-					map[string]any{
-						"type":      "function_call",
-						"call_id":   id,
-						"name":      "ls",
-						"arguments": `{"path":"` + strings.Repeat("p", 500) + `"}`,
-					},
-				)
+				raw, _ := json.Marshal(map[string]any{
+					"type":      "function_call",
+					"call_id":   id,
+					"name":      "ls",
+					"arguments": `{"path":"` + strings.Repeat("p", 500) + `"}`,
+				})
 				req.Items = append(
 					req.Items,
 					models.Item{
@@ -364,12 +358,10 @@ func BenchmarkSend1000Items(b *testing.B) {
 					models.Item{Kind: models.Output, CallID: id, Text: strings.Repeat("line of output\n", 250)},
 				)
 			}
-			c := openai.New(
-				openai.Options{
-					Providers: []models.Provider{provider(api)},
-					HTTP:      &http.Client{Transport: canned("", []byte("{}"))},
-				},
-			)
+			c := openai.New(openai.Options{
+				Providers: []models.Provider{provider(api)},
+				HTTP:      &http.Client{Transport: canned("", []byte("{}"))},
+			})
 			b.ReportAllocs()
 			for b.Loop() {
 				for range c.Stream(b.Context(), target, req) {

@@ -212,10 +212,8 @@ func TestSilenceLastsUntilTheClientLeaves(t *testing.T) {
 		for _, api := range []string{"responses", "chat/completions"} {
 			t.Run(how+" "+api, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := rehearsal.New(
-						script(t, "[[reply]]\ntext='hello'\nfault={how='"+how+"',at='text'}"),
-						rehearsal.Options{},
-					)
+					s := rehearsal.New(script(t, "[[reply]]\ntext='hello'\nfault={how='"+how+"',at='text'}"),
+						rehearsal.Options{})
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 					defer cancel()
 					body := map[string]string{"responses": responsesHi, "chat/completions": chatHi}[api]

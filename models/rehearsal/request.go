@@ -113,11 +113,8 @@ func parseRequest(api string, body []byte) (*request, *refusal) {
 		if api == "chat" {
 			param = fmt.Sprintf("tools[%d].function.name", i)
 			if t.Function == nil {
-				return req, invalid(
-					fmt.Sprintf("tools[%d].function", i),
-					"Missing required parameter: 'tools[%d].function'.",
-					i,
-				)
+				return req, invalid(fmt.Sprintf("tools[%d].function", i),
+					"Missing required parameter: 'tools[%d].function'.", i)
 			}
 			name = t.Function.Name
 		}
@@ -207,11 +204,8 @@ func (q *request) readMessage(i int, it inputItem) *refusal {
 		q.lastOutput = ""
 	case "system", "developer":
 	default:
-		return invalid(
-			fmt.Sprintf("input[%d].role", i),
-			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
-			it.Role,
-		)
+		return invalid(fmt.Sprintf("input[%d].role", i),
+			"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", it.Role)
 	}
 	return nil
 }
@@ -226,11 +220,8 @@ func (q *request) readItem(i int, it inputItem, items []inputItem, calls, answer
 		}
 		if i+1 >= len(items) || items[i+1].Type == "function_call_output" ||
 			(isMessage(items[i+1]) && items[i+1].Role != "assistant") {
-			return invalid(
-				"input",
-				"Item '%s' of type 'reasoning' was provided without its required following item.",
-				it.ID,
-			)
+			return invalid("input", "Item '%s' of type 'reasoning' was provided without its required following item.",
+				it.ID)
 		}
 		if it.Encrypted != "" && it.Encrypted != encryptedContent(q.model, it.ID) {
 			return &refusal{
@@ -243,11 +234,8 @@ func (q *request) readItem(i int, it inputItem, items []inputItem, calls, answer
 		}
 	case "function_call":
 		if it.Arguments == nil || !validName(it.Name) {
-			return invalid(
-				fmt.Sprintf("input[%d]", i),
-				"Invalid 'input[%d]': a function_call needs a name and arguments.",
-				i,
-			)
+			return invalid(fmt.Sprintf("input[%d]", i),
+				"Invalid 'input[%d]': a function_call needs a name and arguments.", i)
 		}
 		if calls[it.CallID] {
 			return invalid("input", "Duplicate function call found with call_id %s.", it.CallID)
@@ -285,10 +273,8 @@ type chatMessage struct {
 
 func (q *request) readChat(messages []json.RawMessage) *refusal {
 	if len(messages) == 0 {
-		return invalid(
-			"messages",
-			"Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-		)
+		return invalid("messages",
+			"Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
 	}
 	seen := map[string]bool{}
 	var waiting []string // ids of the last assistant message's calls that have no output yet
@@ -306,19 +292,12 @@ func (q *request) readChat(messages []json.RawMessage) *refusal {
 		case "assistant":
 			for _, c := range message.ToolCalls {
 				if c.Function.Arguments == nil || !validName(c.Function.Name) {
-					return invalid(
-						fmt.Sprintf("messages[%d].tool_calls", i),
-						"Invalid 'messages[%d].tool_calls': a function needs a name and arguments.",
-						i,
-					)
+					return invalid(fmt.Sprintf("messages[%d].tool_calls", i),
+						"Invalid 'messages[%d].tool_calls': a function needs a name and arguments.", i)
 				}
 				if seen[c.ID] {
-					return invalid(
-						fmt.Sprintf("messages[%d].tool_calls", i),
-						"Duplicate value for 'tool_call_id' of '%s' in 'messages[%d].tool_calls'.",
-						c.ID,
-						i,
-					)
+					return invalid(fmt.Sprintf("messages[%d].tool_calls", i),
+						"Duplicate value for 'tool_call_id' of '%s' in 'messages[%d].tool_calls'.", c.ID, i)
 				}
 				seen[c.ID] = true
 				waiting = append(waiting, c.ID)

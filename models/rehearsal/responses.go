@@ -105,23 +105,17 @@ func (s *responsesStream) reasoning() {
 	}
 	part := func(text string) object { return object{"type": "summary_text", "text": text} }
 	s.emit("response.output_item.added", object{"output_index": index, "item": item()})
-	s.emit(
-		"response.reasoning_summary_part.added",
-		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part("")},
-	)
+	s.emit("response.reasoning_summary_part.added",
+		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part("")})
 	s.deltas(atReasoning, s.reply.Reasoning, func(wait time.Duration, piece string) {
 		const kind = "response.reasoning_summary_text.delta"
 		s.event(wait, kind, delta{kind, s.sequence, id, index, nil, &zero, piece})
 		s.sequence++
 	})
-	s.emit(
-		"response.reasoning_summary_text.done",
-		object{"item_id": id, "output_index": index, "summary_index": 0, "text": s.reply.Reasoning},
-	)
-	s.emit(
-		"response.reasoning_summary_part.done",
-		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part(s.reply.Reasoning)},
-	)
+	s.emit("response.reasoning_summary_text.done",
+		object{"item_id": id, "output_index": index, "summary_index": 0, "text": s.reply.Reasoning})
+	s.emit("response.reasoning_summary_part.done",
+		object{"item_id": id, "output_index": index, "summary_index": 0, "part": part(s.reply.Reasoning)})
 	s.finishItem(item(part(s.reply.Reasoning)))
 }
 
@@ -142,27 +136,20 @@ func (s *responsesStream) message() {
 	}
 	var written strings.Builder
 	end := func(status string) {
-		s.emit(
-			"response.output_text.done",
-			object{
-				"item_id":       id,
-				"output_index":  index,
-				"content_index": 0,
-				"text":          written.String(),
-				"logprobs":      []any{},
-			},
-		)
-		s.emit(
-			"response.content_part.done",
-			object{"item_id": id, "output_index": index, "content_index": 0, "part": part(written.String())},
-		)
+		s.emit("response.output_text.done", object{
+			"item_id":       id,
+			"output_index":  index,
+			"content_index": 0,
+			"text":          written.String(),
+			"logprobs":      []any{},
+		})
+		s.emit("response.content_part.done",
+			object{"item_id": id, "output_index": index, "content_index": 0, "part": part(written.String())})
 		s.finishItem(item(status, part(written.String())))
 	}
 	s.emit("response.output_item.added", object{"output_index": index, "item": item("in_progress")})
-	s.emit(
-		"response.content_part.added",
-		object{"item_id": id, "output_index": index, "content_index": 0, "part": part("")},
-	)
+	s.emit("response.content_part.added",
+		object{"item_id": id, "output_index": index, "content_index": 0, "part": part("")})
 	s.closeItem = end
 	s.deltas(atText, s.reply.Text, func(wait time.Duration, piece string) {
 		const kind = "response.output_text.delta"
@@ -184,10 +171,8 @@ func (s *responsesStream) call(n int, call Call) {
 	}
 	var written strings.Builder
 	end := func(status string) {
-		s.emit(
-			"response.function_call_arguments.done",
-			object{"item_id": id, "output_index": index, "arguments": written.String()},
-		)
+		s.emit("response.function_call_arguments.done",
+			object{"item_id": id, "output_index": index, "arguments": written.String()})
 		s.finishItem(item(status, written.String()))
 	}
 	s.emit("response.output_item.added", object{"output_index": index, "item": item("in_progress", "")})

@@ -159,16 +159,8 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 		for _, a := range rows {
 			got = append(
 				got,
-				fmt.Sprintf(
-					"%s retry %d kind %q status %d code %q then %q after %dms",
-					a.Model,
-					a.RetryCount,
-					a.Kind,
-					a.StatusCode,
-					a.ErrorCode,
-					a.FallbackModel,
-					a.DelayMS,
-				),
+				fmt.Sprintf("%s retry %d kind %q status %d code %q then %q after %dms", a.Model, a.RetryCount, a.Kind,
+					a.StatusCode, a.ErrorCode, a.FallbackModel, a.DelayMS),
 			)
 			if a.Session != "s1" || a.ProjectID != "/p" || a.Turn != 3 || a.Endpoint != "api.example" ||
 				a.Concurrency != 1 ||

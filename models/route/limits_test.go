@@ -19,11 +19,8 @@ func TestTheTasksOwnLimitOfRetriesIsKept(t *testing.T) {
 		nil,
 		func(t *testing.T, r *Router, _ *endpoint) {
 			left := 1
-			got, err := play(
-				t.Context(),
-				r,
-				Need{Control: NewControl(models.Heavy), TakeRetry: func() bool { left--; return left >= 0 }},
-			)
+			got, err := play(t.Context(), r,
+				Need{Control: NewControl(models.Heavy), TakeRetry: func() bool { left--; return left >= 0 }})
 			check(t, got, "sol(1/4) retry 1.5s sol(1/4) retry 1.5s sol(2/4) stop")
 			var f *models.Fault
 			if !errors.Is(err, ErrRetries) || !errors.As(err, &f) || f.Target != sol {

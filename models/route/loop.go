@@ -366,9 +366,7 @@ func (op *operation) addNearest(ctx context.Context, fault *models.Fault) {
 		return
 	}
 	if fault.Nearest = models.Nearest(fault.Target.Model, names); len(fault.Nearest) > 0 {
-		fault.Hint = fmt.Sprintf(
-			"the endpoint has %s; names are compared letter by letter",
-			strings.Join(fault.Nearest, ", "),
-		)
+		fault.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter",
+			strings.Join(fault.Nearest, ", "))
 	}
 }

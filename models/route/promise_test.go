@@ -148,10 +148,8 @@ func TestEveryLeaseIsReturnedAndEveryAttemptRecorded(t *testing.T) {
 				by := l.state().lastTarget
 				chosen := l.chosen()
 				target := by.Target // that was announced
-				hand := time.AfterFunc(
-					time.Duration(rnd.IntN(int(20*time.Second))),
-					func() { pull(rand.New(rand.NewPCG(seed, 2+i)), l, cancel); l.Park() },
-				)
+				hand := time.AfterFunc(time.Duration(rnd.IntN(int(20*time.Second))),
+					func() { pull(rand.New(rand.NewPCG(seed, 2+i)), l, cancel); l.Park() })
 				for chunk, err := range r.Stream(ctx, need, func(models.Model) (models.Request, error) {
 					pull(rnd, l, cancel)
 					return models.Request{Tokens: 10}, nil

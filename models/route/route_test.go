@@ -327,11 +327,8 @@ func TestAStopEndsAWaitAtOnce(t *testing.T) {
 			cancel(stop)
 		}()
 		began := time.Now()
-		_, err := play(
-			ctx,
-			router(&endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}, nil),
-			Need{Control: NewControl(models.Heavy)},
-		)
+		_, err := play(ctx, router(&endpoint{script: map[models.Target][]any{sol: {models.KindCapacity}}}, nil),
+			Need{Control: NewControl(models.Heavy)})
 		if !errors.Is(err, stop) || time.Since(began) != time.Second {
 			t.Errorf("ended with %v after %v", err, time.Since(began))
 		}
@@ -375,11 +372,8 @@ func TestALostConnectionIsWaitedOutAsLongAsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{sol: {models.KindNetwork}}}
 		began := time.Now()
-		_, err := play(
-			t.Context(),
-			router(e, nil),
-			Need{Control: NewControl(models.Heavy), NetworkWait: 10 * time.Minute},
-		)
+		_, err := play(t.Context(), router(e, nil),
+			Need{Control: NewControl(models.Heavy), NetworkWait: 10 * time.Minute})
 		var p *Parked
 		if !errors.As(err, &p) || time.Since(began) < 9*time.Minute || time.Since(began) > 10*time.Minute {
 			t.Errorf("ended with %v after %v", err, time.Since(began))

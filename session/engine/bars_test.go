@@ -51,16 +51,8 @@ func (r *rig) checkLedger() {
 			status = 0 // nothing came back, or nobody was there any more to see it
 		}
 		if a.Model != x.Model || a.StatusCode != status || (a.Kind == "") != (x.Outcome == "done") {
-			r.t.Errorf(
-				"row %d is %s, status %d, kind %q; the server had %s, status %d, %s",
-				i,
-				a.Model,
-				a.StatusCode,
-				a.Kind,
-				x.Model,
-				status,
-				x.Outcome,
-			)
+			r.t.Errorf("row %d is %s, status %d, kind %q; the server had %s, status %d, %s", i, a.Model, a.StatusCode,
+				a.Kind, x.Model, status, x.Outcome)
 		}
 		if since := a.CreatedAt.Sub(x.Time).Abs(); since > time.Second {
 			r.t.Errorf("row %d is %v off", i, since)

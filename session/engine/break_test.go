@@ -168,13 +168,8 @@ func TestCallsOfAStoppedTurnAreRunWhenItIsResumed(t *testing.T) {
 func TestAnUnknownOutcomeStaysUnknownUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "[[reply]]\ntext = \"Done.\"", allowAll, func(t *testing.T, r *rig, id session.ID) {
-		leaveEffect(
-			t,
-			r,
-			id,
-			session.Effect{CallID: "c1", Tool: "shell", Class: session.Run, Title: "touch made"},
-			`{"command":"touch made"}`,
-		)
+		leaveEffect(t, r, id, session.Effect{CallID: "c1", Tool: "shell", Class: session.Run, Title: "touch made"},
+			`{"command":"touch made"}`)
 		r.stop()
 		r.start()
 		if _, err := r.Open(t.Context(), id, false); err != nil {
@@ -227,11 +222,7 @@ func TestAQuestionFoundByABelayWithoutAPersonIsLeftForOne(t *testing.T) {
 		r.stop()
 		r.nonInteractive = true
 		r.start()
-		if s, err := r.Open(
-			t.Context(),
-			id,
-			false,
-		); err != nil || s.Status != session.NeedsPerson ||
+		if s, err := r.Open(t.Context(), id, false); err != nil || s.Status != session.NeedsPerson ||
 			len(s.PendingApprovals) != 1 {
 			t.Fatalf("Open = %s, %v", s.Status, err)
 		}
@@ -300,17 +291,14 @@ func TestEditedArgumentsMeetTheRules(t *testing.T) {
 	t.Parallel()
 	inBubble(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		r.do(
-			id,
-			session.AnswerApproval{
-				Answer: session.Answer{
-					CallID: r.asks(id).CallID,
-					Allow:  true,
-					Always: true,
-					Args:   `{"command":"rm -rf ~ --no-preserve-root"}`,
-				},
+		r.do(id, session.AnswerApproval{
+			Answer: session.Answer{
+				CallID: r.asks(id).CallID,
+				Allow:  true,
+				Always: true,
+				Args:   `{"command":"rm -rf ~ --no-preserve-root"}`,
 			},
-		)
+		})
 		r.wait(id)
 		if got := r.log(id); !strings.Contains(got, "ran:shell:denied") || strings.Contains(got, "run:shell") {
 			t.Errorf("log is %s", got)
@@ -325,17 +313,11 @@ func TestAlwaysMeansWhatRunsNotWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	inBubble(t, shell, nil, func(t *testing.T, r *rig, id session.ID) {
 		r.send(id, "go")
-		r.do(
-			id,
-			session.AnswerApproval{
-				Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"mkdir other"}`},
-			},
-		)
+		r.do(id, session.AnswerApproval{
+			Answer: session.Answer{CallID: r.asks(id).CallID, Allow: true, Always: true, Args: `{"command":"mkdir other"}`},
+		})
 		r.wait(id)
-		if rules, err := r.store.PermissionGrants(
-			t.Context(),
-			r.project,
-		); strings.Join(rules, " ") != "prefix:mkdir" ||
+		if rules, err := r.store.PermissionGrants(t.Context(), r.project); strings.Join(rules, " ") != "prefix:mkdir" ||
 			err != nil {
 			t.Errorf("granted %q, %v", rules, err)
 		}
@@ -479,11 +461,8 @@ func TestQueueCommandsInEveryStatus(t *testing.T) {
 					got := r.log(id)
 					said := map[session.Status]string{session.Parked: "Here.", session.Stopped: "Short.",
 						session.Failed: "Done."}[status]
-					want := strings.ReplaceAll(
-						fmt.Sprintf(tt.want, said),
-						"Done.",
-						map[session.Status]string{session.Parked: "Here.", session.Failed: "Done."}[status],
-					)
+					want := strings.ReplaceAll(fmt.Sprintf(tt.want, said), "Done.",
+						map[session.Status]string{session.Parked: "Here.", session.Failed: "Done."}[status])
 					if status != session.Stopped && !strings.HasSuffix(got, want) {
 						t.Errorf("log is\n%s, want at its end\n%s", got, want)
 					}
@@ -538,10 +517,8 @@ func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
 			again.project, again.mode = r.project, session.All
 			again.start()
 			defer again.stop()
-			s2, err := again.store.Create(
-				t.Context(),
-				session.Created{Project: r.project, Tier: models.Heavy, Mode: session.All},
-			)
+			s2, err := again.store.Create(t.Context(),
+				session.Created{Project: r.project, Tier: models.Heavy, Mode: session.All})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,11 +32,7 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 				if err := r.Engine.Close(); err != nil {
 					t.Error(err)
 				}
-				if err := r.Do(
-					t.Context(),
-					id,
-					session.Send{Prompt: session.Prompt{ID: "x", Text: "x"}},
-				); !errors.Is(
+				if err := r.Do(t.Context(), id, session.Send{Prompt: session.Prompt{ID: "x", Text: "x"}}); !errors.Is(
 					err,
 					ErrNotOpen,
 				) {

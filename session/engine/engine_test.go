@@ -106,14 +106,12 @@ func (r *rig) start() {
 			Local:   name == "local",
 		}
 	}
-	client := openai.New(
-		openai.Options{
-			Providers: []models.Provider{provider("p"), provider("q"), provider("local")},
-			HTTP:      &http.Client{Transport: r.server},
-			Version:   "test",
-			Model:     model,
-		},
-	)
+	client := openai.New(openai.Options{
+		Providers: []models.Provider{provider("p"), provider("q"), provider("local")},
+		HTTP:      &http.Client{Transport: r.server},
+		Version:   "test",
+		Model:     model,
+	})
 	board := capacity.New(capacity.Options{Shared: st, Tiers: r.tiers, Owner: newID()})
 	routing := route.Options{
 		Client:      client,

@@ -155,11 +155,7 @@ func killedAt(t *testing.T, left []session.Record, done bool) {
 				t.Fatal(err)
 			}
 		}
-		if s, err = r.Open(
-			t.Context(),
-			s.ID,
-			false,
-		); err != nil ||
+		if s, err = r.Open(t.Context(), s.ID, false); err != nil ||
 			s.Status != session.Interrupted && s.Status != session.Idle {
 			t.Fatalf("Open = %s, %v", s.Status, err)
 		}

@@ -25,15 +25,11 @@ func TestMentionedLinesGoWithThePrompt(t *testing.T) {
 			list := r.server.Log()
 			return string(list[len(list)-1].Body)
 		}
-		if got := body(
-			"look at @a.go:2-3 please",
-		); !strings.Contains(got, `2\ttwo\n     3\tthree`) ||
+		if got := body("look at @a.go:2-3 please"); !strings.Contains(got, `2\ttwo\n     3\tthree`) ||
 			strings.Contains(got, "four") {
 			t.Errorf("the request is %.600s", got)
 		}
-		if got := body(
-			"and @" + secret + ":1-1 and @../secret:1-1 and @none:1-2 and me@a.go:3-1",
-		); strings.Contains(
+		if got := body("and @" + secret + ":1-1 and @../secret:1-1 and @none:1-2 and me@a.go:3-1"); strings.Contains(
 			got,
 			"SECRET",
 		) {

@@ -124,9 +124,7 @@ func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
 	const calls = 60
 	var script strings.Builder
 	script.WriteString(
-		readScript(
-			0,
-		) + "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"plan\"\n" +
+		readScript(0) + "[[reply]]\nmodel = \"sol\"\n[[reply.calls]]\nname = \"plan\"\n" +
 			"arguments = { tasks = [{ text = \"the long way\", status = \"active\" }] }\n",
 	)
 	for i := range calls {
@@ -170,19 +168,11 @@ func TestALongTurnKeepsTheWordsThatBeganItAndItsPlan(t *testing.T) {
 			}
 			r.stop()
 			r.start()
-			if _, req, err := r.Request(
-				t.Context(),
-				id,
-			); err != nil ||
-				len(
-					req.Items,
-				) != strings.Count(
+			if _, req, err := r.Request(t.Context(), id); err != nil ||
+				len(req.Items) != strings.Count(
 					string(last),
 					`"type":"message"`,
-				)+strings.Count(
-					string(last),
-					`"type":"function_call`,
-				) {
+				)+strings.Count(string(last), `"type":"function_call`) {
 				t.Errorf("after a restart the last request has %d items (%v), want those of %.2000s", len(req.Items), err, last)
 			}
 		})
@@ -226,9 +216,7 @@ func TestASummaryStandsForTheBeginningAndCanBeUndone(t *testing.T) {
 			if _, err := r.Open(t.Context(), id, false); err != nil {
 				t.Fatal(err)
 			}
-			if got := body(
-				"after a restart",
-			); strings.Contains(got, "SECRETWORD") ||
+			if got := body("after a restart"); strings.Contains(got, "SECRETWORD") ||
 				!strings.Contains(got, "the colour is blue") {
 				t.Errorf("after a restart the request is %.400s", got)
 			}
@@ -381,18 +369,12 @@ func TestWhatOneRequestMayLoseIsTheUsersChoice(t *testing.T) {
 					t.Fatalf("%d requests, want 3", len(list))
 				}
 				last := string(list[2].Body)
-				if smaller := len(
-					last,
-				) < len(
+				if smaller := len(last) < len(
 					list[0].Body,
 				)*3/4; smaller != tt.smaller || !strings.Contains(last, tt.effort) ||
 					!strings.Contains(last, tt.most) {
-					t.Errorf(
-						"the third request has %d bytes of %d, and ends in %.200s",
-						len(last),
-						len(list[0].Body),
-						last[len(last)-200:],
-					)
+					t.Errorf("the third request has %d bytes of %d, and ends in %.200s", len(last), len(list[0].Body),
+						last[len(last)-200:])
 				}
 				if said := r.notices(); !strings.Contains(said, tt.said) || tt.said == "" && strings.Contains(said, "slim") {
 					t.Errorf("said %q, want %q", said, tt.said)
@@ -452,11 +434,7 @@ func TestTheEffortOfASessionGoesBeforeTheSettings(t *testing.T) {
 				t.Errorf("with effort %q the request lacks %s: %s", effort, want, got[len(got)-300:])
 			}
 		}
-		if err := r.Do(
-			t.Context(),
-			id,
-			session.ChooseEffort{Effort: "banana"},
-		); err == nil ||
+		if err := r.Do(t.Context(), id, session.ChooseEffort{Effort: "banana"}); err == nil ||
 			!strings.Contains(err.Error(), `the effort "banana": it knows low, high`) {
 			t.Errorf("an effort that no model knows: %v", err)
 		}

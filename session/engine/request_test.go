@@ -43,13 +43,8 @@ func TestTheLastRequestCanBeMadeAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := len(req.Items); got != len(want.Input) {
-					t.Errorf(
-						"the request holds %d items, that which was sent %d:\n%+v\n%s",
-						got,
-						len(want.Input),
-						req.Items,
-						sent[len(sent)-1].Body,
-					)
+					t.Errorf("the request holds %d items, that which was sent %d:\n%+v\n%s", got, len(want.Input),
+						req.Items, sent[len(sent)-1].Body)
 				}
 				if got := len(req.Tools); got != len(want.Tools) || got == 0 {
 					t.Errorf("the request offers %d tools, that which was sent %d", got, len(want.Tools))

@@ -196,10 +196,7 @@ func TestBeforeATurnIsNotWhereTheOneBeforeItEnded(t *testing.T) {
 		r.send(id, "two")
 		r.wait(id)
 		list := r.places(id)
-		if i := slices.IndexFunc(
-			list,
-			func(c session.Checkpoint) bool { return c.After },
-		); i != 1 ||
+		if i := slices.IndexFunc(list, func(c session.Checkpoint) bool { return c.After }); i != 1 ||
 			list[1].Seq == list[2].Seq {
 			t.Fatalf("places: %+v", list)
 		}
@@ -286,21 +283,13 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		}
 		writeFile(r.project, "f0", "by somebody else")
 		before, log := r.files(), r.log(id)
-		if err := r.Do(
-			t.Context(),
-			id,
-			session.Rewind{To: at, Files: true, ExpectTree: p.Now},
-		); !errors.Is(
+		if err := r.Do(t.Context(), id, session.Rewind{To: at, Files: true, ExpectTree: p.Now}); !errors.Is(
 			err,
 			snapshot.ErrChanged,
 		) {
 			t.Errorf("files changed meanwhile: %v", err)
 		}
-		if err := r.Do(
-			t.Context(),
-			id,
-			session.Rewind{To: 4711, Conversation: true},
-		); !errors.Is(
+		if err := r.Do(t.Context(), id, session.Rewind{To: 4711, Conversation: true}); !errors.Is(
 			err,
 			rewind.ErrNoCheckpoint,
 		) {
@@ -312,11 +301,7 @@ func TestARewindThatCannotBeDoneChangesNothing(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(r.data, "snapshots")); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Do(
-			t.Context(),
-			id,
-			session.Rewind{To: at, Conversation: true, Files: true},
-		); !errors.Is(
+		if err := r.Do(t.Context(), id, session.Rewind{To: at, Conversation: true, Files: true}); !errors.Is(
 			err,
 			snapshot.ErrGone,
 		) {
@@ -416,14 +401,11 @@ func TestALateCheckpointBelongsToItsTurn(t *testing.T) {
 				}
 			}, func(t *testing.T, r *rig, id session.ID) {
 				if steps {
-					r.do(
-						id,
-						session.PlanTask{
-							Prompt: session.Prompt{Text: "task"},
-							Start:  true,
-							Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
-						},
-					)
+					r.do(id, session.PlanTask{
+						Prompt: session.Prompt{Text: "task"},
+						Start:  true,
+						Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
+					})
 					r.wait(id)
 				} else {
 					for i := range 2 {

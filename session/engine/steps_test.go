@@ -14,10 +14,8 @@ import (
 
 // proposal is a model's answer with a plan.
 func proposal(steps string) string {
-	return fmt.Sprintf(
-		"[[reply]]\nuser = \"You split a large task\"\ntext = %q\n",
-		"I looked.\n\n```json\n{\"steps\": ["+steps+"]}\n```",
-	)
+	return fmt.Sprintf("[[reply]]\nuser = \"You split a large task\"\ntext = %q\n",
+		"I looked.\n\n```json\n{\"steps\": ["+steps+"]}\n```")
 }
 
 // chain is a plan of n steps that each write a file and append to a log.
@@ -118,9 +116,7 @@ func TestStepsAreTakenOneByOneAndEdited(t *testing.T) {
 		r.split(id, "the large task", false)
 		s := r.wait(id)
 		r.do(id, session.RunPlan{})
-		if s = r.wait(
-			id,
-		); s.Status != session.NeedsPerson || plan(s) != "done pending pending" ||
+		if s = r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending pending" ||
 			!strings.Contains(r.notices(), "step 1 is done; next is step 2, part 2") {
 			t.Fatalf("after the first: %s, %s; %s", s.Status, plan(s), r.notices())
 		}
@@ -150,14 +146,11 @@ func TestAStepThatPausesWaitsForItsPerson(t *testing.T) {
 	t.Parallel()
 	_, script := chain(2)
 	inBubble(t, script, allowAll, func(t *testing.T, r *rig, id session.ID) {
-		r.do(
-			id,
-			session.PlanTask{
-				Prompt: session.Prompt{Text: "task"},
-				Start:  true,
-				Steps:  []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}},
-			},
-		)
+		r.do(id, session.PlanTask{
+			Prompt: session.Prompt{Text: "task"},
+			Start:  true,
+			Steps:  []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}},
+		})
 		s := r.wait(id)
 		if s.Status != session.NeedsPerson || plan(s) != "done pending" ||
 			!strings.Contains(r.notices(), "paused before step 2, part 2") {
@@ -202,14 +195,8 @@ func TestACheckDecidesWhetherAStepIsDone(t *testing.T) {
 					r.split(id, "task", true)
 					s := r.wait(id)
 					if got := string(s.Plan.Steps[0].State); got != tt.want || s.Plan.Steps[0].FailedChecks != tt.failed {
-						t.Fatalf(
-							"the step is %s after %d failed checks, want %s after %d\n%s",
-							got,
-							s.Plan.Steps[0].FailedChecks,
-							tt.want,
-							tt.failed,
-							r.log(id),
-						)
+						t.Fatalf("the step is %s after %d failed checks, want %s after %d\n%s", got,
+							s.Plan.Steps[0].FailedChecks, tt.want, tt.failed, r.log(id))
 					}
 					if later := s.Plan.Steps[1].State; (later == session.StepDone) != (tt.want == "done") {
 						t.Errorf("the later step is %s", later)
@@ -235,9 +222,7 @@ func TestAPlanThatCannotBeRead(t *testing.T) {
 		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
 			r.split(id, "task", false)
-			if s := r.wait(
-				id,
-			); s.Status != session.NeedsPerson || plan(s) != "pending" ||
+			if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "pending" ||
 				!strings.Contains(r.last(), `unknown tier \"huge\"`) {
 				t.Errorf("%s, %s\n%s", s.Status, plan(s), r.last())
 			}
@@ -322,14 +307,11 @@ func TestAStopInAStepStopsThePlan(t *testing.T) {
 	for _, child := range []bool{false, true} {
 		t.Run(fmt.Sprintf("said to the step %v", child), func(t *testing.T) {
 			inBubble(t, slow, allowAll, func(t *testing.T, r *rig, id session.ID) {
-				r.do(
-					id,
-					session.PlanTask{
-						Prompt: session.Prompt{Text: "task"},
-						Start:  true,
-						Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
-					},
-				)
+				r.do(id, session.PlanTask{
+					Prompt: session.Prompt{Text: "task"},
+					Start:  true,
+					Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
+				})
 				time.Sleep(2 * time.Second)
 				s, _ := r.Session(id)
 				to := id
@@ -383,14 +365,11 @@ func TestAStepHasLimitsOfItsOwn(t *testing.T) {
 		"[[reply]]\ntimes = -1\n[[reply.calls]]\nname = \"glob\"\narguments = { pattern = \"*.go\" }\n",
 		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x", MaxRequests: 2}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x", MaxRequests: 2}},
+			})
 			s := r.wait(id)
 			if s.Status != session.NeedsPerson || plan(s) != "needs you" || len(r.requests()) != 2 ||
 				!strings.Contains(r.notices(), "the limit of requests is reached (2 of 2 requests)") {
@@ -408,9 +387,7 @@ func TestATaskThatNamesItsShapeBeginsWithIt(t *testing.T) {
 		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
 			r.split(id, "fix: the till is wrong", false)
-			if s := r.wait(
-				id,
-			); plan(s) != "pending" || !strings.Contains(r.last(), "Begin with this shape") ||
+			if s := r.wait(id); plan(s) != "pending" || !strings.Contains(r.last(), "Begin with this shape") ||
 				!strings.Contains(r.last(), "1. reproduce (medium)") {
 				t.Errorf("%s: %s", plan(s), r.last())
 			}
@@ -424,14 +401,11 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 		"arguments = { command = \"echo 1 >> log\" }\n[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
 	t.Run("a mode", func(t *testing.T) {
 		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+			})
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseMode{Mode: session.Ask})
 			time.Sleep(time.Minute)
@@ -443,14 +417,11 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("a tier", func(t *testing.T) {
 		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+			})
 			time.Sleep(time.Second)
 			r.do(id, session.ChooseTier{Tier: models.Light})
 			r.wait(id)
@@ -462,14 +433,11 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	t.Run("a pinned model", func(t *testing.T) {
 		inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"\n", allowAll, func(t *testing.T, r *rig, id session.ID) {
 			r.do(id, session.PinTarget{Target: luna})
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+			})
 			if r.wait(id); r.requestSummary() != "luna/1" {
 				t.Errorf("asked %s", r.requestSummary())
 			}
@@ -477,14 +445,11 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("one step at a time, from now on", func(t *testing.T) {
 		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x"}, {Title: "two", Instructions: "y"}},
+			})
 			time.Sleep(time.Second)
 			r.do(id, session.RunPlan{})
 			if s := r.wait(id); plan(s) != "done pending" {
@@ -494,14 +459,11 @@ func TestWhatIsSaidToAPlanReachesItsStep(t *testing.T) {
 	})
 	t.Run("another check of the running step", func(t *testing.T) {
 		inBubble(t, ask, allowAll, func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x", Check: "false"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x", Check: "false"}},
+			})
 			time.Sleep(time.Second)
 			s, _ := r.Session(id)
 			list := append([]session.Step(nil), s.Plan.Steps...)
@@ -526,14 +488,11 @@ func TestWordsInAStepsSessionAreNotItsEnd(t *testing.T) {
 			r.mode = session.Ask
 		},
 		func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+			})
 			time.Sleep(time.Second)
 			r.do(id, session.Stop{})
 			s := r.wait(id)
@@ -562,14 +521,11 @@ func TestAStepThatAskedIsAnsweredAfterARestart(t *testing.T) {
 			r.mode = session.Ask
 		},
 		func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "one", Instructions: "x"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "one", Instructions: "x"}},
+			})
 			time.Sleep(time.Second)
 			s, _ := r.Session(id)
 			child := s.Plan.Steps[0].Session
@@ -601,16 +557,13 @@ func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 		proposal(`{"title":"a"},{"title":"b"}`)+"[[reply]]\ntimes = -1\ntext = \"Fine.\"\n",
 		allowAll,
 		func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Start: true,
-					Prompt: session.Prompt{
-						Text:        "review this",
-						Attachments: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}},
-					},
+			r.do(id, session.PlanTask{
+				Start: true,
+				Prompt: session.Prompt{
+					Text:        "review this",
+					Attachments: []models.Attachment{{Name: "standard input", Text: "THE DIFF"}},
 				},
-			)
+			})
 			r.wait(id)
 			list := r.requests()
 			if len(list) != 3 {
@@ -628,14 +581,11 @@ func TestWhatComesAlongWithATaskReachesItsSteps(t *testing.T) {
 func TestAForkBeginsItsOpenStepsAnew(t *testing.T) {
 	t.Parallel()
 	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n", allowAll, func(t *testing.T, r *rig, id session.ID) {
-		r.do(
-			id,
-			session.PlanTask{
-				Prompt: session.Prompt{Text: "task"},
-				Start:  true,
-				Steps:  []session.Step{{Title: "one", Instructions: "x", Check: "test -f good"}},
-			},
-		)
+		r.do(id, session.PlanTask{
+			Prompt: session.Prompt{Text: "task"},
+			Start:  true,
+			Steps:  []session.Step{{Title: "one", Instructions: "x", Check: "test -f good"}},
+		})
 		if s := r.wait(id); plan(s) != "failed" {
 			t.Fatalf("the plan is %s", plan(s))
 		}
@@ -683,14 +633,11 @@ func TestAPersonsWordGoesOnFromAPause(t *testing.T) {
 	t.Parallel()
 	_, script := chain(2)
 	inBubble(t, script, allowAll, func(t *testing.T, r *rig, id session.ID) {
-		r.do(
-			id,
-			session.PlanTask{
-				Prompt: session.Prompt{Text: "task"},
-				Start:  true,
-				Steps:  []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}},
-			},
-		)
+		r.do(id, session.PlanTask{
+			Prompt: session.Prompt{Text: "task"},
+			Start:  true,
+			Steps:  []session.Step{{Title: "part 1", Instructions: "x"}, {Title: "part 2", Instructions: "y", Pause: true}},
+		})
 		if s := r.wait(id); s.Status != session.NeedsPerson || plan(s) != "done pending" {
 			t.Fatalf("before the second step: %s, %s", s.Status, plan(s))
 		}
@@ -705,14 +652,11 @@ func TestAStepIsNotFiledWithoutItsPlan(t *testing.T) {
 	t.Parallel()
 	_, script := chain(1)
 	inBubble(t, script, allowAll, func(t *testing.T, r *rig, id session.ID) {
-		r.do(
-			id,
-			session.PlanTask{
-				Prompt: session.Prompt{Text: "task"},
-				Start:  true,
-				Steps:  []session.Step{{Title: "part 1", Instructions: "x"}},
-			},
-		)
+		r.do(id, session.PlanTask{
+			Prompt: session.Prompt{Text: "task"},
+			Start:  true,
+			Steps:  []session.Step{{Title: "part 1", Instructions: "x"}},
+		})
 		s := r.wait(id)
 		for range 2 { // closed, and open
 			err := r.Do(t.Context(), s.Plan.Steps[0].Session, session.SetArchived{Deleted: time.Now()})
@@ -734,14 +678,11 @@ func TestAStepLeavesAFullModelAfterItsOwnNumberOfFailures(t *testing.T) {
 		script,
 		func(r *rig) { r.engine = func(o *Options) { o.SwitchAfterStep = 1 } },
 		func(t *testing.T, r *rig, id session.ID) {
-			r.do(
-				id,
-				session.PlanTask{
-					Prompt: session.Prompt{Text: "task"},
-					Start:  true,
-					Steps:  []session.Step{{Title: "part 1", Instructions: "x"}},
-				},
-			)
+			r.do(id, session.PlanTask{
+				Prompt: session.Prompt{Text: "task"},
+				Start:  true,
+				Steps:  []session.Step{{Title: "part 1", Instructions: "x"}},
+			})
 			if s := r.wait(id); plan(s) != "done" {
 				t.Fatalf("%s, %s\n%s", s.Status, plan(s), r.log(id))
 			}

@@ -132,11 +132,8 @@ func TestCommands(t *testing.T) {
 		{"a hostile number of words asks", "echo {1..1000000000}", Ask, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Judge(
-				session.Edits,
-				Call{Tool: "shell", Class: session.Run, Command: tt.command, Path: root, Root: root},
-				grants,
-			)
+			got := Judge(session.Edits,
+				Call{Tool: "shell", Class: session.Run, Command: tt.command, Path: root, Root: root}, grants)
 			if got.Verdict != tt.want {
 				t.Errorf("Judge(%q) = %s (%s), want %s", tt.command, got.Verdict, got.Reason, tt.want)
 			}

@@ -49,14 +49,12 @@ func BenchmarkBuild(b *testing.B) {
 		b.Fatal(err)
 	}
 	target := models.Target{Provider: "p", Model: "sol"}
-	f := NewFactory(
-		Options{
-			Model:       func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} },
-			Calibration: counter,
-			Counter:     func(models.Model) Counter { return counter },
-			Window:      func(models.Target) window.Limits { return window.Limits{} },
-		},
-	)
+	f := NewFactory(Options{
+		Model:       func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} },
+		Calibration: counter,
+		Counter:     func(models.Model) Counter { return counter },
+		Window:      func(models.Target) window.Limits { return window.Limits{} },
+	})
 	system := systemprompt.Prompt{Instructions: strings.Repeat("be good ", 500)}
 	for _, thousands := range []int{20, 200} {
 		for _, changed := range []bool{false, true} {
@@ -67,18 +65,14 @@ func BenchmarkBuild(b *testing.B) {
 				for b.Loop() {
 					c := *whole
 					if n++; changed {
-						c.Apply(
-							session.Record{
-								Seq:   1e6,
-								Turn:  thousands,
-								Event: session.ItemAdded{Item: models.NewMessage(models.Assistant, fmt.Sprint("more ", n))},
-							},
-						)
+						c.Apply(session.Record{
+							Seq:   1e6,
+							Turn:  thousands,
+							Event: session.ItemAdded{Item: models.NewMessage(models.Assistant, fmt.Sprint("more ", n))},
+						})
 					}
-					req, _, err := f.fit(
-						f.o.Model(target),
-						content{id: "s", system: system, specs: set.Specs(), conversation: fitted(&c)},
-					)
+					req, _, err := f.fit(f.o.Model(target),
+						content{id: "s", system: system, specs: set.Specs(), conversation: fitted(&c)})
 					if err != nil || req.Tokens < int64(thousands)*800 || req.Tokens > int64(thousands)*1400 {
 						b.Fatalf("%d tokens, %v", req.Tokens, err)
 					}

@@ -31,11 +31,8 @@ func long(t testing.TB, s *store.Store, project string, turns, calls int) sessio
 				session.ToolEnded{CallID: call, Tool: "read", Output: output},
 			)
 		}
-		events = append(
-			events,
-			session.ItemAdded{Item: models.NewMessage(models.Assistant, "Done.")},
-			session.TurnEnded{Outcome: session.OutcomeDone},
-		)
+		events = append(events, session.ItemAdded{Item: models.NewMessage(models.Assistant, "Done.")},
+			session.TurnEnded{Outcome: session.OutcomeDone})
 		if _, _, err := s.Append(t.Context(), head.ID, turn, events...); err != nil {
 			t.Fatal(err)
 		}

@@ -12,10 +12,7 @@ func large(b *testing.B) *place {
 	p := newPlace(b)
 	files := map[string]string{}
 	for i := range 20_000 {
-		files[fmt.Sprintf("d%d/s%d/f%d.go", i%20, i%400, i)] = fmt.Sprintf(
-			"package x%d\n",
-			i,
-		) + strings.Repeat(
+		files[fmt.Sprintf("d%d/s%d/f%d.go", i%20, i%400, i)] = fmt.Sprintf("package x%d\n", i) + strings.Repeat(
 			"func a() { return }\n",
 			i%150,
 		)
@@ -44,13 +41,11 @@ func BenchmarkTake(b *testing.B) {
 			}
 			p.take()
 			for i := 0; b.Loop(); i++ {
-				p.write(
-					map[string]string{
-						"d1/s1/f1.go": fmt.Sprint(i),
-						"d7/new.go":   fmt.Sprint(i),
-						"d9/s9/f9.go": fmt.Sprint(i),
-					},
-				)
+				p.write(map[string]string{
+					"d1/s1/f1.go": fmt.Sprint(i),
+					"d7/new.go":   fmt.Sprint(i),
+					"d9/s9/f9.go": fmt.Sprint(i),
+				})
 				p.take()
 			}
 		})

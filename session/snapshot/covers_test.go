@@ -12,10 +12,8 @@ import (
 // covered lists the files of a kept tree.
 func (p *place) covered(id string) []string {
 	p.Helper()
-	out, err := run(
-		p.Context(),
-		p.Store.git.storeGit(p.Context(), p.storeDir(), "ls-tree", "-r", "-z", "--name-only", id),
-	)
+	out, err := run(p.Context(),
+		p.Store.git.storeGit(p.Context(), p.storeDir(), "ls-tree", "-r", "-z", "--name-only", id))
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -102,10 +102,8 @@ func parseRaw(out []byte) (entries []entry, rest []string) {
 		if len(head) != 5 {
 			break
 		}
-		entries = append(
-			entries,
-			entry{oldMode: head[0], mode: head[1], oldBlob: head[2], blob: head[3], path: fields[1]},
-		)
+		entries = append(entries,
+			entry{oldMode: head[0], mode: head[1], oldBlob: head[2], blob: head[3], path: fields[1]})
 		fields = fields[2:]
 	}
 	return entries, fields

@@ -66,10 +66,8 @@ func TestAKilledTakeLeavesNothingBroken(t *testing.T) {
 	p := newPlace(t)
 	files := map[string]string{}
 	for i := range 400 {
-		files["d"+string(rune('a'+i%20))+"/f"+strings.Repeat("x", i/20)] = strings.Repeat(
-			string(rune('a'+i%20)),
-			20000+i,
-		)
+		files["d"+string(rune('a'+i%20))+"/f"+strings.Repeat("x", i/20)] = strings.Repeat(string(rune('a'+i%20)),
+			20000+i)
 	}
 	p.write(files)
 	cmd := exec.Command(os.Args[0])
@@ -188,13 +186,11 @@ func TestARestoreThatWasCutOffCanBeRepeated(t *testing.T) {
 	p.rewind(before.ID, after.ID)
 	p.rewind(after.ID, before.ID)
 	// As if the process had died having written some: the rest is as it was.
-	p.write(
-		map[string]string{
-			"unix.txt":                    "a\nb $Id$\n",
-			tempPrefix + digest("binary"): "half",
-			"sub/" + tempPrefix + "other": "half",
-		},
-	)
+	p.write(map[string]string{
+		"unix.txt":                    "a\nb $Id$\n",
+		tempPrefix + digest("binary"): "half",
+		"sub/" + tempPrefix + "other": "half",
+	})
 	if p.take(); t.Failed() {
 		return
 	}

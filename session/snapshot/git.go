@@ -58,11 +58,8 @@ func (p *gitProgram) locate(ctx context.Context) error {
 	case major < 2 || major == 2 && minor < minMinor:
 		return &Error{
 			Kind: ErrOldGit, Path: path, Err: errors.New(strings.TrimSpace(string(out))),
-			Advice: fmt.Sprintf(
-				"install git 2.%d or later to keep the files of checkpoints; %s",
-				minMinor,
-				withoutFiles,
-			),
+			Advice: fmt.Sprintf("install git 2.%d or later to keep the files of checkpoints; %s", minMinor,
+				withoutFiles),
 		}
 	case major > 2:
 		minor += 1000

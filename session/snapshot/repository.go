@@ -80,15 +80,8 @@ func (s *Store) findRepository(ctx context.Context, root, home string) (reposito
 	if os.WriteFile(rule, exclude, 0o600) != nil {
 		return none, nil
 	}
-	cmd := s.git.storeGit(
-		ctx,
-		home,
-		"check-ignore",
-		"-q",
-		"--no-index",
-		"--",
-		"./"+strings.TrimSuffix(repo.prefix, "/"),
-	)
+	cmd := s.git.storeGit(ctx, home, "check-ignore", "-q", "--no-index", "--",
+		"./"+strings.TrimSuffix(repo.prefix, "/"))
 	cmd.Dir, cmd.Env = repo.root, append(cmd.Env, "GIT_WORK_TREE="+repo.root, "GIT_LITERAL_PATHSPECS=0")
 	if _, err := run(ctx, cmd); exitStatus(err) != 1 {
 		return none, nil

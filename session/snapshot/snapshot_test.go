@@ -197,17 +197,15 @@ func (p *place) difficult() {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	p.write(
-		map[string]string{
-			"-rf":                   "a",
-			"new\nline":             "b",
-			"a \"quoted\" \\ name ": "c",
-			"tab\tübung":            "d",
-			":(top)x":               "e",
-			"git~1":                 "f",
-			"*":                     "g",
-		},
-	)
+	p.write(map[string]string{
+		"-rf":                   "a",
+		"new\nline":             "b",
+		"a \"quoted\" \\ name ": "c",
+		"tab\tübung":            "d",
+		":(top)x":               "e",
+		"git~1":                 "f",
+		"*":                     "g",
+	})
 	if runtime.GOOS == "linux" {
 		p.write(map[string]string{"\xff\xfe not utf8": "h"})
 	}

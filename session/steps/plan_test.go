@@ -127,9 +127,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, _, err := Read(
-			Write("task", list),
-		); err != nil && strings.ToValidUTF8(answer, "") == answer &&
+		if _, _, err := Read(Write("task", list)); err != nil && strings.ToValidUTF8(answer, "") == answer &&
 			!strings.Contains(answer, `\u0`) {
 			t.Errorf("what was parsed cannot be read back: %v\n%q", err, answer)
 		}

@@ -43,13 +43,8 @@ func childAppends() {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
-		_, head, err := s.Append(
-			ctx,
-			id,
-			1,
-			session.Noted{Text: "a" + strings.Repeat("x", n%3000)},
-			session.Noted{Text: "b"},
-		)
+		_, head, err := s.Append(ctx, id, 1, session.Noted{Text: "a" + strings.Repeat("x", n%3000)},
+			session.Noted{Text: "b"})
 		if err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)

@@ -23,11 +23,8 @@ func (s *Store) Fork(ctx context.Context, id session.ID, at int64) (session.Sess
 		if err != nil {
 			return err
 		}
-		forked, err = s.create(
-			ctx,
-			tx,
-			session.Created{Project: old.Project, Tier: old.Tier, Mode: old.Mode, Parent: id},
-		)
+		forked, err = s.create(ctx, tx,
+			session.Created{Project: old.Project, Tier: old.Tier, Mode: old.Mode, Parent: id})
 		if err != nil {
 			return err
 		}

@@ -37,14 +37,8 @@ func fill(t testing.TB, dir string) map[session.ID][]session.Record {
 		}
 		for j := range 30 {
 			big := strings.Repeat(fmt.Sprintf("output %d %d ", i, j), 1+j*j)
-			add(
-				t,
-				s,
-				head.ID,
-				prompt("do"),
-				session.ToolEnded{Tool: "shell", Output: big},
-				session.TurnEnded{Outcome: session.OutcomeDone},
-			)
+			add(t, s, head.ID, prompt("do"), session.ToolEnded{Tool: "shell", Output: big},
+				session.TurnEnded{Outcome: session.OutcomeDone})
 		}
 		if logs[head.ID], err = s.Records(ctx, head.ID, 0, 0, 0); err != nil {
 			t.Fatal(err)

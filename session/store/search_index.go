@@ -144,13 +144,8 @@ func (s *Store) updateIndex(ctx context.Context, only session.ID) error {
 		to := min(indexed+32, events)
 		err = s.write(ctx, "index session", func(tx *sql.Tx) error {
 			// Another belay may be at it as well: only who moves the mark indexes.
-			res, err := tx.ExecContext(
-				ctx,
-				"UPDATE sessions SET indexed = ? WHERE id = ? AND indexed = ?",
-				to,
-				id,
-				indexed,
-			)
+			res, err := tx.ExecContext(ctx, "UPDATE sessions SET indexed = ? WHERE id = ? AND indexed = ?", to, id,
+				indexed)
 			if err != nil {
 				return err
 			}

@@ -14,16 +14,11 @@ func TestSearchFindsPartsOfWordsAndAllScripts(t *testing.T) {
 	id := create(t, s, "/p").ID
 	add(t, s, id, prompt(`Refactor the orders module: "PriceOf(" and don't touch go.mod`))
 	add(t, s, id, says("価格の計算を別のモジュールに移しました。 测试全部通过"))
-	add(
-		t,
-		s,
-		id,
-		session.ToolEnded{
-			Tool:   "shell",
-			Title:  "go test ./...",
-			Output: "\x1b[31mFAIL\x1b[0m orders/price_test.go:12\nwant 100% got 50%",
-		},
-	)
+	add(t, s, id, session.ToolEnded{
+		Tool:   "shell",
+		Title:  "go test ./...",
+		Output: "\x1b[31mFAIL\x1b[0m orders/price_test.go:12\nwant 100% got 50%",
+	})
 	add(t, s, id, session.ItemAdded{Item: models.Item{Kind: models.Call, Arguments: "hidden"}})
 	other := create(t, s, "/q").ID
 	add(t, s, other, prompt("Ärger mit Straßen: refactoring"))

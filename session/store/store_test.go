@@ -63,14 +63,8 @@ func TestWhatIsAppendedIsThereAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	id := create(t, s, "/p").ID
-	records, head, err := s.Append(
-		ctx,
-		id,
-		1,
-		prompt("hello"),
-		says("hi"),
-		session.TurnEnded{Outcome: session.OutcomeDone},
-	)
+	records, head, err := s.Append(ctx, id, 1, prompt("hello"), says("hi"),
+		session.TurnEnded{Outcome: session.OutcomeDone})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,21 +79,14 @@ func notFound(text, old string) error {
 	height := strings.Count(want, "\n") - 1
 	if i := strings.Index(squeezed, want); i >= 0 {
 		at := strings.Count(squeezed[:i], "\n")
-		return fmt.Errorf(
-			"the old text differs in white space from lines %d to %d, which are:\n%s",
-			at+1,
-			at+height,
-			strings.Join(lines[at:at+height], "\n"),
-		)
+		return fmt.Errorf("the old text differs in white space from lines %d to %d, which are:\n%s", at+1, at+height,
+			strings.Join(lines[at:at+height], "\n"))
 	}
 	first, _, _ := strings.Cut(want[1:], "\n")
 	if i := strings.Index(squeezed, "\n"+first+"\n"); first != "" && i >= 0 {
 		at := strings.Count(squeezed[:i], "\n")
-		return fmt.Errorf(
-			"the old text was not found; its first line is line %d, but what follows differs:\n%s",
-			at+1,
-			strings.Join(lines[at:min(at+height, len(lines))], "\n"),
-		)
+		return fmt.Errorf("the old text was not found; its first line is line %d, but what follows differs:\n%s", at+1,
+			strings.Join(lines[at:min(at+height, len(lines))], "\n"))
 	}
 	return fmt.Errorf("the old text was not found: read the file again")
 }

@@ -119,21 +119,8 @@ func files(ctx context.Context, dir string) ([]string, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder", dir)
 	}
-	cmd := exec.CommandContext(
-		ctx,
-		"git",
-		"-c",
-		"core.quotePath=false",
-		"-c",
-		"core.fsmonitor=false",
-		"-c",
-		"safe.bareRepository=explicit",
-		"ls-files",
-		"-co",
-		"--exclude-standard",
-		"--deduplicate",
-		"-z",
-	)
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c",
+		"safe.bareRepository=explicit", "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
 	if out, err := cmd.Output(); err == nil {

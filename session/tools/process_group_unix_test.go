@@ -36,10 +36,8 @@ func TestAStopKillsTheWholeGroup(t *testing.T) {
 	s := workspace(t, nil)
 	s.reaper.grace = 20 * time.Millisecond
 	gone := lives(t, s)
-	job, err := s.Prepare(
-		"shell",
-		`{"command":"exec 9>lives; (trap '' TERM; sleep 300) & trap '' TERM; echo up; sleep 300"}`,
-	)
+	job, err := s.Prepare("shell",
+		`{"command":"exec 9>lives; (trap '' TERM; sleep 300) & trap '' TERM; echo up; sleep 300"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +52,7 @@ func TestAStopKillsTheWholeGroup(t *testing.T) {
 func TestACommandThatLeavesAChildBehindReturns(t *testing.T) {
 	s := workspace(t, nil)
 	gone := lives(t, s)
-	if _, r := call(
-		t,
-		s,
-		"shell",
-		`{"command":"exec 9>lives; sleep 300 & echo started"}`,
-	); r.Error ||
+	if _, r := call(t, s, "shell", `{"command":"exec 9>lives; sleep 300 & echo started"}`); r.Error ||
 		r.Output != "started\n" {
 		t.Errorf("shell = %+v", r)
 	}

@@ -73,12 +73,8 @@ func (s *Set) read(target location, args readArgs) Result {
 	if strings.HasPrefix(mime, "image/") && mime != "image/svg+xml" {
 		if len(content) > maxReadImage {
 			return errorResult(
-				fmt.Errorf(
-					"%s is a picture of %d MB, more than the %d MB that can be shown",
-					target.rel,
-					len(content)>>20,
-					maxReadImage>>20,
-				),
+				fmt.Errorf("%s is a picture of %d MB, more than the %d MB that can be shown", target.rel,
+					len(content)>>20, maxReadImage>>20),
 			)
 		}
 		return Result{Output: fmt.Sprintf("%s: the picture follows", target.rel), Summary: mime,

@@ -119,22 +119,8 @@ func (s *Set) environment() []string {
 	// A folder that only looks like a repository must not make git run what its
 	// settings name, nor cd lead elsewhere than it says.
 	n, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
-	env = append(
-		env,
-		fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1),
-		fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n),
-		fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n),
-		"CDPATH=",
-	)
-	return append(
-		env,
-		"TERM=dumb",
-		"NO_COLOR=1",
-		"PAGER=cat",
-		"GIT_PAGER=cat",
-		"GIT_TERMINAL_PROMPT=0",
-		"GIT_EDITOR=true",
-		"DEBIAN_FRONTEND=noninteractive",
-		"BELAY=1",
-	)
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1), fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n),
+		fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n), "CDPATH=")
+	return append(env, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0",
+		"GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive", "BELAY=1")
 }

@@ -29,17 +29,15 @@ func workspace(t *testing.T, files map[string]string) *Set {
 		}
 	}
 	serial := 0
-	s, err := New(
-		Options{
-			Root:    root,
-			Outputs: filepath.Join(t.TempDir(), "outputs"),
-			Hide:    []string{"SECRET_KEY"},
-			NewID: func() string {
-				serial++
-				return fmt.Sprint(serial)
-			},
+	s, err := New(Options{
+		Root:    root,
+		Outputs: filepath.Join(t.TempDir(), "outputs"),
+		Hide:    []string{"SECRET_KEY"},
+		NewID: func() string {
+			serial++
+			return fmt.Sprint(serial)
 		},
-	)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

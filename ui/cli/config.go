@@ -62,15 +62,8 @@ func (cli CLI) printPaths(from config.Sources) error {
 	if !from.Trusted && project == "" {
 		project = " (not read: the folder is not trusted)"
 	}
-	_, err = fmt.Fprintf(
-		cli.Out,
-		"user settings     %s%s\nproject settings  %s%s\ndata              %s\n",
-		from.UserFile,
-		exists(from.UserFile),
-		from.ProjectFile,
-		project,
-		data,
-	)
+	_, err = fmt.Fprintf(cli.Out, "user settings     %s%s\nproject settings  %s%s\ndata              %s\n",
+		from.UserFile, exists(from.UserFile), from.ProjectFile, project, data)
 	return err
 }
 

@@ -58,13 +58,8 @@ func (cli CLI) demoHost() demo.Host {
 		Env:          cli.Env,
 		SaveTerminal: cli.SaveTerminal,
 		Run: func(ctx context.Context, o app.Options, id session.ID, prompt string) error {
-			return cli.runIn(
-				ctx,
-				runFlags{globalFlags: &globalFlags{}, steps: true},
-				o,
-				id,
-				session.Prompt{Text: prompt},
-			)
+			return cli.runIn(ctx, runFlags{globalFlags: &globalFlags{}, steps: true}, o, id,
+				session.Prompt{Text: prompt})
 		},
 		Screen: func(ctx context.Context, o app.Options, s app.Screen) error { return cli.Screen(ctx, cli, o, s) },
 		Rewind: cli.rewindTo,

@@ -52,16 +52,13 @@ func (cli CLI) checkpointsCommand() *cobra.Command {
 				if p.Step > 0 {
 					what = fmt.Sprintf("before step %d: %s", p.Step, theme.Line(p.Title))
 				}
-				rows = append(
-					rows,
-					[]string{
-						strconv.Itoa(i + 1),
-						strconv.FormatInt(p.Seq, 10),
-						theme.Age(p.Time, cli.Now()),
-						files,
-						what,
-					},
-				)
+				rows = append(rows, []string{
+					strconv.Itoa(i + 1),
+					strconv.FormatInt(p.Seq, 10),
+					theme.Age(p.Time, cli.Now()),
+					files,
+					what,
+				})
 			}
 			return plain.Table(cli.Out, rows, cli.Width(cli.Out))
 		},
@@ -167,12 +164,8 @@ func (cli CLI) rewindTo(
 		return err
 	}
 	if rewind.Conversation {
-		fmt.Fprintf(
-			cli.Out,
-			"taken back of the conversation: %s, %s of the plan\n",
-			theme.Plural(preview.Turns, "turn"),
-			theme.Plural(preview.Steps, "step"),
-		)
+		fmt.Fprintf(cli.Out, "taken back of the conversation: %s, %s of the plan\n",
+			theme.Plural(preview.Turns, "turn"), theme.Plural(preview.Steps, "step"))
 	}
 	if rewind.Files {
 		fmt.Fprintf(cli.Out, "files that change: %d\n", len(preview.Changes))

@@ -100,17 +100,14 @@ func (cli CLI) listSessions(ctx context.Context, f session.Filter) error {
 		}
 		rows := [][]string{{"ID", "STATE", "AGE", "COST", "PROJECT", "TITLE"}}
 		for _, s := range list {
-			rows = append(
-				rows,
-				[]string{
-					string(s.ID),
-					string(s.Status),
-					theme.Age(s.Updated, cli.Now()),
-					theme.Money(s.Cost),
-					filepath.Base(s.Project),
-					theme.Line(s.Title),
-				},
-			)
+			rows = append(rows, []string{
+				string(s.ID),
+				string(s.Status),
+				theme.Age(s.Updated, cli.Now()),
+				theme.Money(s.Cost),
+				filepath.Base(s.Project),
+				theme.Line(s.Title),
+			})
 		}
 		return plain.Table(cli.Out, rows, cli.Width(cli.Out))
 	})
@@ -215,12 +212,8 @@ func (cli CLI) archiveCommand() *cobra.Command {
 		cobra.ExactArgs(1),
 		func(s session.Session, _ []string) (session.Event, string, error) {
 			return session.ArchiveChanged{
-					Archived: true,
-				}, fmt.Sprintf(
-					"%s is archived · back: belay sessions restore %s",
-					s.ID,
-					s.ID,
-				), nil
+				Archived: true,
+			}, fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID), nil
 		},
 	)
 }
@@ -235,12 +228,8 @@ func (cli CLI) deleteCommand() *cobra.Command {
 				return nil, "", fmt.Errorf("session %s is running: stop it first", s.ID)
 			}
 			return session.ArchiveChanged{
-					Deleted: cli.Now(),
-				}, fmt.Sprintf(
-					"%s is deleted · back: belay sessions restore %s",
-					s.ID,
-					s.ID,
-				), nil
+				Deleted: cli.Now(),
+			}, fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID), nil
 		},
 	)
 }

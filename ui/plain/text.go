@@ -216,13 +216,8 @@ func (p *Text) Tick() {
 	if left < 0 {
 		return
 	}
-	line := fmt.Sprintf(
-		"  waiting %s, then attempt %d of %d at %s · ctrl+c leaves, the session stays",
-		theme.Elapsed(left),
-		p.wait.Number,
-		p.wait.Of,
-		p.wait.Target,
-	)
+	line := fmt.Sprintf("  waiting %s, then attempt %d of %d at %s · ctrl+c leaves, the session stays",
+		theme.Elapsed(left), p.wait.Number, p.wait.Of, p.wait.Target)
 	_, p.err = fmt.Fprint(p.events, "\r\x1b[K"+ansi.Truncate(line, p.width-1, "…"))
 	p.quiet = true
 }
@@ -251,12 +246,8 @@ func (p *Text) ended(end session.TurnEnded, turn *Turn) {
 	default:
 		p.event("✗ the turn failed: %s", cmp.Or(theme.Line(end.Reason), Describe(end.Fault)))
 	}
-	p.event(
-		"· %s tokens in, %s out, %s",
-		theme.Count(turn.Usage.Input),
-		theme.Count(turn.Usage.Output),
-		theme.Money(turn.Cost),
-	)
+	p.event("· %s tokens in, %s out, %s", theme.Count(turn.Usage.Input), theme.Count(turn.Usage.Output),
+		theme.Money(turn.Cost))
 }
 
 // Err is why the answer could not be written.

@@ -32,11 +32,8 @@ func (m *markdown) render(th *theme.Theme, width int, source string) []string {
 		return finish(term, source, width)
 	}
 	if m.term == nil || m.width != width || m.version != th.Version() {
-		term, err := glamour.NewTermRenderer(
-			glamour.WithStyles(style(th)),
-			glamour.WithWordWrap(width),
-			glamour.WithChromaFormatter(formatter(th)),
-		)
+		term, err := glamour.NewTermRenderer(glamour.WithStyles(style(th)), glamour.WithWordWrap(width),
+			glamour.WithChromaFormatter(formatter(th)))
 		if err != nil {
 			return wrapped(source, width)
 		}

@@ -150,10 +150,8 @@ func (b *builder) newEngine(
 		PrunePolicy: request.PrunePolicy(b.settings.Request.Slim),
 		Tools:       b.newTools,
 		SystemPrompt: func(ctx context.Context, root string) systemprompt.Prompt {
-			return systemprompt.Build(
-				ctx,
-				systemprompt.Options{Root: root, User: user, Trusted: b.trusted, Now: b.env.Now()},
-			)
+			return systemprompt.Build(ctx,
+				systemprompt.Options{Root: root, User: user, Trusted: b.trusted, Now: b.env.Now()})
 		},
 		NetworkWait: networkWait(b.options, b.settings.Park.Ladder),
 		NewID:       b.env.NewID,

@@ -39,11 +39,8 @@ func TestAnotherEndpointBehindTheSameNameIsAnotherTarget(t *testing.T) {
 		t.Errorf("at another address: %q, %v; want the state of no provider alone", known, err)
 	}
 	var before []byte
-	err = s.UpdateShared(
-		t.Context(),
-		"target/local/qwen",
-		func(old []byte) ([]byte, error) { before = old; return nil, nil },
-	)
+	err = s.UpdateShared(t.Context(), "target/local/qwen",
+		func(old []byte) ([]byte, error) { before = old; return nil, nil })
 	if err != nil || before != nil {
 		t.Errorf("the other address begins with %q, %v; want nothing", before, err)
 	}

@@ -131,12 +131,8 @@ func (x *examination) report(finding Finding) {
 	if !finding.OK {
 		mark = "✗"
 	}
-	line := fmt.Sprintf(
-		"%s %-9s %s",
-		mark,
-		finding.Check,
-		strings.TrimSpace(finding.Target+"  "+theme.Sanitize(finding.Text)),
-	)
+	line := fmt.Sprintf("%s %-9s %s", mark, finding.Check,
+		strings.TrimSpace(finding.Target+"  "+theme.Sanitize(finding.Text)))
 	if finding.FirstToken > 0 {
 		line += fmt.Sprintf("  first token %s", theme.Elapsed(finding.FirstToken))
 	}
@@ -170,14 +166,12 @@ func (x *examination) provider(ctx context.Context, name string) {
 	case provider.Key != "" && provider.KeyEnv != "":
 		x.report(Finding{Check: "key", Target: name, OK: true, Text: "found for " + provider.KeyEnv + " (not shown)"})
 	case provider.KeyEnv != "" && !provider.Local:
-		x.report(
-			Finding{
-				Check:  "key",
-				Target: name,
-				Text:   "there is none for " + provider.KeyEnv + "; nothing is sent",
-				Fault:  &models.Fault{Kind: models.KindAuth, Hint: app.MissingKeyHint(provider.KeyEnv)},
-			},
-		)
+		x.report(Finding{
+			Check:  "key",
+			Target: name,
+			Text:   "there is none for " + provider.KeyEnv + "; nothing is sent",
+			Fault:  &models.Fault{Kind: models.KindAuth, Hint: app.MissingKeyHint(provider.KeyEnv)},
+		})
 		x.keyless[name] = true
 		return
 	}
@@ -188,14 +182,12 @@ func (x *examination) provider(ctx context.Context, name string) {
 		x.report(Finding{Check: "endpoint", Target: name, Text: plain.Describe(f), Fault: f})
 		return
 	}
-	x.report(
-		Finding{
-			Check:  "endpoint",
-			Target: name,
-			OK:     true,
-			Text:   fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model")),
-		},
-	)
+	x.report(Finding{
+		Check:  "endpoint",
+		Target: name,
+		OK:     true,
+		Text:   fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model")),
+	})
 	spelled := map[models.Target]bool{}
 	for _, tier := range models.Tiers() {
 		for _, t := range app.TierTargets(x.settings)[tier] {
@@ -219,12 +211,10 @@ func (x *examination) checkName(target models.Target, names []string) {
 	if near := models.Nearest(target.Model, names); len(near) > 0 {
 		says = fmt.Sprintf("not listed; the nearest is %q: %s", near[0], diagnose.Spell(target.Model, near[0]))
 	}
-	x.report(
-		Finding{
-			Check:  "name",
-			Target: target.String(),
-			Text:   says,
-			Fault:  &models.Fault{Kind: models.KindModel, Target: target},
-		},
-	)
+	x.report(Finding{
+		Check:  "name",
+		Target: target.String(),
+		Text:   says,
+		Fault:  &models.Fault{Kind: models.KindModel, Target: target},
+	})
 }

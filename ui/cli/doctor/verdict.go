@@ -178,10 +178,8 @@ func (x *examination) capacity() (verdict, bool) {
 // replyShape is about replies that come but not as they should.
 func (x *examination) replyShape() (verdict, bool) {
 	ok := func(k probeKind, target models.Target) bool {
-		return slices.ContainsFunc(
-			x.findings,
-			func(finding Finding) bool { return finding.OK && finding.probe == k && finding.target == target },
-		)
+		return slices.ContainsFunc(x.findings,
+			func(finding Finding) bool { return finding.OK && finding.probe == k && finding.target == target })
 	}
 	for _, finding := range x.findings {
 		switch {
@@ -252,23 +250,16 @@ func (x *examination) pastFaults() (verdict, bool) {
 			Class: "concurrency",
 			Text:  "all is well now; in the last days failures came while several of your own requests ran at once",
 			Evidence: []string{
-				fmt.Sprintf(
-					"%.0f%% failed with several at once, %.0f%% with one",
-					record.failedConcurrent*100,
-					record.failedAlone*100,
-				),
+				fmt.Sprintf("%.0f%% failed with several at once, %.0f%% with one", record.failedConcurrent*100,
+					record.failedAlone*100),
 			},
 			Next: []string{"fewer at once: [providers.…] concurrency = 2"},
 		}, true
 	case record.sizeFrom > 0:
 		return verdict{Class: "size", Text: "all is well now; in the last days larger requests failed more often",
 			Evidence: []string{
-				fmt.Sprintf(
-					"from %s input tokens %.0f%% failed, below %.0f%%",
-					theme.Count(record.sizeFrom),
-					record.sizeAbove*100,
-					record.sizeBelow*100,
-				),
+				fmt.Sprintf("from %s input tokens %.0f%% failed, below %.0f%%", theme.Count(record.sizeFrom),
+					record.sizeAbove*100, record.sizeBelow*100),
 			},
 			Next: []string{fmt.Sprintf("[context] budget = %d", record.sizeFrom)}}, true
 	case len(record.hours) > 0:
@@ -292,10 +283,8 @@ func (x *examination) answered() int {
 }
 
 func (x *examination) failedProbe(kind models.Kind) bool {
-	return slices.ContainsFunc(
-		x.findings,
-		func(f Finding) bool { return f.probe != "" && f.Fault != nil && f.Fault.Kind == kind },
-	)
+	return slices.ContainsFunc(x.findings,
+		func(f Finding) bool { return f.probe != "" && f.Fault != nil && f.Fault.Kind == kind })
 }
 
 // fallbackAdvice says what is missing for the day when a model is full.

@@ -17,13 +17,8 @@ type budget struct {
 }
 
 func (b budget) String() string {
-	return fmt.Sprintf(
-		"%.0f %% of this %s's budget is spent: %s of %s",
-		b.Share()*100,
-		b.period,
-		theme.Money(b.Spent),
-		theme.Money(b.Limit),
-	)
+	return fmt.Sprintf("%.0f %% of this %s's budget is spent: %s of %s", b.Share()*100, b.period, theme.Money(b.Spent),
+		theme.Money(b.Limit))
 }
 
 // periods are the beginnings of the day and of the month.

@@ -38,10 +38,8 @@ func newWorker(t *testing.T, now *time.Time, change func(*config.Settings)) (*Wo
 
 func record(t *testing.T, w *Worker, at time.Time, kind models.Kind, cost float64) {
 	t.Helper()
-	err := w.o.Store.AppendAttempts(
-		t.Context(),
-		ledger.Attempt{Provider: "p", Model: "m", Kind: kind, Cost: cost, CreatedAt: at},
-	)
+	err := w.o.Store.AppendAttempts(t.Context(),
+		ledger.Attempt{Provider: "p", Model: "m", Kind: kind, Cost: cost, CreatedAt: at})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,11 +70,8 @@ func Run(ctx context.Context, env app.Env, options Options) error {
 	if err != nil {
 		return err
 	}
-	from, _ := slices.BinarySearchFunc(
-		history,
-		since,
-		func(a ledger.Attempt, t time.Time) int { return a.CreatedAt.Compare(t) },
-	)
+	from, _ := slices.BinarySearchFunc(history, since,
+		func(a ledger.Attempt, t time.Time) int { return a.CreatedAt.Compare(t) })
 	list := history[from:]
 	stats := newStatistics(history, list, by, since, now)
 	switch {

@@ -61,12 +61,8 @@ func (s statistics) sentences() []string {
 	case z.Threshold > 0:
 		list = append(
 			list,
-			fmt.Sprintf(
-				"failures start above %s input (%s against %s below)",
-				theme.Count(z.Threshold),
-				percent(z.Above),
-				percent(z.Below),
-			),
+			fmt.Sprintf("failures start above %s input (%s against %s below)", theme.Count(z.Threshold),
+				percent(z.Above), percent(z.Below)),
 		)
 	case len(z.Buckets) > 0:
 		list = append(list, "failures do not depend on the size of the input, as far as can be seen")
@@ -75,21 +71,15 @@ func (s statistics) sentences() []string {
 		longest, median := ledger.Lengths(s.Episodes)
 		list = append(
 			list,
-			fmt.Sprintf(
-				"%s without room: the longest %s, the median %s",
-				theme.Plural(len(s.Episodes), "episode"),
-				theme.Clock(longest),
-				theme.Clock(median),
-			),
+			fmt.Sprintf("%s without room: the longest %s, the median %s", theme.Plural(len(s.Episodes), "episode"),
+				theme.Clock(longest), theme.Clock(median)),
 		)
 	}
 	if week := s.Weeks[0]; !week.Enough && !week.Since.IsZero() {
 		list = append(
 			list,
-			fmt.Sprintf(
-				"the record begins on %s; a week is needed before hours say much",
-				week.Since.Local().Format("Monday, 2 January"),
-			),
+			fmt.Sprintf("the record begins on %s; a week is needed before hours say much",
+				week.Since.Local().Format("Monday, 2 January")),
 		)
 	}
 	for _, r := range s.Risks {
@@ -121,14 +111,8 @@ func printText(env app.Env, stats statistics, all bool) error {
 	if t.Outcomes == 0 {
 		shares = "none says how the models are"
 	}
-	fmt.Fprintf(
-		env.Out,
-		"%s since %s · %s · %s\n\n",
-		theme.Plural(t.Attempts, "attempt"),
-		stats.Since.Local().Format("2 January 15:04"),
-		shares,
-		theme.Money(t.Cost),
-	)
+	fmt.Fprintf(env.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"),
+		stats.Since.Local().Format("2 January 15:04"), shares, theme.Money(t.Cost))
 	rows := [][]string{append([]string{strings.ToUpper(string(stats.By))}, rowHead...)}
 	for _, r := range stats.Rows {
 		rows = append(rows, append([]string{theme.Line(r.Key)}, rowCells(r)...))
@@ -141,12 +125,8 @@ func printText(env app.Env, stats statistics, all bool) error {
 		fmt.Fprintln(env.Out, wrapTo(theme.Line(line), width))
 	}
 	if week := stats.Weeks[0]; week.Any() {
-		fmt.Fprintf(
-			env.Out,
-			"\nno room, by weekday and hour (local time, since %s)\n%s",
-			week.Since.Local().Format("2 January"),
-			heatMap(week),
-		)
+		fmt.Fprintf(env.Out, "\nno room, by weekday and hour (local time, since %s)\n%s",
+			week.Since.Local().Format("2 January"), heatMap(week))
 	}
 	return printFailovers(env, stats, all, width)
 }
@@ -168,18 +148,15 @@ func printFailovers(env app.Env, s statistics, all bool, width int) error {
 		if g.Code != "" {
 			why += " " + g.Code
 		}
-		rows = append(
-			rows,
-			[]string{
-				g.Time.Local().Format("2006-01-02 15:04"),
-				theme.Line(g.From),
-				theme.Line(g.To),
-				theme.Line(why),
-				fmt.Sprint(g.Tries),
-				theme.Line(g.Session),
-				fmt.Sprint(g.Turn),
-			},
-		)
+		rows = append(rows, []string{
+			g.Time.Local().Format("2006-01-02 15:04"),
+			theme.Line(g.From),
+			theme.Line(g.To),
+			theme.Line(why),
+			fmt.Sprint(g.Tries),
+			theme.Line(g.Session),
+			fmt.Sprint(g.Turn),
+		})
 	}
 	if err := plain.Table(env.Out, rows, width); err != nil {
 		return err
