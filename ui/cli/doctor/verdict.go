@@ -12,18 +12,6 @@ import (
 	"belay/ui/theme"
 )
 
-// History is what the record of past attempts says.
-type History struct {
-	Attempts         int      // in the last seven days
-	FailedAlone      float64  // share of capacity failures while one request ran
-	FailedConcurrent float64  // and while several of ours ran at the same provider
-	Concurrent       int      // attempts of the second sort
-	Hours            []string // in which failures cluster, such as "Mo 14:00"
-	SizeFrom         int64    // input tokens from which failures rise; 0: they do not
-	SizeBelow        float64  // failure share below it
-	SizeAbove        float64  // and above
-}
-
 // verdict is what the findings come to.
 type verdict struct {
 	Class    string   `json:"class"`
