@@ -202,9 +202,9 @@ func (c *Catalog) Model(target models.Target) models.Model {
 	if entry, priced, ok := c.entry(target); ok {
 		model.Known = true
 		model.Window, model.MaxOutput = entry.ContextWindow, entry.DefaultMaxTokens
-		model.Images, model.Reasoning, model.Efforts = entry.SupportsImages, entry.CanReason, slices.Clone(
-			entry.ReasoningLevels,
-		)
+		model.Images = entry.SupportsImages
+		model.Reasoning = entry.CanReason
+		model.Efforts = slices.Clone(entry.ReasoningLevels)
 		if priced {
 			model.Price = models.Price{Input: entry.CostPer1MIn, Cached: readPrice(entry), Output: entry.CostPer1MOut}
 		}

@@ -266,9 +266,8 @@ func TestDelay(t *testing.T) {
 func TestEvidenceIsKept(t *testing.T) {
 	f := diagnose.Fault(diagnose.Evidence{
 		Status: 503, Header: header("X-Request-Id", "req_1", "Cf-Ray", "ray", "X-Should-Retry", "false"),
-		Body: []byte(
-			`{"error":{"message":"m","type":"t","code":"brand_new","param":"p"}}`,
-		), Served: "m-1", Phase: models.BeforeHeaders, Bytes: 3, Events: 2, Elapsed: time.Second,
+		Body:   []byte(`{"error":{"message":"m","type":"t","code":"brand_new","param":"p"}}`),
+		Served: "m-1", Phase: models.BeforeHeaders, Bytes: 3, Events: 2, Elapsed: time.Second,
 	})
 	if f.Code != "brand_new" || f.Type != "t" || f.Param != "p" || f.Message != "m" || f.RequestID != "req_1" ||
 		f.ShouldRetry == nil || *f.ShouldRetry ||

@@ -520,13 +520,13 @@ func month() []Attempt {
 			kind = full
 		}
 		list[i] = at(time.Duration(i)*26*time.Second, []string{"sol", "terra", "luna"}[i%3], kind, func(a *Attempt) {
-			a.Cost, a.ProjectID, a.Session, a.Turn = 0.1, fmt.Sprintf("/project/%d", i%20), fmt.Sprintf(
-				"s%d",
-				i/100,
-			), i/10
-			a.InputTokens, a.LatencyMS, a.FirstTokenMS = int64(i*7919%300_000), int64(
-				i*104729%20_000,
-			), int64(i*15485863%3000)
+			a.Cost = 0.1
+			a.ProjectID = fmt.Sprintf("/project/%d", i%20)
+			a.Session = fmt.Sprintf("s%d", i/100)
+			a.Turn = i / 10
+			a.InputTokens = int64(i * 7919 % 300_000)
+			a.LatencyMS = int64(i * 104729 % 20_000)
+			a.FirstTokenMS = int64(i * 15485863 % 3000)
 		})
 	}
 	return list

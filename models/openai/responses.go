@@ -313,9 +313,10 @@ func (r *reply) handleItem(it *outputItem, raw json.RawMessage, shown bool) erro
 			}
 		}
 	case "function_call":
-		got.Kind, got.CallID, got.Name, got.Arguments = models.Call, string(it.CallID), string(
-			it.Name,
-		), string(it.Arguments)
+		got.Kind = models.Call
+		got.CallID = string(it.CallID)
+		got.Name = string(it.Name)
+		got.Arguments = string(it.Arguments)
 	default:
 		return nil // tools that run at the provider; none was asked for
 	}

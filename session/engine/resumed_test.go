@@ -41,9 +41,8 @@ fault = { how = "stall", at = "text" }
 		if s.Status != session.Idle {
 			t.Fatalf("Status = %s, %v", s.Status, s.Fault)
 		}
-		if got, want := r.log(
-			id,
-		), "start:go message:I look, then I tell. call:glob run:glob ran:glob message:All of it. end:done"; got != want {
+		const want = "start:go message:I look, then I tell. call:glob run:glob ran:glob message:All of it. end:done"
+		if got := r.log(id); got != want {
 			t.Errorf("log is\n%s, want\n%s", got, want)
 		}
 		if got, want := s.Usage, (models.Usage{Input: 300, Output: 50}); got != want {

@@ -211,9 +211,8 @@ func (cli CLI) archiveCommand() *cobra.Command {
 		"Put a session away; restore brings it back",
 		cobra.ExactArgs(1),
 		func(s session.Session, _ []string) (session.Event, string, error) {
-			return session.ArchiveChanged{
-				Archived: true,
-			}, fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID), nil
+			text := fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID)
+			return session.ArchiveChanged{Archived: true}, text, nil
 		},
 	)
 }
@@ -227,9 +226,8 @@ func (cli CLI) deleteCommand() *cobra.Command {
 			if s.Live() {
 				return nil, "", fmt.Errorf("session %s is running: stop it first", s.ID)
 			}
-			return session.ArchiveChanged{
-				Deleted: cli.Now(),
-			}, fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID), nil
+			text := fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID)
+			return session.ArchiveChanged{Deleted: cli.Now()}, text, nil
 		},
 	)
 }
