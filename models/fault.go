@@ -60,6 +60,7 @@ type Fault struct {
 	Elapsed     time.Duration `json:"elapsed,omitempty"`      // since the request went out
 	Hint        string        `json:"hint,omitempty"`         // what a person can do
 	Nearest     []string      `json:"nearest,omitempty"`      // names the endpoint does know
+	Adjusted    string        `json:"adjusted,omitempty"`     // how the next request to the target is written, for people
 	Err         error         `json:"-"`                      // the cause inside this program, if there is one
 }
 

@@ -45,10 +45,11 @@ type RetryRule uint8
 
 // The rules for asking the same target again.
 const (
-	RetryNever   RetryRule = iota
-	RetryBackoff           // after a growing delay
-	RetryFixed             // after a short fixed delay
-	RetryShorter           // once, at once, with a shorter request
+	RetryNever    RetryRule = iota
+	RetryBackoff            // after a growing delay
+	RetryFixed              // after a short fixed delay
+	RetryShorter            // once, at once, with a shorter request
+	RetryAdjusted           // at once, as the request is now written otherwise
 )
 
 // SwitchRule says when another target may be asked.

@@ -153,7 +153,7 @@ func (v *sessionView) attempted(e session.AttemptStarted) {
 }
 
 func (v *sessionView) failed(at time.Time, e session.AttemptFailed) {
-	if e.Next == models.NextStop || e.Next == models.NextPark {
+	if e.Next == models.NextStop || e.Next == models.NextPark || e.Fault != nil && e.Fault.Adjusted != "" {
 		v.wait = nil
 		return
 	}

@@ -38,6 +38,7 @@ type attempt struct {
 	origin   models.Origin
 	dialect  dialect
 	tools    map[string]bool // the names offered
+	pictures bool            // the request holds some
 	calls    map[string]bool // ids of calls, those in the history included
 	traceID  string
 	yield    func(models.Chunk, error) bool
@@ -78,6 +79,7 @@ func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *
 		origin:  models.Origin{Provider: provider.Name, API: api, Model: target.Model},
 		dialect: findDialect(provider.BaseURL, c.model(target)),
 	}
+	c.memory.apply(target, &a.dialect)
 	a.connect()
 	return a, nil
 }
@@ -111,6 +113,7 @@ func (a *attempt) run(req models.Request) error {
 		a.tools[t.Name] = true
 	}
 	for i := range req.Items {
+		a.pictures = a.pictures || len(req.Items[i].Images) > 0
 		if req.Items[i].Kind == models.Call {
 			a.calls[req.Items[i].CallID] = true
 		}
@@ -215,7 +218,9 @@ func (a *attempt) fault(err error) *models.Fault {
 	default:
 		ev.Err = err
 	}
-	return diagnose.Fault(ev)
+	fault := diagnose.Fault(ev)
+	a.adjust(fault)
+	return fault
 }
 
 func (a *attempt) host() string {

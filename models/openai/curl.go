@@ -28,6 +28,7 @@ func (c *Client) Curl(target models.Target, req models.Request) (string, error) 
 		names:     c.names,
 		http:      &http.Client{Transport: &sent},
 		model:     c.model,
+		memory:    c.memory,
 		id:        c.id,
 		now:       c.now,
 		userAgent: c.userAgent,

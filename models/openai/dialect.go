@@ -84,11 +84,7 @@ var dialectTable = []struct {
 		name:  "google",
 		hosts: []string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com"},
 		dialect: dialect{
-			// What the documentation names for calls without a signature of its own:
-			// https://ai.google.dev/gemini-api/docs/thought-signatures
-			foreignCall: map[string]json.RawMessage{
-				"extra_content": json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`),
-			},
+			foreignCall: googleForeignCall,
 		},
 	},
 	{
@@ -112,6 +108,12 @@ var dialectTable = []struct {
 		families: []string{"deepseek", "kimi"},
 		dialect:  dialect{needsReasoning: true},
 	},
+}
+
+// googleForeignCall is what the documentation names for calls without a signature
+// of its own: https://ai.google.dev/gemini-api/docs/thought-signatures
+var googleForeignCall = map[string]json.RawMessage{
+	"extra_content": json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`),
 }
 
 // StrictDialect is the name of the form that everybody accepts.

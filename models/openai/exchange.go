@@ -39,6 +39,9 @@ func (a *attempt) send(req models.Request) (*http.Response, error) {
 	}
 	var res *http.Response
 	opts := []option.RequestOption{option.WithResponseBodyInto(&res)}
+	for _, name := range a.dialect.omit {
+		opts = append(opts, option.WithJSONDel(name))
+	}
 	if !req.NoStream { // not a field of the type; the SDK's own streaming call sets it in this way
 		opts = append(opts, option.WithJSONSet("stream", true))
 	}

@@ -61,6 +61,10 @@ type Options struct {
 
 	// Model tells what is known of a target; nil: nothing.
 	Model func(models.Target) models.Model
+
+	// Learned hears of everything that a refusal teaches of a target, as
+	// [Client.Remember] takes it; nil: nobody keeps it.
+	Learned func(target models.Target, name string)
 }
 
 // Client makes single attempts. It may be used by many goroutines.
@@ -73,6 +77,8 @@ type Client struct {
 	userAgent string
 	timeouts  Timeouts
 	model     func(models.Target) models.Model
+	learned   func(models.Target, string)
+	memory    *memory
 	work      sync.WaitGroup // requests that tell a provider to stop
 }
 
@@ -85,6 +91,8 @@ func New(options Options) *Client {
 		id:        options.ID,
 		now:       options.Now,
 		model:     options.Model,
+		learned:   options.Learned,
+		memory:    &memory{},
 		userAgent: "belay/" + options.Version,
 		timeouts: Timeouts{
 			FirstEvent: 300 * time.Second,

@@ -14,7 +14,7 @@ import (
 
 // responseParams is the request for the Responses API.
 func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParams, error) {
-	a.keepsReply = a.provider.Resume && !req.NoStream
+	a.keepsReply = a.provider.Resume && !req.NoStream && !a.dialect.omits("background") && !a.dialect.omits("store")
 	params := responses.ResponseNewParams{
 		Model:       a.target.Model,
 		Store:       param.NewOpt(a.keepsReply),
@@ -72,6 +72,9 @@ func (a *attempt) functionTool(spec models.ToolSpec) (responses.ToolUnionParam, 
 		Name:       spec.Name,
 		Strict:     param.NewOpt(false),
 		Parameters: make(map[string]any, len(fields)),
+	}
+	if a.dialect.omits("strict") {
+		tool.SetExtraFields(map[string]any{"strict": param.Omit})
 	}
 	for name, value := range fields {
 		tool.Parameters[name] = value

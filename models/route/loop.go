@@ -204,6 +204,10 @@ func (op *operation) note(ctx context.Context, fault *models.Fault) {
 	if fault.Kind == models.KindCancelled && !past.slept {
 		return
 	}
+	if fault.Adjusted != "" {
+		past.attempts-- // it was only learned how to ask
+		return
+	}
 	if past.first == nil {
 		past.first = fault
 	}

@@ -52,6 +52,9 @@ func decide(s *situation, fault *models.Fault) decision {
 		return decision{next: models.NextSwitch, userInitiated: true, fault: fault}
 	}
 	policy := policyFor(fault, s.history.slept)
+	if policy.Retry == models.RetryAdjusted {
+		return decision{next: models.NextRetry, to: s.target, fault: fault, uncounted: true}
+	}
 	delay := s.retryDelay(fault, policy)
 	shorter := fault.Kind.Policy().Retry == models.RetryShorter && !s.history.shortened && s.history.attempts > 0
 	again := shorter || retries(policy)
@@ -98,6 +101,9 @@ func policyFor(fault *models.Fault, slept bool) models.KindPolicy {
 		policy.Uncounted = true
 		policy.Switch = models.SwitchNever
 		policy.Park = models.ParkBackoff
+	case fault.Adjusted != "": // each adjustment is made once, so this ends
+		policy.Retry = models.RetryAdjusted
+		policy.Uncounted = true
 	case fault.ShouldRetry != nil && !*fault.ShouldRetry:
 		policy.Retry = models.RetryNever
 		policy.Switch = models.SwitchNever

@@ -393,3 +393,17 @@ func TestTheFaultOfThePreferredTargetIsReported(t *testing.T) {
 		t.Errorf("reported %v, hint %q", d.fault, d.fault.Hint)
 	}
 }
+
+func TestARefusalThatTaughtHowToAskIsAskedAgainAtOnce(t *testing.T) {
+	for _, failures := range []int{1, 4} {
+		s := afterFailures(failures)
+		s.history.attempts = failures
+		got := failing(s, &models.Fault{Kind: models.KindRequest, Adjusted: "without store"})
+		if got.String() != "retry 0s uncounted" {
+			t.Errorf("after %d: %v", failures, got)
+		}
+		if got := failing(s, &models.Fault{Kind: models.KindRequest}); got.next != models.NextStop {
+			t.Errorf("after %d, unchanged: %v", failures, got)
+		}
+	}
+}

@@ -44,6 +44,7 @@ type fault struct {
 	Target       string       `json:"target"`
 	Served       string       `json:"served_model,omitempty"`
 	Hint         string       `json:"hint,omitempty"`
+	Adjusted     string       `json:"adjusted,omitempty"` // how the next request is written
 }
 
 // request is a session.Weight that names its target as all lines do.
@@ -68,6 +69,7 @@ func faultOf(f *models.Fault) *fault {
 		Target:    f.Target.String(),
 		Served:    f.ServedModel,
 		Hint:      f.Hint,
+		Adjusted:  f.Adjusted,
 	}
 	if f.Message != "" {
 		out.Message = f.Message

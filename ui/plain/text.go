@@ -185,6 +185,9 @@ func (p *Text) attempt(r session.Record) {
 		if e.Fault.Kind != models.KindCancelled {
 			p.event("! %s, attempt %d of %d", Describe(e.Fault), e.Number, e.Of)
 		}
+		if e.Fault.Adjusted != "" {
+			p.event("  asked again %s", theme.Line(e.Fault.Adjusted))
+		}
 	case session.Waiting:
 		p.wait = &e
 		if p.width == 0 {

@@ -59,6 +59,10 @@ func (f *fold) attemptFailed(r session.Record, e session.AttemptFailed) {
 	if n > 0 {
 		line = f.addLine(r, "✓", keptCallsText(n), plain)
 	}
+	if e.Fault != nil && e.Fault.Adjusted != "" {
+		f.addLine(r, "↻", fmt.Sprintf("%s refused the request as it was: asked again %s",
+			f.shortName(e.Target), theme.Line(e.Fault.Adjusted)), plain)
+	}
 	if first {
 		f.boundary.failedSeq = r.Seq
 		f.boundary.calls, f.boundary.line = n, line

@@ -41,6 +41,8 @@ type builder struct {
 }
 
 func (b *builder) build() *App {
+	b.transport.learned = &learned{shared: namespacedStore{b.store, b.endpoint}, report: b.reportShared}
+	b.transport.learned.restore(context.Background(), b.transport.Client)
 	breakers := b.newBreakers()
 	upkeep := maintenance.New(maintenance.Options{
 		Store:     b.store,
@@ -79,10 +81,12 @@ func (b *builder) newBreakers() *capacity.Breakers {
 		Now:           b.env.Now,
 		Random:        mathrand.Float64,
 		Concurrency:   func(provider string) int { return b.settings.Providers[provider].Concurrency },
-		Report: func(err error) {
-			b.notices.add(fmt.Sprintf("the state of the models is kept in memory only: %v", err))
-		},
+		Report:        b.reportShared,
 	})
+}
+
+func (b *builder) reportShared(err error) {
+	b.notices.add(fmt.Sprintf("the state of the models is kept in memory only: %v", err))
 }
 
 // endpoint is what stands behind a provider's name now.

@@ -20,6 +20,7 @@ import (
 type Transport struct {
 	Client *openai.Client
 
+	learned      *learned // nil: what endpoints teach is forgotten
 	keyVariables []string // the variables that commands must not see
 	debug        *os.File // where exchanges are written; nil: nowhere
 }
@@ -72,6 +73,11 @@ func NewTransport(
 		Providers: list,
 		Version:   env.Version,
 		Model:     known.Model,
+		Learned: func(target models.Target, adjustment string) {
+			if transport.learned != nil {
+				transport.learned.keep(target, adjustment)
+			}
+		},
 		Timeouts: openai.Timeouts{
 			FirstEvent: settings.Retry.FirstEvent,
 			Reasoning:  settings.Retry.FirstEvent,
