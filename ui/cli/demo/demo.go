@@ -72,6 +72,8 @@ type demo struct {
 	Host
 	Options
 	dir string
+	// start starts belay and waits for its end; with kill it is killed in mid-sentence.
+	start func(ctx context.Context, id session.ID, kill bool) (exitStatus, error)
 }
 
 func (d *demo) project() string { return filepath.Join(d.dir, "till") }
@@ -85,6 +87,7 @@ func newDemo(host Host, o Options) (*demo, error) {
 		return nil, fmt.Errorf("make the demo's folder: %w", err)
 	}
 	d := &demo{Host: host, Options: o, dir: dir}
+	d.start = d.startProcess
 	if err := d.writeFiles(); err != nil {
 		return nil, errors.Join(fmt.Errorf("write the demo: %w", err), os.RemoveAll(dir))
 	}

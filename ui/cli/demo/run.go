@@ -63,9 +63,9 @@ type exitStatus struct {
 	killedByDemo bool // by the demo, in the middle of a sentence
 }
 
-// start starts belay and waits for its end. With kill it is killed in the middle
-// of a sentence.
-func (d *demo) start(ctx context.Context, id session.ID, kill bool) (exitStatus, error) {
+// startProcess starts belay and waits for its end. With kill it is killed in the
+// middle of a sentence.
+func (d *demo) startProcess(ctx context.Context, id session.ID, kill bool) (exitStatus, error) {
 	cmd, err := d.command(ctx, id)
 	if err != nil {
 		return exitStatus{}, err
