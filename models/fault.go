@@ -51,6 +51,9 @@ type Fault struct {
 	Raw       string `json:"raw,omitempty"`     // the server's reply, bounded and without secrets
 	RequestID string `json:"request_id,omitempty"`
 
+	WindowLimit   int64 `json:"window_limit,omitempty"`   // tokens that fit, as the server stated; 0: it did not
+	RequestTokens int64 `json:"request_tokens,omitempty"` // tokens that the server counted in the request; 0: unknown
+
 	Delayed     bool          `json:"delayed,omitempty"`      // the server stated a delay
 	RetryAfter  time.Duration `json:"retry_after,omitempty"`  // that delay; may be 0 when a stated date has passed
 	ResetAt     time.Time     `json:"reset_at,omitzero"`      // when an allowance returns

@@ -19,6 +19,7 @@ const (
 	KindNetwork    Kind = "network"    // no connection
 	KindAbsent     Kind = "absent"     // nothing runs at that local address
 	KindStream     Kind = "stream"     // the reply broke off or fell silent
+	KindMalformed  Kind = "malformed"  // the model wrote what its server cannot read
 	KindIncomplete Kind = "incomplete" // the reply was truncated or filtered
 	KindCancelled  Kind = "cancelled"  // the user's own doing
 )
@@ -187,6 +188,11 @@ var kindTable = [...]kindRow{
 	}},
 	{KindStream, KindPolicy{
 		Text: "the reply broke off", Scope: ScopeModel,
+		Retry: RetryBackoff, Switch: SwitchSoon, Park: ParkBackoff,
+		Breaker: BreakerHealth, Ledger: true, Cause: CauseRequest, Exit: ExitFailed,
+	}},
+	{KindMalformed, KindPolicy{
+		Text: "the model wrote a broken call", Scope: ScopeModel,
 		Retry: RetryBackoff, Switch: SwitchSoon, Park: ParkBackoff,
 		Breaker: BreakerHealth, Ledger: true, Cause: CauseRequest, Exit: ExitFailed,
 	}},

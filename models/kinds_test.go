@@ -57,7 +57,7 @@ func TestExitCodes(t *testing.T) {
 		KindAuth: 77, KindBilling: 77,
 		KindModel: 78, KindRequest: 78,
 		KindCancelled: 130,
-		KindSize:      1, KindServer: 1, KindStream: 1, KindIncomplete: 1,
+		KindSize:      1, KindServer: 1, KindStream: 1, KindMalformed: 1, KindIncomplete: 1,
 	} {
 		if got := kind.Policy().Exit; got != want {
 			t.Errorf("%s: exit code %d, want %d", kind, got, want)

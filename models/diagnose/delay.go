@@ -8,15 +8,18 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"belay/models"
 )
 
 // maxDelay is the longest delay believed. What is longer is a mistake.
 const maxDelay = 366 * 24 * time.Hour
 
 // delay finds the delay that the server stated: retry-after-ms, Retry-After
-// (RFC 9110, section 10.2.3), a field of the error object, or its words. A time
-// that has passed gives true and 0; what cannot be read is passed over.
-func delay(ev Evidence, object errorObject) (bool, time.Duration) {
+// (RFC 9110, section 10.2.3), a field of the error object, its words, or, of a
+// limit, the header that says when it resets. A time that has passed gives true
+// and 0; what cannot be read is passed over.
+func delay(ev Evidence, object errorObject, kind models.Kind) (bool, time.Duration) {
 	now := ev.Now
 	if date, err := http.ParseTime(ev.Header.Get("Date")); err == nil {
 		now = date // both ends of the interval by the same clock
@@ -39,11 +42,33 @@ func delay(ev Evidence, object errorObject) (bool, time.Duration) {
 		}
 	}
 	for _, t := range object.texts {
-		if d, ok := inText(t); ok {
+		if d, ok := inText(t, now); ok {
 			return true, d
 		}
 	}
+	if limited(ev.Status, kind) {
+		for _, header := range []http.Header{ev.Header, object.header} {
+			if d, ok := reset(header, now); ok {
+				return true, d
+			}
+		}
+	}
 	return false, 0
+}
+
+// delayed reports whether the error object states a delay of at most so long.
+func (w errorObject) delayed(most time.Duration) bool {
+	for _, s := range w.delays {
+		if d, ok := s.read(time.Time{}); ok && d <= most {
+			return true
+		}
+	}
+	for _, t := range w.texts {
+		if d, ok := inText(t, time.Time{}); ok && d <= most {
+			return true
+		}
+	}
+	return false
 }
 
 // amount reads a plain number of units.
@@ -60,30 +85,57 @@ func until(at, now time.Time) (time.Duration, bool) {
 	return max(d, 0), d <= maxDelay
 }
 
+// statedDelay is a delay that stands in a field of the error object.
+type statedDelay struct {
+	value string
+	unit  unit
+}
+
+type unit int
+
+const (
+	seconds unit = iota
+	millis
+	instant      // a Unix time or an RFC 3339 date
+	durationText // as time.ParseDuration reads it
+)
+
 func (s statedDelay) read(now time.Time) (time.Duration, bool) {
 	switch s.unit {
 	case millis:
 		return amount(s.value, time.Millisecond)
 	case durationText:
-		d, err := time.ParseDuration(s.value)
-		return d, err == nil && d >= 0 && d <= maxDelay
+		return duration(s.value)
 	case instant:
-		if now.IsZero() {
-			return 0, false
-		}
-		if at, err := time.Parse(time.RFC3339, s.value); err == nil {
-			return until(at, now)
-		}
-		v, err := strconv.ParseFloat(s.value, 64)
-		if err != nil || math.IsNaN(v) || v <= 0 || v > 1e14 {
-			return 0, false
-		}
-		if v > 1e11 { // milliseconds
-			v /= 1000
-		}
-		return until(time.UnixMilli(int64(v*1000)), now)
+		return moment(s.value, now)
 	}
 	return amount(s.value, time.Second)
+}
+
+func duration(s string) (time.Duration, bool) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || d > maxDelay {
+		return 0, false
+	}
+	return d, true
+}
+
+// moment reads an RFC 3339 date, or a Unix time in seconds or milliseconds.
+func moment(s string, now time.Time) (time.Duration, bool) {
+	if now.IsZero() {
+		return 0, false
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return until(at, now)
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || v <= 0 || v > 1e14 {
+		return 0, false
+	}
+	if v > 1e11 { // milliseconds
+		v /= 1000
+	}
+	return until(time.UnixMilli(int64(v*1000)), now)
 }
 
 var (
@@ -93,12 +145,20 @@ var (
 	oneSpan = lazyPattern(
 		`(?i)(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`,
 	)
+	resetDate = lazyPattern(
+		`(?i)\b(?:resets?|until|after|again|available)\b[^\d]{0,12}(\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d))`,
+	)
 )
 
-// inText reads "try again in 1.2s", "retry after 20 seconds", "in 6m0s".
-func inText(s string) (time.Duration, bool) {
-	m := waitWords().FindStringSubmatch(s[:min(len(s), maxRead)])
+// inText reads "try again in 1.2s", "retry after 20 seconds", "in 6m0s", and a
+// date at which a limit resets.
+func inText(s string, now time.Time) (time.Duration, bool) {
+	s = s[:min(len(s), maxRead)]
+	m := waitWords().FindStringSubmatch(s)
 	if m == nil {
+		if m = resetDate().FindStringSubmatch(s); m != nil {
+			return moment(strings.ToUpper(m[1]), now)
+		}
 		return 0, false
 	}
 	total := 0.0

@@ -9,12 +9,12 @@
 package diagnose
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -40,6 +40,9 @@ type Evidence struct {
 	Local  bool   // the endpoint is on a loopback address
 	Key    string // to keep it out of the fault
 	KeyEnv string // the variable that holds the key, for the hint
+
+	API  models.API // that the request was made for
+	Path string     // of the base URL
 
 	Status     int         // HTTP; 0 when no headers came
 	Header     http.Header // of the reply
@@ -71,16 +74,19 @@ func Fault(ev Evidence) *models.Fault {
 		source = ev.Body
 	}
 	object := read(source)
+	said := newReport(ev, object, source)
 	fill(fault, object, source, ev)
-	fault.Kind = kind(ev, object, source)
+	fault.Kind = kind(ev, said)
 	fault.Scope = scope(fault.Kind, ev)
 	switch fault.Kind {
 	case models.KindCancelled:
 		fault.Err = ev.Cancel
 	case models.KindIncomplete:
 		fault.Code = ev.Incomplete
+	case models.KindSize:
+		fault.WindowLimit, fault.RequestTokens = window(object, said.text)
 	}
-	fault.Delayed, fault.RetryAfter = delay(ev, object)
+	fault.Delayed, fault.RetryAfter = delay(ev, object, fault.Kind)
 	if fault.Delayed && (fault.Kind == models.KindUsage || fault.Kind == models.KindRate) && !ev.Now.IsZero() {
 		fault.ResetAt = ev.Now.Add(fault.RetryAfter)
 	}
@@ -90,7 +96,7 @@ func Fault(ev Evidence) *models.Fault {
 	case "false":
 		fault.ShouldRetry = new(false)
 	}
-	fault.Hint = hint(fault, ev, object)
+	fault.Hint = hint(fault, ev, said)
 	return fault
 }
 
@@ -105,13 +111,25 @@ func fill(fault *models.Fault, object errorObject, source []byte, ev Evidence) {
 		source = source[:maxRead]
 	}
 	fault.Raw = truncate(redact(string(source), ev.Key), maxRaw)
-	if object.empty() && len(source) > 0 {
-		if isHTML(source) {
-			fault.Message = clean(title(source))
-		} else if ev.Status >= 300 {
+	if object.empty() {
+		switch {
+		case isPage(source):
+			fault.Message = clean(pageText(source))
+		case ev.Status >= 300:
 			fault.Message = clean(strings.TrimSpace(string(source)))
 		}
 	}
+	if location := ev.Header.Get("Location"); ev.Status >= 300 && ev.Status < 400 && location != "" {
+		fault.Message = clean(statusText(ev.Status) + ", to " + location)
+	}
+	if fault.Message == "" && ev.Status >= 300 {
+		fault.Message = statusText(ev.Status)
+	}
+}
+
+// statusText is what is left to say of a reply without words.
+func statusText(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
 // requestID takes the provider's own id before those of the network between.
@@ -124,21 +142,21 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-func kind(ev Evidence, object errorObject, source []byte) models.Kind {
+func kind(ev Evidence, said report) models.Kind {
 	if ev.Cancel != nil {
 		return models.KindCancelled
 	}
 	if ev.Incomplete != "" {
 		return models.KindIncomplete
 	}
-	failed := ev.Status >= 300 || len(ev.Event) > 0 || !object.empty()
+	failed := ev.Status >= 300 || len(ev.Event) > 0 || !said.object.empty()
 	if failed {
-		return reportedKind(ev, object, source)
+		return said.kind()
 	}
 	if ev.Status == 0 {
 		return unansweredKind(ev)
 	}
-	if len(source) > 0 {
+	if said.plain {
 		return models.KindGateway // a page, or something else that no model sends
 	}
 	return models.KindStream
@@ -187,30 +205,4 @@ func scope(class models.Kind, ev Evidence) models.Scope {
 // fromLocalRelay reports whether a program on this computer answered.
 func fromLocalRelay(ev Evidence) bool {
 	return containsAny(strings.ToLower(string(ev.Body)+string(ev.Event)), localRelays)
-}
-
-func isHTML(b []byte) bool {
-	b = bytes.ToLower(bytes.TrimLeft(b[:min(len(b), 512)], "\ufeff \t\r\n"))
-	return bytes.HasPrefix(b, []byte("<!doctype html")) || bytes.HasPrefix(b, []byte("<html")) ||
-		bytes.HasPrefix(b, []byte("<head"))
-}
-
-// title is what a person would read first on a page.
-func title(page []byte) string {
-	page = page[:min(len(page), maxRead)]
-	lower := bytes.ToLower(page)
-	if len(lower) != len(page) { // a letter whose cases differ in length
-		return ""
-	}
-	_, after, ok := bytes.Cut(lower, []byte("<title"))
-	if !ok {
-		return ""
-	}
-	begin := bytes.IndexByte(after, '>') + 1
-	end := bytes.Index(after, []byte("</title"))
-	if begin <= 0 || end < begin {
-		return ""
-	}
-	offset := len(lower) - len(after)
-	return strings.Join(strings.Fields(string(page[offset+begin:offset+end])), " ")
 }

@@ -132,7 +132,7 @@ func TestKind(t *testing.T) {
 			want: models.KindGateway},
 		{name: "local relay in JSON", status: 503,
 			body: `{"error":{"message":"cc switch local proxy failed while handling codex endpoint /responses: model at capacity"}}`, want: models.KindGateway},
-		{name: "redirect", status: 301, want: models.KindGateway},
+		{name: "redirect", status: 301, want: models.KindRequest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := c.header
@@ -348,16 +348,27 @@ func FuzzFault(f *testing.F) {
 	f.Add(500, `[{"error":{"details":[{"violations":[{"quotaId":"PerDay"}],"retryDelay":"9s"}]}}]`, "", "1e99")
 	f.Add(403, "<html><title>x</title>", "", "-1")
 	f.Add(401, `{"error":"{\"error\":{\"message\":\"sk-abcdefghijklmnop\"}}"}`, "", "")
+	f.Add(429, relayed(`{"error":{"message":"x","code":429}}`), "", "6m0s")
+	f.Add(400, failed(`Upstream: {"error":{"message":"prompt is too long: 9 > 8k"}}`), "", "1793534460000")
+	f.Add(422, `{"detail":[{"loc":["body",1],"msg":{"a":[]}}]}`, "", "2026-11-01T12:05:00Z")
+	f.Add(404, "<html><title>Error</title><pre>Cannot POST /x</pre>", "", "")
+	f.Add(403, "<?xml?><Error><Message>m</Message></Error>", "", "")
+	f.Add(500, "event: error\ndata: {\"error\":[\"a\",{\"b\":1}]}\n\n", "", "")
+	f.Add(200, `{"base_resp":{"status_code":1039,"status_msg":"token limit exceeded: 5"}}`, "", "")
 	f.Fuzz(func(t *testing.T, status int, body, event, after string) {
 		fault := diagnose.Fault(diagnose.Evidence{
-			Status: status, Header: http.Header{"Retry-After": {after}}, Body: []byte(body), Event: []byte(event),
-			Now: time.Unix(1e9, 0), Key: "s3cr3t-k3y",
+			Status: status, Body: []byte(body), Event: []byte(event),
+			Header: http.Header{"Retry-After": {after}, "X-Ratelimit-Reset": {after}, "Location": {after}},
+			Now:    time.Unix(1e9, 0), Key: "s3cr3t-k3y",
 		})
 		if fault.Kind == "" || fault.Scope == "" {
 			t.Errorf("kind %q, scope %q", fault.Kind, fault.Scope)
 		}
 		if fault.RetryAfter < 0 || fault.RetryAfter > math.MaxInt64/2 || !fault.Delayed && fault.RetryAfter != 0 {
 			t.Errorf("delay %v", fault.RetryAfter)
+		}
+		if fault.WindowLimit < 0 || fault.RequestTokens < 0 || fault.RequestTokens > 0 && fault.WindowLimit == 0 {
+			t.Errorf("%d tokens where %d fit", fault.RequestTokens, fault.WindowLimit)
 		}
 		if strings.Contains(fault.Raw+fault.Message+fault.Code, "s3cr3t-k3y") {
 			t.Error("the key is in the fault")

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +13,7 @@ import (
 )
 
 // hint says in a sentence or two what a person can do.
-func hint(fault *models.Fault, ev Evidence, object errorObject) string {
+func hint(fault *models.Fault, ev Evidence, said report) string {
 	host := cmp.Or(ev.Host, "the endpoint")
 	key := "the key of " + cmp.Or(ev.Target.Provider, host)
 	if ev.KeyEnv != "" {
@@ -20,7 +21,7 @@ func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 	}
 	switch fault.Kind {
 	case models.KindCapacity:
-		if strings.Contains(strings.ToLower(object.message), "loading model") {
+		if strings.Contains(said.text, "loading") {
 			return "The model is still being loaded; it answers when that is done."
 		}
 		return "The model has no room at the moment. " +
@@ -32,7 +33,7 @@ func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 	case models.KindBilling:
 		return "The account has no credit or the plan does not include this. See plan and billing at " + host + "."
 	case models.KindAuth:
-		return authHint(ev, key, host)
+		return authHint(ev, said, key, host)
 	case models.KindModel:
 		return fmt.Sprintf(
 			"%s does not know %q for this account. "+
@@ -41,15 +42,9 @@ func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 			ev.Target.Model,
 		)
 	case models.KindRequest:
-		if fault.Status == 0 && ev.Err != nil {
-			return "The request could not be made. Check base_url in the settings."
-		}
-		if fault.Status == 404 {
-			return "Nothing answers at that path. Check base_url: it usually ends in /v1."
-		}
-		return "The request was refused as it stands; sending it again does not help."
+		return requestHint(fault, ev, said)
 	case models.KindSize:
-		return "The request is too long for the model. Compact the context or take a model with a larger window."
+		return sizeHint(fault)
 	case models.KindServer:
 		return "Something broke at the provider. Trying again usually helps; the request id helps their support."
 	case models.KindGateway:
@@ -60,6 +55,8 @@ func hint(fault *models.Fault, ev Evidence, object errorObject) string {
 		return "Nothing is running at " + host + ". Start the local server, or take another model."
 	case models.KindStream:
 		return streamHint(ev)
+	case models.KindMalformed:
+		return "The model wrote a call that its server cannot read. Asked again it usually writes a good one."
 	case models.KindIncomplete:
 		if ev.Incomplete == "content_filter" {
 			return "The provider's filter stopped the reply."
@@ -79,11 +76,72 @@ func clearsIn(fault *models.Fault) string {
 	return "; it clears in " + fault.RetryAfter.Round(1e9).String()
 }
 
-func authHint(ev Evidence, key, host string) string {
+func requestHint(fault *models.Fault, ev Evidence, said report) string {
+	ability := missingAbility(said.text)
 	switch {
+	case fault.Status == 0 && ev.Err != nil:
+		return "The request could not be made. Check base_url in the settings."
+	case said.wrongAddress():
+		return addressHint(ev, said)
+	case ability != "":
+		return fmt.Sprintf("%s does not support %s at this endpoint. Take another model, or another endpoint for it.",
+			cmp.Or(ev.Target.Model, "The model"), ability)
+	case containsAny(said.text, otherAPI):
+		return `This model is asked over another API. Set api = "responses" for this provider.`
+	case said.status >= 500:
+		return "The server refuses this as it was started. Its words say which option it needs."
+	}
+	return "The request was refused as it stands; sending it again does not help."
+}
+
+// addressHint names what of a base_url, and of api, may be meant instead.
+func addressHint(ev Evidence, said report) string {
+	host := cmp.Or(ev.Host, "the endpoint")
+	if location := ev.Header.Get("Location"); said.status >= 300 && said.status < 400 {
+		if location == "" {
+			return host + " sends requests elsewhere. Check base_url."
+		}
+		return fmt.Sprintf("%s sends requests to %s. If that is right, write it as base_url, without the path of the request.",
+			host, truncate(redact(location, ev.Key), 200))
+	}
+	if strings.Contains(said.text, "https port") || strings.Contains(said.text, "https server") {
+		return "The server wants https: write https:// in base_url."
+	}
+	hint := "Nothing answers at that path. Check base_url: it usually ends in /v1."
+	if version().MatchString(strings.TrimRight(ev.Path, "/")) {
+		hint = "Nothing answers at that path. Check base_url: try it without " +
+			version().FindString(strings.TrimRight(ev.Path, "/")) + "."
+	}
+	if ev.API == models.Responses {
+		hint += ` An endpoint that has no Responses API needs api = "chat".`
+	}
+	return hint
+}
+
+// version is the end of most base URLs.
+var version = lazyPattern(`/v\d[\w.]*$`)
+
+func sizeHint(fault *models.Fault) string {
+	fits := ""
+	switch limit, request := fault.WindowLimit, fault.RequestTokens; {
+	case limit > 0 && request > 0:
+		fits = fmt.Sprintf(": %d tokens, and %d fit", request, limit)
+	case limit > 0:
+		fits = fmt.Sprintf(": %d tokens fit", limit)
+	}
+	return "The request is too long for the model" + fits +
+		". Compact the context or take a model with a larger window."
+}
+
+func authHint(ev Evidence, said report, key, host string) string {
+	switch {
+	case containsAny(said.text, unverified):
+		return "The key is good, but the account is not verified for this. See its settings at " + host + "."
+	case containsAny(said.text, unserved):
+		return host + " does not serve this country or region."
 	case ev.Key == "" && ev.KeyEnv != "":
 		return "There is no key. Set " + ev.KeyEnv + "."
-	case isHTML(ev.Body):
+	case said.page:
 		return "A page came instead of an answer: a firewall or a region block, rather than the key, may be the cause."
 	case ev.Status == 403:
 		return "Check whether " + key + " may use this model, project and region at " + host + "."
@@ -97,23 +155,33 @@ func gatewayHint(f *models.Fault, ev Evidence, host string) string {
 		return "A relay on this computer answered, not the model. Check its log and its settings."
 	case ev.Status >= 200 && ev.Status < 300:
 		return "A web page answered instead of the model: a sign-in page of this network, or a wrong base_url."
-	case ev.Status >= 300 && ev.Status < 400:
-		return host + " sends requests elsewhere. Check base_url."
 	case ev.Status == 407:
-		return "The proxy asks for a name and password. Check HTTPS_PROXY."
+		return "The proxy asks for a name and password. Check HTTPS_PROXY or ALL_PROXY."
 	}
 	return "Something between here and the model answered in its place. It is usually gone in seconds."
 }
 
 func networkHint(ev Evidence, host string) string {
 	var dns *net.DNSError
+	var record tls.RecordHeaderError
+	text := ""
+	if ev.Err != nil {
+		text = ev.Err.Error()
+	}
 	switch {
+	case ev.Status != 0:
+		return "Something between here and the model lost its connection. It is usually back in seconds."
+	case strings.Contains(text, "proxyconnect"), strings.Contains(text, "socks connect"):
+		return "The proxy does not answer or refuses. Check HTTPS_PROXY and ALL_PROXY."
+	case errors.As(ev.Err, &record), strings.Contains(text, "HTTP response to HTTPS client"):
+		return host + " answers without encryption. If that is meant, write http:// in base_url."
 	case errors.As(ev.Err, &dns):
 		return "The name " + host + " cannot be found. Check the network and base_url."
 	case errors.Is(ev.Err, syscall.ECONNREFUSED):
 		return host + " refuses connections. Check base_url."
-	case ev.Err != nil && strings.Contains(ev.Err.Error(), "certificate"):
-		return "The certificate of " + host + " is not trusted here. A proxy that opens TLS may be the cause."
+	case strings.Contains(text, "certificate"):
+		return "The certificate of " + host + " is not trusted here. A proxy that opens TLS may be the cause; " +
+			"SSL_CERT_FILE names a file with its certificate."
 	}
 	return "There is no connection to " + host + ". This is the network, not the model."
 }

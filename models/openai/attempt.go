@@ -204,7 +204,7 @@ func (a *attempt) fault(err error) *models.Fault {
 	ev := diagnose.Evidence{
 		Target: a.target, Host: a.host(), Local: a.provider.Local, Key: a.provider.Key, KeyEnv: a.provider.KeyEnv,
 		Status: a.status, Header: a.header, Phase: a.phase, Served: a.served,
-		Bytes: a.bytes, Events: a.events, Now: a.c.now(),
+		Bytes: a.bytes, Events: a.events, Now: a.c.now(), API: a.origin.API, Path: a.basePath(),
 	}
 	ev.Elapsed = ev.Now.Sub(a.begin)
 	var t *apiError
@@ -223,12 +223,16 @@ func (a *attempt) fault(err error) *models.Fault {
 	return fault
 }
 
-func (a *attempt) host() string {
+func (a *attempt) host() string { return a.baseURL().Host }
+
+func (a *attempt) basePath() string { return a.baseURL().Path }
+
+func (a *attempt) baseURL() *url.URL {
 	u, err := url.Parse(a.provider.BaseURL)
 	if err != nil {
-		return ""
+		return &url.URL{}
 	}
-	return u.Host
+	return u
 }
 
 // countingReader counts the bytes that pass.

@@ -390,8 +390,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	})
 	for _, api := range []models.API{models.Responses, models.Chat} {
 		if f := attempt(t, t.Context(), client(rt, provider(api)), hello()).fault; f == nil ||
-			f.Kind != models.KindGateway {
-			t.Errorf("%s: fault %v, want gateway", api, f)
+			f.Kind != models.KindRequest || !strings.Contains(f.Message, "http://elsewhere/") {
+			t.Errorf("%s: fault %v, want request, with the address", api, f)
 		}
 	}
 }

@@ -157,6 +157,7 @@ func TestWhatFollowsEachKindOfFailure(t *testing.T) {
 			"switch luna",
 		},
 		{models.KindStream, "retry 1.5s", "switch terra", "park", "stop", "retry 1.5s", "switch terra", "retry 1.5s"},
+		{models.KindMalformed, "retry 1.5s", "switch terra", "park", "stop", "retry 1.5s", "switch terra", "retry 1.5s"},
 		{models.KindIncomplete, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
 		{models.KindCancelled, "stop", "stop", "stop", "stop", "retry 1.5s", "stop", "stop"},
 	}
