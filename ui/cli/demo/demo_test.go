@@ -196,7 +196,7 @@ func TestWhenBelayIsKilled(t *testing.T) {
 			d, _ := newTestDemo(t, Options{})
 			synctest.Test(t, func(t *testing.T) {
 				writeProgress(t, d, tt.done, tt.changed, strings.Repeat("x", tt.draft))
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of the bubble's time
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of the bubble's time
 				defer cancel()
 				if got := d.midSentence(ctx); got != tt.want {
 					t.Errorf("it is killed: %v, want %v", got, tt.want)
