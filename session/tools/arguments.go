@@ -38,29 +38,67 @@ var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
 	return byName, nil
 })
 
-// checkArguments reports whether a call's arguments are strict JSON that fits the
-// schema of its tool.
-func checkArguments(schema *jsonschema.Resolved, args string) error {
+// readArguments gives a call's arguments as one JSON object that fits the schema
+// of its tool.
+func readArguments(schema *jsonschema.Resolved, args string) (string, error) {
 	value, err := strict(args)
 	if err != nil {
-		return fmt.Errorf("%w: its arguments are not one JSON object: %w", ErrArguments, err)
+		return "", fmt.Errorf("%w: its arguments are not one JSON object: %w; its schema is %s",
+			ErrArguments, err, describe(schema))
 	}
+	value = coerceObject(schema.Schema(), value)
 	if err := schema.Validate(withFloats(value)); err != nil {
 		faults := explain("", schema.Schema(), value)
 		if len(faults) == 0 {
-			return fmt.Errorf("%w: %w", ErrArguments, err)
+			return "", fmt.Errorf("%w: %w", ErrArguments, err)
 		}
 		if more := len(faults) - maxFaults; more > 0 {
 			faults = append(faults[:maxFaults], fmt.Sprintf("and %d more", more))
 		}
-		return fmt.Errorf("%w: %s", ErrArguments, strings.Join(faults, "; "))
+		return "", fmt.Errorf("%w: %s", ErrArguments, strings.Join(faults, "; "))
 	}
-	return nil
+	read, err := json.Marshal(value)
+	return string(read), err
 }
 
-// strict decodes exactly one JSON object.
-func strict(args string) (any, error) {
-	dec := json.NewDecoder(strings.NewReader(args))
+// describe is a schema as its tool tells it.
+func describe(schema *jsonschema.Resolved) string {
+	b, err := json.Marshal(schema.Schema())
+	if err != nil {
+		return "not known"
+	}
+	return string(b)
+}
+
+// maxEncodings is how often arguments may have been encoded.
+const maxEncodings = 3
+
+// strict decodes exactly one JSON object, also one that was encoded more than
+// once, or that is empty because its tool needs no arguments.
+func strict(args string) (map[string]any, error) {
+	if strings.TrimSpace(args) == "" {
+		return map[string]any{}, nil
+	}
+	for range maxEncodings {
+		value, err := decodeOne(args)
+		if err != nil {
+			return nil, err
+		}
+		switch value := value.(type) {
+		case map[string]any:
+			return value, nil
+		case string:
+			args = value
+		default:
+			return nil, errors.New("an object is needed")
+		}
+	}
+	return nil, errors.New("an object is needed")
+}
+
+// decodeOne decodes exactly one JSON value.
+func decodeOne(text string) (any, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
@@ -68,9 +106,6 @@ func strict(args string) (any, error) {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the object")
-	}
-	if _, ok := v.(map[string]any); !ok {
-		return nil, errors.New("an object is needed")
 	}
 	return v, nil
 }

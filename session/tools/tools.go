@@ -138,16 +138,22 @@ func (s *Set) Changes(name string) bool {
 // JSON, and arguments that fit its schema. Only such a call may be kept from
 // a failed reply.
 func (s *Set) Check(name, args string) error {
+	_, err := s.readArguments(name, args)
+	return err
+}
+
+func (s *Set) readArguments(name, args string) (string, error) {
 	if _, ok := s.entries[name]; !ok {
-		return fmt.Errorf("%w: there is no tool %q; there are %s", ErrArguments, name, strings.Join(s.names(), ", "))
+		return "", fmt.Errorf("%w: there is no tool %q; there are %s", ErrArguments, name, strings.Join(s.names(), ", "))
 	}
-	return checkArguments(s.schemas[name], args)
+	return readArguments(s.schemas[name], args)
 }
 
 // Prepare checks a call and describes what running it would do. Its errors
 // are for the model.
 func (s *Set) Prepare(name, args string) (Call, error) {
-	if err := s.Check(name, args); err != nil {
+	args, err := s.readArguments(name, args)
+	if err != nil {
 		return Call{}, err
 	}
 	e := s.entries[name]

@@ -81,7 +81,8 @@ func TestOnlyCompleteAndValidCallsRun(t *testing.T) {
 		{"truncated arguments", "write", `{"path":"a","content":"x`, "not one JSON object"},
 		{"two objects", "write", `{"path":"a","content":"x"}{}`, "not one JSON object"},
 		{"no object", "write", `"a"`, "not one JSON object"},
-		{"empty arguments", "write", ``, "not one JSON object"},
+		{"empty arguments", "write", ``, "missing 'path', 'content'"},
+		{"no object", "write", `[]`, `its schema is {"type":"object"`},
 		{"a missing field", "write", `{"path":"a"}`, "content"},
 		{"a field too many", "write", `{"path":"a","content":"x","mode":7}`, "mode"},
 		{"a wrong type", "read", `{"path":"a","from":"x"}`, "from"},
@@ -396,7 +397,10 @@ func TestEveryFaultOfACallIsNamed(t *testing.T) {
 		{"read", `{"path":"","from":0,"lines":1.5}`, "at '/from': minimum: got 0, want 1 at least; " +
 			"at '/lines': got number, want integer; at '/path': minLength: got 0, want 1 at least"},
 		{"read", `{"path":"a","x":1,"y":2}`, "at '': unknown 'x', 'y'; there are from, lines, path"},
-		{"read", `{"path":"a","from":null}`, "at '/from': got null, want integer"},
+		{"read", `{"path":null}`, "at '/path': got null, want string"},
+		{"read", `{"path":"a","from":"first"}`, "at '/from': got string, want integer"},
+		{"read", `{"path":"a","from":"1.5"}`, "at '/from': got number, want integer"},
+		{"edit", `{"path":"a","edits":"[{\"old\":\"x\"}]"}`, "at '/edits/0': missing 'new'"},
 		{"edit", `{"path":"a","edits":[]}`, "at '/edits': minItems: got 0, want 1 at least"},
 		{"edit", `{"path":"a","edits":[{"old":""},{"old":"x","new":"y","all":"yes"}]}`, "at '/edits/0': missing 'new'; " +
 			"at '/edits/0/old': minLength: got 0, want 1 at least; at '/edits/1/all': got string, want boolean"},
@@ -411,6 +415,38 @@ func TestEveryFaultOfACallIsNamed(t *testing.T) {
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasSuffix(err.Error(), tt.want)) {
 			t.Errorf("Check(%s, %.100s) = %v, want %q", tt.tool, tt.args, err, tt.want)
 		}
+	}
+}
+
+// What a model meant is run, whatever way it was written in.
+func TestArgumentsAreReadAsTheSchemaMeansThem(t *testing.T) {
+	s := workspace(t, map[string]string{"a": "one\ntwo\nthree\n"})
+	for _, args := range []string{
+		`{"path":"a","from":2,"lines":1}`,
+		`"{\"path\":\"a\",\"from\":2,\"lines\":1}"`,
+		`"\"{\\\"path\\\":\\\"a\\\",\\\"from\\\":2,\\\"lines\\\":1}\""`,
+		`{"path":"a","from":"2","lines":"1"}`,
+		`{"path":"a","from":" 2 ","lines":1.0}`,
+	} {
+		if _, r := call(t, s, "read", args); r.Error || !strings.Contains(r.Output, "two") || strings.Contains(r.Output, "one") {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+	for _, args := range []string{
+		`{"path":"a","edits":"[{\"old\":\"one\",\"new\":\"one\",\"all\":\"true\"}]"}`,
+		`{"path":"a","edits":{"old":"one","new":"one","all":null}}`,
+		`{"path":"a","edits":["{\"old\":\"one\",\"new\":\"one\"}"]}`,
+	} {
+		if err := s.Check("edit", args); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	// Text stays text, whatever it looks like.
+	if _, r := call(t, s, "write", `{"path":"b","content":"[1]"}`); r.Error {
+		t.Error(r.Output)
+	}
+	if _, r := call(t, s, "read", `{"path":"b"}`); !strings.Contains(r.Output, "[1]") {
+		t.Error(r.Output)
 	}
 }
 
