@@ -70,15 +70,22 @@ func (s *Set) read(target location, args readArgs) Result {
 	}
 	s.seen.set(target.abs, hash(content))
 	mime := http.DetectContentType(content)
-	if strings.HasPrefix(mime, "image/") && mime != "image/svg+xml" {
+	if isPicture(mime) {
 		if len(content) > maxReadImage {
 			return errorResult(
 				fmt.Errorf("%s is a picture of %d MB, more than the %d MB that can be shown", target.rel,
 					len(content)>>20, maxReadImage>>20),
 			)
 		}
-		return Result{Output: fmt.Sprintf("%s: the picture follows", target.rel), Summary: mime,
-			Images: []models.Image{{MIME: mime, Data: content}}}
+		shown, err := picture(content)
+		if err != nil {
+			return errorResult(fmt.Errorf("%s is %w", target.rel, err))
+		}
+		return Result{
+			Output:  fmt.Sprintf("%s: the picture follows", target.rel),
+			Summary: mime,
+			Images:  []models.Image{shown},
+		}
 	}
 	if binary(content) {
 		return errorResult(fmt.Errorf("%s is a binary file of %d bytes (%s)", target.rel, len(content), mime))

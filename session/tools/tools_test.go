@@ -148,7 +148,7 @@ func TestRead(t *testing.T) {
 	s := workspace(
 		t,
 		map[string]string{"a.go": "one\ntwo\nthree", "long": long.String(), "bin": "a\x00b", "empty": "", "sub/x.go": "x",
-			"pic.png": "\x89PNG\r\n\x1a\n0000", "wide": strings.Repeat("w", 10_000)},
+			"pic.png": pngFile(t), "wide": strings.Repeat("w", 10_000)},
 	)
 	for _, tt := range []struct {
 		name, args, want string
