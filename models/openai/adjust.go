@@ -49,7 +49,7 @@ var adjustments = append([]adjustment{
 	},
 	{
 		name: "max_tokens", words: "with max_tokens",
-		asked: func(r refusal) bool { return r.names("max_completion_tokens") && r.refuses() },
+		asked: func(r refusal) bool { return r.names("max_completion_tokens") },
 		apply: func(d *dialect) { d.newLimit = false },
 	},
 	{
@@ -118,7 +118,7 @@ func omissions(parameters ...string) []adjustment {
 		all = append(all, adjustment{
 			name:  "omit " + p,
 			words: "without " + p,
-			asked: func(r refusal) bool { return r.names(p) && r.refuses() },
+			asked: func(r refusal) bool { return r.names(p) },
 			apply: func(d *dialect) {
 				if !d.omits(p) {
 					d.omit = append(slices.Clone(d.omit), p)
@@ -138,7 +138,7 @@ func (r refusal) names(parameter string) bool {
 	// Some words are parameters and also plain English: in the text they count
 	// only in quotation marks.
 	quoted := regexp.MustCompile("[\"'`]([a-z0-9_.\\[\\]]*\\.)?" + regexp.QuoteMeta(parameter) + "[\"'`.]")
-	return param == "" && (quoted.MatchString(r.text) || strings.Contains(parameter, "_") && r.says(parameter))
+	return param == "" && r.refuses() && (quoted.MatchString(r.text) || strings.Contains(parameter, "_") && r.says(parameter))
 }
 
 func (r refusal) refuses() bool { return r.says(refusing...) }
@@ -181,7 +181,7 @@ func (m *memory) apply(target models.Target, d *dialect) {
 // adjust learns from a refusal how the target wants to be asked. The fault then
 // says so, and asking again helps.
 func (a *attempt) adjust(fault *models.Fault) {
-	if fault.Phase != models.BeforeEvent {
+	if fault.Phase != models.BeforeEvent || fault.Status < http.StatusBadRequest {
 		return
 	}
 	switch {
@@ -193,8 +193,11 @@ func (a *attempt) adjust(fault *models.Fault) {
 	}
 	r := refusal{
 		param:    strings.ToLower(fault.Param),
-		text:     strings.ToLower(fault.Message + "\n" + fault.Raw),
+		text:     strings.ToLower(fault.Message),
 		pictures: a.pictures,
+	}
+	if strings.Contains(fault.Raw, `"loc"`) { // a list of faults, whose messages do not say where they are
+		r.text += strings.ToLower(fault.Raw)
 	}
 	for i := range adjustments {
 		adjusted := a.dialect

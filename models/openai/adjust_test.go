@@ -176,6 +176,14 @@ func TestARefusalTeachesOnce(t *testing.T) {
 			t.Errorf("attempt %d: %q, want %q", i+1, got, want)
 		}
 	}
+	endpoint.status = http.StatusOK
+	endpoint.refusal = "data: {\"type\":\"response.failed\",\"response\":{\"store\":false,\"include\":[]," +
+		"\"error\":{\"code\":\"invalid_prompt\",\"message\":\"Not allowed.\"}}}\n\n"
+	whole := client(endpoint, provider(models.Responses))
+	if got := attempt(t, t.Context(), whole, hello()).fault; got.Adjusted != "" || got.Kind != models.KindRequest {
+		t.Errorf("a failed reply taught %q: %v", got.Adjusted, got)
+	}
+	endpoint.status = http.StatusBadRequest
 	for _, other := range []string{"The store is closed.", "Your include path is invalid.", "bad request"} {
 		endpoint.refusal = fmt.Sprintf(`{"error":{"message":%q}}`, other)
 		if got := attempt(t, t.Context(), c, hello()).fault.Adjusted; got != "" {
