@@ -64,6 +64,7 @@ type Fault struct {
 	Hint        string        `json:"hint,omitempty"`         // what a person can do
 	Nearest     []string      `json:"nearest,omitempty"`      // names the endpoint does know
 	Adjusted    string        `json:"adjusted,omitempty"`     // how the next request to the target is written, for people
+	PathInDoubt bool          `json:"-"`                      // nothing was found: the path's fault, or the name's
 	Err         error         `json:"-"`                      // the cause inside this program, if there is one
 }
 

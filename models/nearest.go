@@ -1,10 +1,42 @@
 package models
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 )
+
+// SameName reports whether two names mean one model: one without a tag means the
+// tag latest, as with Ollama.
+func SameName(a, b string) bool { return a == b || a == b+latestTag || a+latestTag == b }
+
+const latestTag = ":latest"
+
+// Lists reports whether an endpoint that knows these names knows a model.
+func Lists(known []string, name string) bool {
+	return slices.ContainsFunc(known, func(k string) bool { return SameName(k, name) })
+}
+
+// CheckName corrects a fault about an unknown model by the names that its
+// endpoint has: others were meant, or the name is right and the path is not.
+func (f *Fault) CheckName(known []string) {
+	if f.Kind != KindModel {
+		return
+	}
+	if !Lists(known, f.Target.Model) {
+		if f.Nearest = Nearest(f.Target.Model, known); len(f.Nearest) > 0 {
+			f.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter", strings.Join(f.Nearest, ", "))
+		}
+		return
+	}
+	if f.PathInDoubt {
+		f.Kind = KindRequest
+		f.Scope = ScopeRequest
+		f.Hint = "The endpoint lists " + f.Target.Model + ", but nothing answers at that path. " +
+			`Try another api in the settings ("chat" or "responses"), or base_url with or without /v1.`
+	}
+}
 
 // Nearest gives up to three of the known names that someone who wrote name may
 // have meant, the likeliest first. Names that differ only in case, spaces or
@@ -20,7 +52,7 @@ func Nearest(name string, known []string) []string {
 	}
 	var all []near
 	for _, k := range known {
-		if k == name || k == "" {
+		if SameName(k, name) || k == "" {
 			continue
 		}
 		have := plain(k)

@@ -83,6 +83,8 @@ func Fault(ev Evidence) *models.Fault {
 		fault.Err = ev.Cancel
 	case models.KindIncomplete:
 		fault.Code = ev.Incomplete
+	case models.KindModel:
+		fault.PathInDoubt = said.pathInDoubt()
 	case models.KindSize:
 		fault.WindowLimit, fault.RequestTokens = window(object, said.text)
 	}

@@ -246,6 +246,13 @@ func (r report) kindOf404() models.Kind {
 	return models.KindModel
 }
 
+// pathInDoubt reports whether a 404 that was taken for an unknown model names none.
+func (r report) pathInDoubt() bool {
+	_, named := kindInText(r.text, models.KindModel)
+	return r.status == http.StatusNotFound && !named && !strings.Contains(r.text, "model") &&
+		!slices.ContainsFunc(r.object.codes, func(code string) bool { _, ok := kindOfCode(code); return ok })
+}
+
 // absentPath reports whether the words of a 404 are about a path, or about
 // nothing at all.
 func (r report) absentPath() bool {

@@ -62,7 +62,8 @@ var phrases = []struct {
 		"model*has been decommissioned", "model*decommissioned", "model*has been removed", "model*has been retired",
 		"model*no longer available", "model*is not loaded", "model*is not deployed", "no models loaded",
 		"multiple models are loaded", "unable to access model", "unrecognized model", "deployment*does not exist",
-		"try pulling it first", "no endpoints found", "no allowed providers", "could not find fine tune", "模型不存在",
+		"try pulling it first", "no endpoints found", "no allowed providers", "could not find fine tune", "not found for account",
+		"entity was not found", "模型不存在",
 	}},
 	{models.KindBilling, []string{
 		"exceeded your current quota", "insufficient balance", "insufficient_balance", "balance is insufficient",

@@ -342,3 +342,19 @@ func TestHintsNameTheCure(t *testing.T) {
 		}
 	}
 }
+
+func TestA404ThatNamesNothingLeavesThePathInDoubt(t *testing.T) {
+	for body, want := range map[string]bool{
+		"":                                     true,
+		failed("It is not there."):             true,
+		failed("model x not found"):            false,
+		failed("No such model"):                false,
+		failed("", "code", "not_found"):        true,
+		failed("x", "code", "model_not_found"): false,
+	} {
+		f := diagnose.Fault(diagnose.Evidence{Status: 404, Body: []byte(body)})
+		if f.Kind != models.KindModel || f.PathInDoubt != want {
+			t.Errorf("%s: %s, in doubt %v, want %v", body, f.Kind, f.PathInDoubt, want)
+		}
+	}
+}

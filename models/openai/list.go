@@ -22,6 +22,7 @@ func (c *Client) Models(ctx context.Context, provider string) ([]string, error) 
 		return nil, fault
 	}
 	defer try.close()
+	try.origin.API = "" // the list is the same for each
 	try.limit = listLimit
 	try.watch.Reset(try.limit)
 	names, err := try.list()

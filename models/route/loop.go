@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"belay/models"
@@ -217,9 +216,6 @@ func (op *operation) note(ctx context.Context, fault *models.Fault) {
 	} else {
 		past.failures[op.target.Target]++
 	}
-	if ctx.Err() == nil {
-		op.addNearest(ctx, fault)
-	}
 }
 
 func (op *operation) uncounted(f *models.Fault) bool { return policyFor(f, op.history.slept).Uncounted }
@@ -359,18 +355,15 @@ func (op *operation) applyDecision(ctx context.Context, chosen decision) error {
 	return op.wait(ctx, chosen)
 }
 
-// addNearest adds to a fault about an unknown model the names that were meant.
-// The endpoint is asked for its list only then, and may refuse it.
-func (op *operation) addNearest(ctx context.Context, fault *models.Fault) {
-	if fault.Kind != models.KindModel || len(fault.Nearest) > 0 || op.r.o.Names == nil {
+// checkName asks the endpoint for its names once it has refused one. They say
+// which were meant, or that the name is right and the path is not; the endpoint
+// may refuse to list them.
+func (op *operation) checkName(ctx context.Context, fault *models.Fault) {
+	if fault.Kind != models.KindModel || len(fault.Nearest) > 0 || op.r.o.Names == nil || ctx.Err() != nil {
 		return
 	}
 	names, err := op.r.o.Names(ctx, fault.Target.Provider)
-	if err != nil {
-		return
-	}
-	if fault.Nearest = models.Nearest(fault.Target.Model, names); len(fault.Nearest) > 0 {
-		fault.Hint = fmt.Sprintf("the endpoint has %s; names are compared letter by letter",
-			strings.Join(fault.Nearest, ", "))
+	if err == nil {
+		fault.CheckName(names)
 	}
 }

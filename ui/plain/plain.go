@@ -62,7 +62,7 @@ func (t *Turn) Add(r session.Record) {
 // another reports whether an endpoint served a model that was not asked for. A
 // dated name of the same model is none.
 func another(asked, served string) bool {
-	if served == "" || served == asked {
+	if served == "" || models.SameName(served, asked) {
 		return false
 	}
 	rest, same := strings.CutPrefix(served, asked+"-")

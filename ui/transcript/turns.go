@@ -111,7 +111,7 @@ func (f *fold) replyEnded(r session.Record, e session.ReplyEnded) {
 	totals.cost += e.Cost
 	f.failures = 0
 	f.endAttempt()
-	if e.Served != "" && e.Served != e.Target.Model && !strings.HasPrefix(e.Served, e.Target.Model+"-") {
+	if e.Served != "" && !models.SameName(e.Served, e.Target.Model) && !strings.HasPrefix(e.Served, e.Target.Model+"-") {
 		f.addLine(r, "≠", fmt.Sprintf("%s was asked, %s answered", e.Target.Model, e.Served), warn)
 	}
 	if e.LeftOut > 0 {

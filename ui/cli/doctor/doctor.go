@@ -38,14 +38,18 @@ type examination struct {
 	findings []Finding
 	history  history
 
-	scripted bool            // a rehearsal answers
-	keyless  map[string]bool // providers whose key is missing: nothing is sent there
+	scripted bool                // a rehearsal answers
+	keyless  map[string]bool     // providers whose key is missing: nothing is sent there
+	names    map[string][]string // of the models that a provider lists
 }
 
 // Run examines everything and prints what it finds. The error's exit code is
 // that of the verdict.
 func Run(ctx context.Context, env app.Env, options app.Options, asked Options) (err error) {
-	x := &examination{Options: asked, env: env, scripted: options.Rehearsal != "", keyless: map[string]bool{}}
+	x := &examination{
+		Options: asked, env: env, scripted: options.Rehearsal != "",
+		keyless: map[string]bool{}, names: map[string][]string{},
+	}
 	x.settings, err = app.LoadSettings(ctx, options)
 	if err != nil {
 		x.report(Finding{Check: "settings", Text: err.Error()})
@@ -188,6 +192,7 @@ func (x *examination) provider(ctx context.Context, name string) {
 		OK:     true,
 		Text:   fmt.Sprintf("%s answers and lists %s", from, theme.Plural(len(names), "model")),
 	})
+	x.names[name] = names
 	spelled := map[models.Target]bool{}
 	for _, tier := range models.Tiers() {
 		for _, t := range app.TierTargets(x.settings)[tier] {
@@ -201,11 +206,9 @@ func (x *examination) provider(ctx context.Context, name string) {
 
 // checkName compares a name with what the endpoint has, character by character.
 func (x *examination) checkName(target models.Target, names []string) {
-	for _, n := range names {
-		if n == target.Model {
-			x.report(Finding{Check: "name", Target: target.String(), OK: true, Text: "the endpoint has it"})
-			return
-		}
+	if models.Lists(names, target.Model) {
+		x.report(Finding{Check: "name", Target: target.String(), OK: true, Text: "the endpoint has it"})
+		return
 	}
 	says := "the endpoint does not list it"
 	if near := models.Nearest(target.Model, names); len(near) > 0 {

@@ -92,6 +92,7 @@ func (x *examination) probe(ctx context.Context, target models.Target, kind prob
 			if !errors.As(err, &f) {
 				f = &models.Fault{Kind: models.KindStream, Message: err.Error()}
 			}
+			f.CheckName(x.names[target.Provider])
 			out.Fault, out.Text, out.Duration = f, plain.Describe(f), x.env.Now().Sub(began)
 			return out
 		}
@@ -111,7 +112,7 @@ func (x *examination) probe(ctx context.Context, target models.Target, kind prob
 	}
 	out.Duration = x.env.Now().Sub(began)
 	out.OK, out.Text = kind.judge(text.String(), calls)
-	if served != "" && served != target.Model {
+	if served != "" && !models.SameName(served, target.Model) {
 		out.Text += ", served by " + served
 	}
 	out.Text = fmt.Sprintf("%s in %s", out.Text, out.Duration.Round(1e7))
