@@ -200,6 +200,8 @@ func scope(class models.Kind, ev Evidence) models.Scope {
 		return models.ScopeLocal
 	case class == models.KindStream && isNetwork(ev.Err):
 		return models.ScopeNetwork
+	case class == models.KindNetwork && ev.Status != 0: // of a relay: ours is there
+		return models.ScopeProvider
 	}
 	return class.Policy().Scope
 }

@@ -95,6 +95,10 @@ func decide(s *situation, fault *models.Fault) decision {
 // server's own word overrides it, or the computer slept through the attempt.
 func policyFor(fault *models.Fault, slept bool) models.KindPolicy {
 	policy := fault.Kind.Policy()
+	if policy.Uncounted && fault.Status != 0 { // a relay lost its own connection: ours is there
+		policy.Uncounted = false
+		policy.Switch = models.SwitchSoon
+	}
 	switch {
 	case slept: // nobody could have answered
 		policy.Retry = models.RetryFixed

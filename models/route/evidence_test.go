@@ -28,3 +28,14 @@ func TestAnEndpointIsAskedForItsNamesOnlyWhenItRefusesOne(t *testing.T) {
 		}
 	}
 }
+
+func TestAConnectionThatARelayLostIsCounted(t *testing.T) {
+	ours := policyFor(&models.Fault{Kind: models.KindNetwork}, false)
+	relays := policyFor(&models.Fault{Kind: models.KindNetwork, Status: 502}, false)
+	if !ours.Uncounted || ours.Switch != models.SwitchNever {
+		t.Errorf("our own: %+v, want it uncounted and no switch", ours)
+	}
+	if relays.Uncounted || relays.Switch != models.SwitchSoon {
+		t.Errorf("a relay's: %+v, want it counted, and a switch soon", relays)
+	}
+}
