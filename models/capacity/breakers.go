@@ -8,7 +8,9 @@ import (
 	"belay/models"
 )
 
-// Condition gives the state of a target, without tier and short name.
+// Condition gives the state of a target, without tier and short name: what
+// requests are routed by, and what every screen shows. It knows what other belays
+// have written once Refresh has been called.
 func (b *Breakers) Condition(t models.Target) models.Condition {
 	return b.condition(t, b.entry(id{t}), b.clock.read())
 }

@@ -69,7 +69,36 @@ func TestBegin(t *testing.T) {
 			}
 		}, "stop"},
 		{"a tier without a model", func(s *situation) { s.rules.tiers[models.Heavy] = nil }, "stop"},
-		{"pictures that nobody sees", func(s *situation) { s.request.images = true }, "stop"},
+		{"pictures that nobody sees: words stand in for them", func(s *situation) {
+			s.request.images = true
+		}, "switch sol"},
+		{"pictures go to the first that sees them", func(s *situation) { s.withImages(spare) }, "switch spare"},
+		{"or to the next that sees them when it rests", func(s *situation) {
+			s.withImages(terra, spare)
+			s.set(terra, models.Resting, time.Minute, nil)
+		}, "switch spare"},
+		{"or to one that does not when all of those rest", func(s *situation) {
+			s.withImages(terra)
+			s.set(terra, models.Resting, time.Minute, nil)
+		}, "switch sol"},
+		{"nobody waits for a short rest of one that would not see them", func(s *situation) {
+			s.withImages(terra)
+			s.set(sol, models.Resting, 7*time.Second, stated(models.KindCapacity, 7*time.Second))
+		}, "switch terra"},
+		{"nor stays where they are not seen", func(s *situation) {
+			s.withImages(sol)
+			s.control.failover = failover{candidate{terra, models.Medium}, sol}
+		}, "switch sol"},
+		{"a pinned tier keeps to its own, those that see them in front", func(s *situation) {
+			s.rules.policy = Never
+			s.rules.tiers = map[models.Tier][]models.Target{models.Heavy: {sol, spare}, models.Medium: {terra}}
+			s.order = s.rules.tiers
+			s.withImages(spare, terra)
+		}, "switch spare"},
+		{"without pictures the order of the settings holds", func(s *situation) {
+			s.withImages(spare)
+			s.request.images = false
+		}, "switch sol"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := afterFailures(0)

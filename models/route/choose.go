@@ -112,14 +112,15 @@ func (s *situation) admissible() ([]candidate, *models.Fault) {
 	list := s.candidates(s.history.left)
 	if len(list) == 0 {
 		return nil, &models.Fault{Kind: models.KindRequest, Scope: models.ScopeRequest, Target: s.preferred().Target,
-			Message: "no model of the tier can do what this request needs",
-			Hint:    "choose another tier, or leave the pictures out"}
+			Message: "no model of the tier can call tools",
+			Hint:    "choose another tier, or name a model in [tiers] that can"}
 	}
 	return list, nil
 }
 
 // candidates are the targets of the control's tier, the best first, then those
-// of the tiers below as far as a switch may go. A request that may not switch
+// of the tiers below as far as a switch may go; with pictures in the request,
+// those that see them before all others. A request that may not switch
 // has one candidate: the target that is waited for.
 func (s *situation) candidates(except map[models.Target]bool) []candidate {
 	top := s.control.tier
@@ -147,6 +148,7 @@ func (s *situation) candidates(except map[models.Target]bool) []candidate {
 		}
 		list = append(list, local...) // a local model is the last resort of its tier
 	}
+	list = s.seeingFirst(list)
 	if !s.mayFailOver() {
 		return s.pinnedCandidate(list)
 	}
@@ -175,7 +177,7 @@ func (s *situation) pinnedCandidate(list []candidate) []candidate {
 	for _, t := range s.rules.tiers[s.control.tier] {
 		order = append(order, candidate{t, s.control.tier})
 	}
-	for _, c := range order {
+	for _, c := range s.seeingFirst(order) {
 		if slices.Contains(list, c) && !unavailable(s.condition(c.Target)) {
 			return []candidate{c}
 		}
@@ -184,8 +186,9 @@ func (s *situation) pinnedCandidate(list []candidate) []candidate {
 }
 
 // below are the candidates that a failure of some kind may move the request
-// to: never up, which is for the next turn to try, and never to a target that
-// shares the allowance that is used up.
+// to: never up, which is for the next turn to try, unless what is above was only
+// passed over for the request's pictures; and never to a target that shares the
+// allowance that is used up.
 func (s *situation) below(kind models.Kind) []candidate {
 	except := map[models.Target]bool{s.target.Target: true}
 	for t := range s.history.left {
@@ -193,7 +196,8 @@ func (s *situation) below(kind models.Kind) []candidate {
 	}
 	otherProvider := kind.Policy().Other == models.OtherProvider
 	return slices.DeleteFunc(s.candidates(except), func(c candidate) bool {
-		return c.tier.Rank() < s.target.tier.Rank() || otherProvider && c.Provider == s.target.Provider
+		up := c.tier.Rank() < s.target.tier.Rank() && (!s.blind(c.Target) || s.blind(s.target.Target))
+		return up || otherProvider && c.Provider == s.target.Provider
 	})
 }
 
@@ -203,7 +207,8 @@ func (s *situation) below(kind models.Kind) []candidate {
 func (s *situation) afterFailover(list []candidate) []candidate {
 	moved := s.control.failover
 	switch {
-	case moved.to.Target == (models.Target{}), s.request.parkRetry, !s.able(moved.to.Target):
+	case moved.to.Target == (models.Target{}), s.request.parkRetry, !s.able(moved.to.Target),
+		s.passedOver(moved.to.Target, list):
 		return list
 	case s.request.boundary && !s.failbackAt.After(s.now):
 		return list
@@ -230,7 +235,7 @@ func (s *situation) shortRest(list []candidate) (candidate, models.Condition, bo
 		c = list[0]
 	}
 	condition := s.condition(c.Target)
-	if !slices.Contains(list, c) || !stated(condition) {
+	if !slices.Contains(list, c) || !stated(condition) || s.passedOver(c.Target, list) {
 		return c, condition, false
 	}
 	limit := s.rules.maxWait - s.history.waited

@@ -16,7 +16,7 @@ const (
 	offlineDelay  = 10 * time.Second // the same once a connection has been gone for longer than offlineAfter
 	offlineAfter  = 30 * time.Second
 	switchSoon    = 2 // failures of a server or stream before another target is tried
-	localFailures = 3 // failures in a row before a local target takes over
+	localFailures = 3 // failures in a row, at whichever targets, before a local one takes over
 )
 
 // decision is what happens next.
@@ -60,8 +60,8 @@ func decide(s *situation, fault *models.Fault) decision {
 	again := shorter || retries(policy)
 	if shorter {
 		delay = 0
-	} else if s.shouldSwitch(policy, delay) {
-		to, _, found := s.pick(s.replacements(fault, delay), false)
+	} else if list := s.successors(fault, policy, delay); len(list) > 0 {
+		to, _, found := s.pick(list, false)
 		switch {
 		case found == unmeasured:
 			return decision{measure: true}
@@ -198,6 +198,43 @@ func (s *situation) shouldSwitch(policy models.KindPolicy, delay time.Duration) 
 	return failures >= s.rules.switchAfter || delay > wait
 }
 
+// successors are the targets that may be asked next in the place of the one that
+// failed, the first choice in front.
+func (s *situation) successors(fault *models.Fault, policy models.KindPolicy, delay time.Duration) []candidate {
+	list := s.standIns(policy)
+	if s.shouldSwitch(policy, delay) {
+		list = append(list, s.replacements(fault, delay)...)
+	}
+	return list
+}
+
+// standIns are the local targets of the control's own tier, once enough failures
+// in a row have shown that the others have no capacity: they come before the
+// targets of lower tiers, and also when the request has gone down already.
+func (s *situation) standIns(policy models.KindPolicy) []candidate {
+	attempts, _ := s.remaining()
+	switch {
+	case policy.Switch == models.SwitchNever, policy.Uncounted, policy.Other == models.OtherLarger:
+		return nil
+	case !s.mayFailOver(), s.request.parkRetry, attempts <= 0:
+		return nil
+	case s.targets[s.target.Target].local, s.failures() < localFailures:
+		return nil
+	}
+	return slices.DeleteFunc(s.candidates(s.history.left), func(c candidate) bool {
+		return c.tier != s.control.tier || !s.targets[c.Target].local
+	})
+}
+
+// failures are how many failures in a row there were, at all targets together.
+func (s *situation) failures() int {
+	failures := 0
+	for _, n := range s.history.failures {
+		failures += n
+	}
+	return failures
+}
+
 // circuitOpen reports whether the target's circuit is open.
 func (s *situation) circuitOpen() bool {
 	c := s.condition(s.target.Target)
@@ -220,13 +257,9 @@ func (s *situation) replacements(f *models.Fault, delay time.Duration) []candida
 // localAllowed reports whether a local target may take over: after several
 // failures in a row, or when waiting for the others would take too long.
 func (s *situation) localAllowed(fault *models.Fault, delay time.Duration) bool {
-	failures := 0
-	for _, n := range s.history.failures {
-		failures += n
-	}
 	_, wait := s.remaining()
 	return s.targets[s.target.Target].local || s.request.parkRetry || s.circuitOpen() ||
-		failures >= localFailures || delay > wait || !retries(fault.Kind.Policy())
+		s.failures() >= localFailures || delay > wait || !retries(fault.Kind.Policy())
 }
 
 // parks reports whether a request whose attempts are used up is kept for later:

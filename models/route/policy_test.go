@@ -54,6 +54,24 @@ func (s *situation) set(t models.Target, state models.State, until time.Duration
 	s.targets[t] = target
 }
 
+// withImages makes a request with pictures, which these targets alone see.
+func (s *situation) withImages(seeing ...models.Target) {
+	s.request.images = true
+	for _, t := range seeing {
+		target := s.targets[t]
+		target.model.Images = true
+		s.targets[t] = target
+	}
+}
+
+// localInTier puts luna, which is local, behind sol in the heavy tier.
+func (s *situation) localInTier() {
+	s.rules.tiers = map[models.Tier][]models.Target{
+		models.Heavy: {sol, luna}, models.Medium: {terra}, models.Light: {spare},
+	}
+	s.order = s.rules.tiers
+}
+
 func (s *situation) window(t models.Target, tokens int64) {
 	target := s.targets[t]
 	target.model.Window = tokens
@@ -302,12 +320,15 @@ func TestDecide(t *testing.T) {
 		{"never to one without tools", 2, func(s *situation) {
 			s.targets[terra] = targetState{}
 		}, full(), "switch spare"},
-		{"with pictures only to one that sees them", 2, func(s *situation) {
-			s.request.images = true
-			state := s.targets[spare]
-			state.model.Images = true
-			s.targets[spare] = state
+		{"with pictures rather to one that sees them", 2, func(s *situation) {
+			s.withImages(spare)
 		}, full(), "switch spare"},
+		{"but also to one that does not", 2, func(s *situation) { s.withImages(sol) }, full(), "switch terra"},
+		{"also up, where one was passed over for the pictures alone", 2, func(s *situation) {
+			s.withImages(terra)
+			s.target = candidate{terra, models.Medium}
+			s.history.failures[terra] = 2
+		}, full(), "switch sol"},
 		{"one that refused just now is passed over", 2, func(s *situation) {
 			state := s.targets[terra]
 			state.refused = true
@@ -329,6 +350,40 @@ func TestDecide(t *testing.T) {
 			s.rules.tiers[models.Light] = []models.Target{luna}
 			s.set(terra, models.Disabled, 0, nil)
 		}, full(), "retry 2.5s"},
+
+		{"one of the tier after three failures, before lower tiers", 3, (*situation).localInTier, full(), "switch luna"},
+		{"not after two", 2, (*situation).localInTier, full(), "switch terra"},
+		{"whichever targets they were at", 2, func(s *situation) {
+			s.localInTier()
+			s.target = candidate{terra, models.Medium}
+			s.history.left[sol] = true
+			s.history.failures[terra] = 1
+			s.history.attempts = 3
+		}, full(), "switch luna"},
+		{"whatever kind the last one was", 3, (*situation).localInTier,
+			&models.Fault{Kind: models.KindServer}, "switch luna"},
+		{"not for a failure that another target does not cure", 3, (*situation).localInTier,
+			&models.Fault{Kind: models.KindGateway}, "retry 1.5s"},
+		{"nor for a lost connection", 3, (*situation).localInTier, offline(), "retry 1.5s uncounted"},
+		{"not twice", 3, func(s *situation) {
+			s.localInTier()
+			s.history.left[luna] = true
+		}, full(), "switch terra"},
+		{"not while it rests", 3, func(s *situation) {
+			s.localInTier()
+			s.set(luna, models.Resting, time.Minute, nil)
+		}, full(), "switch terra"},
+		{"not when switching is off", 3, func(s *situation) {
+			s.localInTier()
+			s.rules.policy = Never
+		}, full(), "retry 4.5s"},
+		{"not after the last attempt", 4, (*situation).localInTier, full(), "park"},
+		{"one that stands in is left as any other", 2, func(s *situation) {
+			s.localInTier()
+			s.target = candidate{luna, models.Heavy}
+			s.history.failures[luna] = 1
+			s.history.attempts = 3
+		}, full(), "retry 1.5s"},
 
 		// The size of the request.
 		{"too long again: a larger window serves", 2, func(s *situation) {

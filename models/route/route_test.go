@@ -161,6 +161,10 @@ func TestTheMoveAfterAFailure(t *testing.T) {
 			"sol(1/4) retry 1.5s sol(2/4) retry 1.5s sol(3/4) retry 1.5s sol(4/4) park", models.KindGateway, true},
 		{"the server's word against a retry is kept",
 			map[models.Target][]any{sol: {&models.Fault{Kind: full, ShouldRetry: &no}}}, nil, "sol(1/4) stop", full, false},
+		{"a local model of the tier stands in after three failures, whichever models they were at",
+			map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) {
+				o.Tiers = map[models.Tier][]models.Target{models.Heavy: {sol, luna}, models.Medium: {terra}}
+			}, "sol(1/4) retry 1.5s sol(2/4) switch →terra terra(3/4) switch →luna luna(4/4) done", "", false},
 		{"a local model is no automatic refuge", map[models.Target][]any{sol: {full}, terra: {full}}, func(o *Options) {
 			o.Attempts = 8
 		}, "sol(1/8) retry 1.5s sol(2/8) switch →terra terra(3/8) retry 1.5s terra(4/8) retry 2.5s terra(5/8) park", full, true},

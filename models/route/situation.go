@@ -96,10 +96,33 @@ func (s *situation) available(t models.Target, force bool) bool {
 	return !state.refused && (c.State == models.Ready || c.State == models.HalfOpen && c.Until.IsZero())
 }
 
-// able reports whether a target has what the request needs.
-func (s *situation) able(t models.Target) bool {
-	m := s.targets[t].model
-	return m.Tools && (m.Images || !s.request.images)
+// able reports whether a target has what every request needs.
+func (s *situation) able(t models.Target) bool { return s.targets[t].model.Tools }
+
+// blind reports whether a target would not see the pictures of the request. It
+// gets a line of text in their place, and is asked after those that see them.
+func (s *situation) blind(t models.Target) bool {
+	return s.request.images && !s.targets[t].model.Images
+}
+
+// seeingFirst puts those that see the request's pictures before the others, each
+// in their order.
+func (s *situation) seeingFirst(list []candidate) []candidate {
+	var seeing, others []candidate
+	for _, c := range list {
+		if s.blind(c.Target) {
+			others = append(others, c)
+		} else {
+			seeing = append(seeing, c)
+		}
+	}
+	return append(seeing, others...)
+}
+
+// passedOver reports whether a target stands behind others only because it does
+// not see the request's pictures.
+func (s *situation) passedOver(t models.Target, list []candidate) bool {
+	return s.blind(t) && slices.ContainsFunc(list, func(c candidate) bool { return !s.blind(c.Target) })
 }
 
 // mayFailOver reports whether the request may leave its target by itself.

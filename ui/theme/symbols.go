@@ -24,6 +24,9 @@ func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, text strin
 	case models.Resting:
 		return "○", "resting" + left, t.Warn
 	case models.HalfOpen:
+		if left != "" {
+			return "◌", "being tried", t.Dim // by another request: nobody else is let through
+		}
 		return "◌", "untried", t.Dim
 	case models.Unusable:
 		return "✕", "out", t.Bad

@@ -139,7 +139,7 @@ func Open(ctx context.Context, env Env, options Options) (*App, error) {
 		store:     st,
 		notices:   said,
 	}
-	return b.build(), nil
+	return b.build(ctx), nil
 }
 
 // TargetState is a target of a tier and how it does.

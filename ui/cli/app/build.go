@@ -40,10 +40,11 @@ type builder struct {
 	notices   *notices
 }
 
-func (b *builder) build() *App {
+func (b *builder) build(ctx context.Context) *App {
 	b.transport.learned = &learned{shared: namespacedStore{b.store, b.endpoint}, report: b.reportShared}
-	b.transport.learned.restore(context.Background(), b.transport.Client)
+	b.transport.learned.restore(ctx, b.transport.Client)
 	breakers := b.newBreakers()
+	breakers.Refresh(ctx)
 	upkeep := maintenance.New(maintenance.Options{
 		Store:     b.store,
 		Settings:  b.settings,
