@@ -31,6 +31,13 @@ type result struct {
 
 func attempt(t testing.TB, ctx context.Context, c models.Client, req models.Request) result {
 	t.Helper()
+	return attemptAt(t, ctx, c, target, req)
+}
+
+func attemptAt(
+	t testing.TB, ctx context.Context, c models.Client, target models.Target, req models.Request,
+) result {
+	t.Helper()
 	var r result
 	for chunk, err := range c.Stream(ctx, target, req) {
 		if r.finished != nil || r.fault != nil {

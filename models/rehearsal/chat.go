@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 )
@@ -32,8 +33,13 @@ func (c *composer) chat(id string, now time.Time) {
 	c.reach(atStart)
 	if c.reply.Reasoning != "" {
 		c.deltas(atReasoning, c.reply.Reasoning, func(wait time.Duration, piece string) {
-			chunk(wait, object{"reasoning_content": piece}, nil)
+			if c.req.like.reasoning != nil {
+				chunk(wait, c.req.like.reasoning(c.req.model, piece), nil)
+			}
 		})
+		if c.req.like.sealed != nil {
+			chunk(0, c.req.like.sealed(c.req.model), nil)
+		}
 		c.itemDone()
 	}
 	if c.reply.Text != "" {
@@ -43,10 +49,9 @@ func (c *composer) chat(id string, now time.Time) {
 		c.itemDone()
 	}
 	for i, call := range c.reply.Calls {
-		chunk(0, object{"tool_calls": []any{object{
-			"index": i, "id": callID(call, id, i), "type": "function",
-			"function": object{"name": call.Name, "arguments": ""},
-		}}}, nil)
+		begun := c.wireCall(call, id, i, "")
+		begun["index"] = i
+		chunk(0, object{"tool_calls": []any{begun}}, nil)
 		c.deltas(atArguments, call.raw(), func(wait time.Duration, piece string) {
 			chunk(wait, object{"tool_calls": []any{object{"index": i, "function": object{"arguments": piece}}}}, nil)
 		})
@@ -58,6 +63,18 @@ func (c *composer) chat(id string, now time.Time) {
 
 func callID(call Call, id string, i int) string {
 	return cmp.Or(call.ID, fmt.Sprintf("call_%s_%d", id, i+1))
+}
+
+// wireCall is a call as the endpoint tells it.
+func (c *composer) wireCall(call Call, id string, i int, arguments string) object {
+	wire := object{
+		"id": callID(call, id, i), "type": "function",
+		"function": object{"name": call.Name, "arguments": arguments},
+	}
+	if c.req.like.call != nil {
+		maps.Copy(wire, c.req.like.call(c.req.model, i))
+	}
+	return wire
 }
 
 func (c *composer) finishReason() string {
@@ -175,15 +192,16 @@ func (c *composer) chatDocument(id string, now time.Time) object {
 	if c.reply.Text != "" {
 		message["content"] = c.reply.Text
 	}
-	if c.reply.Reasoning != "" {
-		message["reasoning_content"] = c.reply.Reasoning
+	if c.reply.Reasoning != "" && c.req.like.reasoning != nil {
+		told := c.req.like.reasoning(c.req.model, c.reply.Reasoning)
+		if parts, ok := told["content"].([]any); ok {
+			told["content"] = append(parts, object{"type": "text", "text": c.reply.Text})
+		}
+		maps.Copy(message, told)
 	}
 	var calls []any
 	for i, call := range c.reply.Calls {
-		calls = append(calls, object{
-			"id": callID(call, id, i), "type": "function",
-			"function": object{"name": call.Name, "arguments": call.raw()},
-		})
+		calls = append(calls, c.wireCall(call, id, i, call.raw()))
 	}
 	if calls != nil {
 		message["tool_calls"] = calls

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -116,6 +117,10 @@ func (s *Script) check(name string, lines []int) error {
 		for _, err := range s.Default.check(s.Models) {
 			all = append(all, fmt.Errorf("%s: default: %w", name, err))
 		}
+	}
+	if _, ok := likenesses[s.Like]; s.Like != "" && !ok {
+		all = append(all, fmt.Errorf("%s: like %q: use one of %s", name, s.Like,
+			strings.Join(slices.Sorted(maps.Keys(likenesses)), ", ")))
 	}
 	if s.Speed.Chunk < 0 {
 		all = append(all, fmt.Errorf("%s: speed: chunk is negative", name))

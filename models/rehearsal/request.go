@@ -17,6 +17,7 @@ type request struct {
 	usage      bool // stream_options.include_usage
 	encrypted  bool // include has reasoning.encrypted_content
 	background bool
+	like       likeness
 	size       int // of the body, in bytes
 	hash       uint32
 
@@ -34,6 +35,8 @@ type refusal struct {
 	kind    string
 	param   string
 	code    string
+
+	document []byte // instead of an error object like OpenAI's
 }
 
 // invalidURL refuses a path or a method that the endpoint does not support.
@@ -46,6 +49,9 @@ func invalidURL(r *http.Request) *refusal {
 }
 
 func (r refusal) body() []byte {
+	if r.document != nil {
+		return r.document
+	}
 	null := func(s string) any {
 		if s == "" {
 			return nil

@@ -12,6 +12,7 @@ type Script struct {
 	Models  []string `toml:"models"  json:"models"`  // the models that exist; empty: every name does
 	Key     string   `toml:"key"     json:"key"`     // the required API key; empty: none is required
 	Loop    bool     `toml:"loop"    json:"loop"`    // start over when every reply is used up
+	Like    string   `toml:"like"    json:"like"`    // the endpoint whose ways it has; empty: OpenAI's, leniently
 	Speed   Speed    `toml:"speed"   json:"speed"`   // of replies without their own
 	Default *Reply   `toml:"default" json:"default"` // used when no other reply matches
 	Replies []Reply  `toml:"reply"   json:"reply"`   // in order

@@ -87,6 +87,10 @@ func (s *Server) planFor(r *http.Request, body []byte, exchange *Exchange) *plan
 			code:    "model_not_found",
 		}
 	}
+	req.like = s.script.like()
+	if bad == nil {
+		bad = req.like.refuses(req, body)
+	}
 	if bad != nil {
 		return s.refuse(bad)
 	}
