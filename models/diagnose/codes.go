@@ -21,7 +21,8 @@ var codes = codeTable(map[models.Kind]string{
 		concurrency_limit_exceeded resource_exhausted limit_requests request_limit_exceeded`,
 	models.KindUsage: `
 		usage_limit_reached usage_limit_exceeded daily_limit_exceeded quota_exceeded monthly_limit_exceeded
-		free_usage_limit_error monthly_limit_error quota_exhausted session_limit_reached`,
+		free_usage_limit_error monthly_limit_error quota_exhausted session_limit_reached
+		set_limit_exceeded account_quota_exceeded`,
 	models.KindBilling: `
 		insufficient_quota usage_not_included billing_hard_limit_reached billing_not_active payment_required
 		insufficient_balance insufficient_balance_error insufficient_credits credit_balance_too_low
@@ -33,10 +34,10 @@ var codes = codeTable(map[models.Kind]string{
 		expired_token invalid_token no_api_key permission_error permission_denied permission_denied_error
 		forbidden access_denied account_deactivated missing_scope insufficient_permissions
 		unsupported_country_region_territory ip_not_authorized mismatched_organization mismatched_project
-		consumer_suspended service_disabled missing_api_key`,
+		consumer_suspended service_disabled missing_api_key auth_error`,
 	models.KindModel: `
 		model_not_found deployment_not_found unknown_model invalid_model model_not_found_error
-		unsupported_model model_not_supported model_not_available model_decommissioned model_deprecated
+		unsupported_model model_not_supported model_not_available model_decommissioned model_deprecated unavailable_model
 		invalid_endpoint_or_model fine_tune_not_found no_models_loaded model_not_open`,
 	models.KindSize: `
 		context_length_exceeded exceed_context_size_error request_too_large prompt_too_long

@@ -101,6 +101,8 @@ func (r report) refine(kind models.Kind, code string) models.Kind {
 	switch {
 	case kind == models.KindRate:
 		return r.allowance(code == codeKey("resource_exhausted"))
+	case kind == models.KindBilling && containsAny(r.text, spentAllowances):
+		return models.KindUsage
 	case kind == models.KindBilling && containsAny(r.text, shortPeriods) && !containsAny(r.text, longPeriods):
 		return models.KindRate
 	case kind == models.KindModel && containsAny(r.text, absentPaths):
@@ -128,18 +130,15 @@ func (r report) allowance(anything bool) models.Kind {
 	if k, ok := kindInText(r.text, models.KindCapacity); ok {
 		return k
 	}
-	none := limitOfNone().MatchString(r.text)
 	switch {
-	case anything && none:
+	case anything && (limitOfNone().MatchString(r.text) || containsAny(r.text, spentMoney)):
 		return models.KindBilling
-	case containsAny(r.text, longPeriods), strings.Contains(r.text, "usage limit"),
-		strings.Contains(r.text, "session limit"), strings.Contains(r.text, "hour limit"):
+	case containsAny(r.text, longPeriods), containsAny(r.text, spentAllowances):
 		return models.KindUsage
 	case !anything, containsAny(r.text, shortPeriods), r.object.delayed(shortWait):
 		return models.KindRate
-	}
-	if k, ok := kindInText(r.text, models.KindBilling); ok {
-		return k
+	case containsAny(r.text, upsells):
+		return models.KindBilling
 	}
 	return models.KindRate
 }
@@ -179,7 +178,7 @@ var statusRules = []struct {
 var (
 	refused = []models.Kind{
 		models.KindAuth, models.KindMalformed, models.KindRequest, models.KindCapacity, models.KindSize,
-		models.KindModel, models.KindBilling, models.KindUsage, models.KindRate,
+		models.KindModel, models.KindBilling, models.KindUsage, models.KindRate, models.KindServer,
 	}
 	relayed = []models.Kind{
 		models.KindAuth, models.KindCapacity, models.KindSize, models.KindModel, models.KindBilling, models.KindUsage,

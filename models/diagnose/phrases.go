@@ -19,13 +19,13 @@ var phrases = []struct {
 		"token has expired", "token is expired", "expired token", "key expired", "unauthorized", "not logged in",
 		"please log in", "sign in again", "invalid token", "invalid authentication", "location is not supported",
 		"country, region, or territory", "region is not supported", "organization must be verified",
-		"verify your organization", "verify organization",
+		"verify your organization", "verify organization", "authentication error", "only authorized for use",
 	}},
 	{models.KindMalformed, malformedCalls},
 	{models.KindRequest, missingAbilities},
 	{models.KindCapacity, []string{
 		"at capacity", "overloaded", "no capacity", "no_capacity", "high demand", "peak load", "heavy load",
-		"high load", "high traffic", "heavy traffic", "high concurrency usage", "try a different model",
+		"high load", "high traffic", "heavy traffic", "try a different model", "capacity temporarily exceeded",
 		"over capacity", "out of capacity", "capacity constraint", "insufficient capacity", "limited capacity",
 		"capacity exceeded", "capacity exhausted", "capacity_exhausted", "available capacity", "maximum capacity",
 		"full capacity", "server busy", "server is busy", "model is busy", "system is busy", "too busy",
@@ -61,37 +61,52 @@ var phrases = []struct {
 		"model ~is not available", "model*has been deprecated",
 		"model*has been decommissioned", "model*decommissioned", "model*has been removed", "model*has been retired",
 		"model*no longer available", "model*is not loaded", "model*is not deployed", "no models loaded",
-		"multiple models are loaded", "unable to access model", "unrecognized model", "deployment*does not exist",
+		"multiple models are loaded", "model identifier", "model ~is invalid", "unavailable model", "unable to access model", "unrecognized model", "deployment*does not exist",
 		"try pulling it first", "no endpoints found", "no allowed providers", "could not find fine tune", "not found for account",
 		"entity was not found", "模型不存在",
 	}},
-	{models.KindBilling, []string{
-		"exceeded your current quota", "insufficient balance", "insufficient_balance", "balance is insufficient",
-		"insufficient account balance", "balance is too low", "balance*not enough", "not enough balance",
-		"insufficient_quota", "insufficient quota", "insufficient funds", "credit balance", "insufficient credit",
-		"insufficient_credit", "out of credit", "not enough credit", "no credits", "no more credits", "more credits",
-		"used all*credits", "credits*exhausted", "credits*depleted", "credits have been used", "add credits",
-		"buy credits", "purchase credits", "included credits", "spend limit", "spending limit", "spend cap",
-		"spending cap", "payment required", "payment method", "past due", "unpaid", "overdue", "good standing",
-		"plan and billing", "billing details", "billing account", "requires billing", "billing to be enabled",
-		"enable billing", "billing hard limit", "billing is", "budget has been exceeded", "key limit exceeded",
-		"please recharge", "top up", "top-up", "prepayment", "prepaid", "need a*subscription",
-		"requires a*subscription", "subscription*required", "extra usage is required", "free tier*exhausted",
-		"余额", "欠费",
-	}},
+	{models.KindBilling, spentMoney},
+	{models.KindUsage, spentAllowances},
+	{models.KindBilling, upsells},
 	{models.KindUsage, []string{
-		"usage limit", "session limit", "per day", "per-day", "daily limit", "monthly limit", "weekly limit",
-		"hour limit", "request allowance", "quota",
+		"per day", "per-day", "daily limit", "monthly limit", "weekly limit", "request allowance", "quota",
 	}},
 	{models.KindRate, []string{
 		"rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests", "tokens per min",
-		"requests per min", "throttled", "concurrency limit", "too many concurrent", "频率", "并发", "限流",
+		"requests per min", "throttled", "concurrency limit", "high concurrency", "too many concurrent", "频率", "并发", "限流",
 	}},
 	{models.KindNetwork, lostConnections},
+	{models.KindServer, []string{"model has crashed", "model unloaded", "model reloaded"}},
 	{models.KindRequest, []string{
 		"policy", "policies", "flagged", "content filter", "moderation", "inappropriate content",
 	}},
 }
+
+// spentMoney are the words about money that is gone, spentAllowances those about
+// what a plan includes, upsells those that offer more, and come with limits too.
+var (
+	spentMoney = []string{
+		"insufficient balance", "insufficient_balance", "balance is insufficient", "insufficient account balance",
+		"balance is too low", "balance*not enough", "not enough balance", "insufficient_quota", "insufficient quota",
+		"insufficient funds", "credit balance", "insufficient credit", "insufficient_credit", "out of credit",
+		"not enough credit", "no credits", "no more credits", "used all*credits", "credits*exhausted",
+		"credits*depleted", "credits have been used", "included credits", "credit limit", "credit card", "spend limit",
+		"spending limit", "spend cap", "spending cap", "over budget", "payment required", "past due", "unpaid", "overdue",
+		"good standing", "requires billing", "billing to be enabled", "enable billing", "billing hard limit",
+		"billing is", "budget has been exceeded", "key limit exceeded", "prepayment", "need a*subscription",
+		"requires a*subscription", "subscription*required", "extra usage is required", "free tier*exhausted", "余额",
+		"欠费",
+	}
+	spentAllowances = []string{
+		"usage limit", "usage quota", "session limit", "hour limit", "hour quota", "hour allocated quota",
+		"week allocated quota", "month allocated quota", "free allocated quota", "out of extra usage",
+	}
+	upsells = []string{
+		"exceeded your current quota", "plan and billing", "billing details", "billing account", "more credits",
+		"add credits", "buy credits", "purchase credits", "payment method", "please recharge", "top up", "top-up",
+		"prepaid",
+	}
+)
 
 // malformedCalls tell that the model wrote what its server cannot read: asked
 // again it writes something else.
@@ -192,7 +207,7 @@ var (
 		"per month", "monthly",
 	}
 	shortPeriods = []string{
-		"per minute", "per-minute", "perminute", "per_minute", "per min", "/min", "(rpm)", "(tpm)", "per second",
+		"per minute", "per-minute", "perminute", "/ min", "per_minute", "per min", "/min", "(rpm)", "(tpm)", "per second",
 		"persecond", "per_second", "per hour",
 	}
 )

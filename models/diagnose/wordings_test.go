@@ -69,6 +69,8 @@ func TestWordings(t *testing.T) {
 		},
 		models.KindRate: {
 			{429, failed("Too many tokens, please wait.")},
+			{429, failed("Limit: 3 / min. Add a payment method to increase it.", "type", "requests")},
+			{429, failed("High concurrency usage of this API", "code", "1302")},
 			{429, failed("Rate limit on tokens per minute. More at https://h/settings/billing",
 				"code", "rate_limit_exceeded")},
 			{429, `{"error":{"message":"Exceeded your current quota, see plan and billing details.",` +
@@ -85,6 +87,8 @@ func TestWordings(t *testing.T) {
 			{429, failed("You have reached your session usage limit, please wait or upgrade")},
 			{429, failed("You have reached your weekly limit.")},
 			{403, failed("You've reached your usage limit for this billing cycle.")},
+			{429, failed("hour allocated quota exceeded", "code", "insufficient_quota")},
+			{400, failed("You're out of extra usage. Add more and keep going.")},
 			{429, `{"error":{"message":"quota","status":"RESOURCE_EXHAUSTED",` +
 				`"details":[{"violations":[{"quotaId":"CallsPerDay"},{"quotaId":"CallsPerMinute"}]}]}}`},
 		},
@@ -93,6 +97,8 @@ func TestWordings(t *testing.T) {
 			{403, `{"code":"x","error":"You have run out of credits, or need a Plus subscription."}`},
 			{401, failed("Insufficient balance.", "type", "CreditsError")},
 			{500, failed("insufficient credits for this user")},
+			{429, failed("The team has used all available credits or reached its monthly spending limit")},
+			{402, failed("Credit limit exceeded")},
 			{400, failed("Make sure your account is in good standing.", "code", "Arrearage")},
 			{412, failed("The account is suspended: monthly spending limit")},
 			{403, failed("It requires billing to be enabled.", "status", "PERMISSION_DENIED")},
@@ -108,12 +114,14 @@ func TestWordings(t *testing.T) {
 			{500, `{"detail":"Worker local total request limit reached (33/32)"}`},
 			{429, failed("We're experiencing high traffic", "code", "queue_exceeded")},
 			{500, `{"error":"Model is too busy, try again"}`},
+			{429, `{"errors":[{"code":3040,"message":"Capacity temporarily exceeded"}]}`},
 		},
 		models.KindModel: {
 			{400, failed("The model 'nope' does not exist.", "code", "invalid_value", "param", "model")},
 			{400, failed("Model a/nope does not exist")},
 			{400, failed("Model Not Exist", "code", "invalid_request_error")},
 			{400, failed("a/nope is not a valid model ID")},
+			{400, `{"message":"The provided model identifier is invalid."}`},
 			{400, failed("The model `nope` has been decommissioned.")},
 			{400, `{"detail":"The 'nope' model is not supported when used so."}`},
 			{404, failed("Not found the model nope or Permission denied")},
@@ -182,6 +190,7 @@ func TestWordings(t *testing.T) {
 		},
 		models.KindServer: {
 			{500, failed("Something broke", "code", "500")},
+			{400, `{"error":"The model has crashed without a reason"}`},
 			{500, "<html><title>500 Internal Server Error</title>"},
 			{500, `{"error":true,"message":{"reason":"boom"}}`},
 		},
