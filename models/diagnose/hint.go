@@ -44,7 +44,7 @@ func hint(fault *models.Fault, ev Evidence, said report) string {
 	case models.KindRequest:
 		return requestHint(fault, ev, said)
 	case models.KindSize:
-		return sizeHint(fault)
+		return sizeHint(fault, said)
 	case models.KindServer:
 		return "Something broke at the provider. Trying again usually helps; the request id helps their support."
 	case models.KindGateway:
@@ -101,8 +101,8 @@ func addressHint(ev Evidence, said report) string {
 		if location == "" {
 			return host + " sends requests elsewhere. Check base_url."
 		}
-		return fmt.Sprintf("%s sends requests to %s. If that is right, write it as base_url, without the path of the request.",
-			host, truncate(redact(location, ev.Key), 200))
+		return fmt.Sprintf("%s sends requests elsewhere. If that is right, write base_url = %q.",
+			host, truncate(redact(movedBase(location), ev.Key), 200))
 	}
 	if strings.Contains(said.text, "https port") || strings.Contains(said.text, "https server") {
 		return "The server wants https: write https:// in base_url."
@@ -118,10 +118,22 @@ func addressHint(ev Evidence, said report) string {
 	return hint
 }
 
+// movedBase is the base of the address that a request was sent on to.
+func movedBase(location string) string {
+	location, _, _ = strings.Cut(location, "?")
+	for _, path := range []string{"/responses", "/chat/completions", "/models"} {
+		location = strings.TrimSuffix(strings.TrimSuffix(location, "/"), path)
+	}
+	return location
+}
+
 // version is the end of most base URLs.
 var version = lazyPattern(`/v\d[\w.]*$`)
 
-func sizeHint(fault *models.Fault) string {
+func sizeHint(fault *models.Fault, said report) string {
+	if said.page {
+		return "A proxy before the model refuses requests of this size. Compact the context, or raise the proxy's limit."
+	}
 	fits := ""
 	switch limit, request := fault.WindowLimit, fault.RequestTokens; {
 	case limit > 0 && request > 0:

@@ -367,3 +367,14 @@ func TestA404ThatNamesNothingLeavesThePathInDoubt(t *testing.T) {
 		}
 	}
 }
+
+func TestHintsOfWhatStandsBetween(t *testing.T) {
+	for want, ev := range map[string]diagnose.Evidence{
+		`base_url = "https://new.example/v1"`: {Status: 308, Header: header("Location", "https://new.example/v1/chat/completions")},
+		"the proxy's limit":                   {Status: 413, Body: []byte("<html><title>413</title>")},
+	} {
+		if f := diagnose.Fault(ev); !strings.Contains(f.Hint, want) {
+			t.Errorf("%q, want %q", f.Hint, want)
+		}
+	}
+}

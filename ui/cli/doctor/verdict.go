@@ -163,16 +163,17 @@ func (x *examination) capacity() (verdict, bool) {
 	return result, true
 }
 
+// passed reports whether a target answered a probe as it should.
+func (x *examination) passed(k probeKind, target models.Target) bool {
+	return slices.ContainsFunc(x.findings, func(f Finding) bool { return f.OK && f.probe == k && f.target == target })
+}
+
 // replyShape is about replies that come but not as they should.
 func (x *examination) replyShape() (verdict, bool) {
-	ok := func(k probeKind, target models.Target) bool {
-		return slices.ContainsFunc(x.findings,
-			func(finding Finding) bool { return finding.OK && finding.probe == k && finding.target == target })
-	}
 	for _, finding := range x.findings {
 		switch {
 		case finding.OK || finding.probe == "":
-		case finding.probe == probeStream && ok(probeShort, finding.target):
+		case finding.probe == probeStream && x.passed(probeShort, finding.target):
 			return verdict{
 				Class:    "stream",
 				Text:     "whole replies come and streams do not: something on the way holds or cuts them",
@@ -180,8 +181,8 @@ func (x *examination) replyShape() (verdict, bool) {
 				Next:     []string{"a proxy must pass text/event-stream on without buffering"},
 				code:     exit.Unreachable,
 			}, true
-		case finding.probe == probeTool && ok(probeStream, finding.target),
-			finding.probe == probeJSON && ok(probeStream, finding.target):
+		case finding.probe == probeTool && x.passed(probeStream, finding.target),
+			finding.probe == probeJSON && x.passed(probeStream, finding.target):
 			return verdict{
 				Class:    "ability",
 				Text:     finding.Target + " is not fit for belay's work",
@@ -198,7 +199,7 @@ func (x *examination) replyShape() (verdict, bool) {
 
 func (x *examination) largeRequests() (verdict, bool) {
 	for _, f := range x.findings {
-		if !f.OK && f.probe == probeLarge && f.Fault != nil {
+		if !f.OK && f.probe == probeLarge && f.Fault != nil && x.passed(probeShort, f.target) {
 			return verdict{
 				Class:    "size",
 				Text:     "short requests pass, larger ones do not",

@@ -105,6 +105,9 @@ func TestTheVerdict(t *testing.T) {
 		"no structured answers": {append(answers(first, probeStream), unfit(probeJSON)), "ability", exit.Settings, "", ""},
 		"large requests are refused": {append(answers(first, probeShort, probeStream, probeTool),
 			fails(probeLarge, first, models.KindSize)), "size", exit.Failed, "larger ones do not", "larger window"},
+		"nothing is answered, large or short": {[]Finding{
+			fails(probeShort, first, models.KindRequest), fails(probeLarge, first, models.KindRequest),
+		}, "request", exit.Settings, "another reason", ""},
 		"a failure that speaks for itself": {[]Finding{hint}, "request", exit.Failed, "", "ask the provider"},
 		"a request that is refused": {[]Finding{fails(probeShort, first, models.KindRequest)}, "request", exit.Settings,
 			"", ""},
