@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -45,13 +44,7 @@ func (s *Server) serveStored(r *http.Request, path string) *plan {
 			kind:    invalidRequest,
 		})
 	case verb == "cancel" && r.Method == http.MethodPost:
-		b, _ := json.Marshal(object{"id": id, "object": "response", "status": "cancelled"}) // strings always marshal
-		return &plan{
-			status:  http.StatusOK,
-			outcome: "cancelled",
-			header:  http.Header{"Content-Type": {"application/json"}},
-			frames:  []frame{{data: b}},
-		}
+		return document("cancelled", object{"id": id, "object": "response", "status": "cancelled"})
 	case verb != "" || r.Method != http.MethodGet || r.URL.Query().Get("stream") != "true":
 		return s.refuse(invalidURL(r))
 	}

@@ -171,6 +171,9 @@ func (c *composer) responseDocument(id string, now time.Time) object {
 		events.call(i, call)
 	}
 	doc := events.response("completed")
+	if c.reply.Fault == nil {
+		c.output = events.output
+	}
 	doc["usage"] = wireUsage(c.usage())
 	if fault := c.reply.Fault; fault != nil {
 		switch fault.How {

@@ -50,6 +50,7 @@ type composer struct {
 	stored    bool   // for a background reply, which connection faults leave whole
 	emitError func() // adds an error in the form of the API
 	items     int    // finished items
+	output    []any  // of a reply that completed, in the Responses API
 }
 
 // event adds a server-sent event, without an event line if the name is empty.
@@ -237,6 +238,9 @@ func (s *Server) planReply(req *request, reply *Reply) *plan {
 			}
 		}
 		answer.frames = c.frames
+	}
+	if c.output != nil && !c.ended {
+		s.keep(req, "resp_"+id, c.output)
 	}
 	answer.headerDelay = time.Duration(speed.Headers)
 	if len(answer.frames) > 0 {

@@ -74,12 +74,13 @@ type Server struct {
 	id     func() string
 	done   func(Exchange)
 
-	mu       sync.Mutex
-	used     []int       // of each reply
-	firstUse []time.Time // first use of each reply
-	log      []*Exchange
-	serial   int
-	stored   []*storedReply // replies in the background
+	mu            sync.Mutex
+	used          []int       // of each reply
+	firstUse      []time.Time // first use of each reply
+	log           []*Exchange
+	serial        int
+	conversations conversations
+	stored        []*storedReply // replies in the background
 }
 
 // Exchange is one request and its outcome.

@@ -152,6 +152,84 @@ func TestHistoriesAreChecked(t *testing.T) {
 	}
 }
 
+// What clients other than belay send, and expect to be understood.
+func TestRepliesAreKeptUnlessTheRequestSaysNo(t *testing.T) {
+	s := rehearsal.New(script(t, `
+models = ["m"]
+[[reply]]
+text = "One moment."
+calls = [{ id = "c1", name = "ls", arguments = {} }]
+[[reply]]
+output = "a.go"
+text = "It is a.go."
+[[reply]]
+user = "again"
+times = -1
+text = "Again."
+`), rehearsal.Options{ID: func() string { return "1" }})
+	for _, row := range []struct {
+		name, body string
+		status     int
+		says       string
+	}{
+		{"a hosted tool", `{"model":"m","input":"hi","tools":[{"type":"web_search"},{"type":"function","name":"ls"}]}`, 200,
+			"resp_1"},
+		{"going on", `{"model":"m","previous_response_id":"resp_1",
+			"input":[{"type":"function_call_output","call_id":"c1","output":"a.go"}]}`, 200, "It is a.go."},
+		{"named items", `{"model":"m","input":[{"role":"user","content":"hi"},{"type":"item_reference","id":"msg_1"},
+			{"role":"user","content":"again"}]}`, 200, "Again."},
+		{"nothing to go on from", `{"model":"m","previous_response_id":"resp_2","input":"hi"}`, 400,
+			"previous_response_not_found"},
+		{"an item that is not kept", `{"model":"m","input":[{"type":"item_reference","id":"msg_9"}]}`, 404,
+			"not persisted when `store` is set to false"},
+		{"a tool without a name", `{"model":"m","input":"hi","tools":[{"type":"function"}]}`, 400, "tools[0].name"},
+	} {
+		status, body, err := ask(t.Context(), s, "responses", row.body)
+		if err != nil || status != row.status || !strings.Contains(body, row.says) {
+			t.Errorf("%s: %d %s %v, want %d with %q", row.name, status, body, err, row.status, row.says)
+		}
+	}
+	never := rehearsal.New(script(t, "[default]\ntext = \"x\""), rehearsal.Options{ID: func() string { return "1" }})
+	for i, want := range []int{200, 400} {
+		body := []string{`{"model":"m","store":false,"input":"hi"}`, `{"model":"m","previous_response_id":"resp_1","input":"hi"}`}[i]
+		if status, got, _ := ask(t.Context(), never, "responses", body); status != want {
+			t.Errorf("without a store, request %d: %d %s", i+1, status, got)
+		}
+	}
+}
+
+func TestRefusalsAndModelsHaveWhatClientsLookFor(t *testing.T) {
+	s := rehearsal.New(script(t, `models = ["m"]`), rehearsal.Options{})
+	for path, want := range map[string]string{
+		"/v1/models/m": `"id":"m"`, "/v1/models/n": "model_not_found", "/v1/nowhere": "Invalid URL",
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://rehearsal"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := s.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %s %v, want %s", path, body, err, want)
+		}
+		if res.StatusCode >= 400 && !strings.HasPrefix(res.Header.Get("X-Request-Id"), "req_") {
+			t.Errorf("%s: no request id in %v", path, res.Header)
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	status, body, err := ask(t.Context(), s, "chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"},
+		{"role":"assistant","content":null,"function_call":{"name":"ls","arguments":"{}"}},
+		{"role":"function","name":"ls","content":"a.go"}]}`)
+	if err != nil || status != http.StatusOK {
+		t.Errorf("a function's output: %d %s %v", status, body, err)
+	}
+}
+
 func TestKeyIsRequired(t *testing.T) {
 	s := rehearsal.New(script(t, `key = "open sesame"`), rehearsal.Options{})
 	req, _ := http.NewRequest("GET", "http://rehearsal/v1/models", nil)

@@ -17,6 +17,8 @@ type request struct {
 	usage      bool // stream_options.include_usage
 	encrypted  bool // include has reasoning.encrypted_content
 	background bool
+	store      bool
+	input      []json.RawMessage // of the Responses API, with what it goes on from
 	like       likeness
 	size       int // of the body, in bytes
 	hash       uint32
@@ -85,18 +87,25 @@ type wireRequest struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	Tools []struct {
-		Type     string    `json:"type"`
-		Name     string    `json:"name"`
-		Function *struct { // in Chat Completions
-			Name string `json:"name"`
-		} `json:"function"`
-	} `json:"tools"`
+	PreviousResponse string     `json:"previous_response_id"`
+	Store            *bool      `json:"store"`
+	Tools            []wireTool `json:"tools"`
+}
+
+type wireTool struct {
+	Type     string    `json:"type"`
+	Name     string    `json:"name"`
+	Function *wireName `json:"function"` // in Chat Completions
+	Custom   *wireName `json:"custom"`   // in Chat Completions
+}
+
+type wireName struct {
+	Name string `json:"name"`
 }
 
 // parseRequest reads and validates a request's body. A refusal is worded as the real
 // endpoint words it; the request is filled in as far as possible even then.
-func parseRequest(api string, body []byte) (*request, *refusal) {
+func (s *Server) parseRequest(api string, body []byte) (*request, *refusal) {
 	h := fnv.New32a()
 	_, _ = h.Write(body)
 	req := &request{api: api, size: len(body), hash: h.Sum32()}
@@ -115,27 +124,42 @@ func parseRequest(api string, body []byte) (*request, *refusal) {
 		}
 	}
 	for i, t := range fields.Tools {
-		name, param := t.Name, fmt.Sprintf("tools[%d].name", i)
-		if api == "chat" {
-			param = fmt.Sprintf("tools[%d].function.name", i)
-			if t.Function == nil {
-				return req, invalid(fmt.Sprintf("tools[%d].function", i),
-					"Missing required parameter: 'tools[%d].function'.", i)
-			}
-			name = t.Function.Name
-		}
-		if !validName(name) {
-			return req, invalid(
-				param,
-				"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-				param,
-			)
+		if r := t.check(api, i); r != nil {
+			return req, r
 		}
 	}
 	if api == "chat" {
 		return req, req.readChat(fields.Messages)
 	}
-	return req, req.readResponses(fields.Input)
+	var r *refusal
+	req.store = fields.Store == nil || *fields.Store
+	if req.input, r = s.complete(fields.PreviousResponse, fields.Input); r != nil {
+		return req, r
+	}
+	return req, req.readResponses(req.input)
+}
+
+// check refuses a tool without a name. Those that run at the provider have none.
+func (t *wireTool) check(api string, i int) *refusal {
+	name, param := t.Name, fmt.Sprintf("tools[%d].name", i)
+	switch {
+	case api == "chat" && t.Type == "custom" && t.Custom != nil:
+		name, param = t.Custom.Name, fmt.Sprintf("tools[%d].custom.name", i)
+	case api == "chat" && t.Function == nil:
+		return invalid(fmt.Sprintf("tools[%d].function", i), "Missing required parameter: 'tools[%d].function'.", i)
+	case api == "chat":
+		name, param = t.Function.Name, fmt.Sprintf("tools[%d].function.name", i)
+	case t.Type != "" && t.Type != "function" && t.Type != "custom":
+		return nil
+	}
+	if validName(name) {
+		return nil
+	}
+	return invalid(
+		param,
+		"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+		param,
+	)
 }
 
 func validName(s string) bool {
@@ -175,17 +199,12 @@ type inputItem struct {
 	Encrypted string          `json:"encrypted_content"`
 }
 
-func (q *request) readResponses(input json.RawMessage) *refusal {
-	if len(input) == 0 {
-		return invalid("input", "Missing required parameter: 'input'.")
-	}
-	if input[0] == '"' {
-		q.lastUser = contentText(input)
-		return nil
-	}
-	var items []inputItem
-	if err := json.Unmarshal(input, &items); err != nil {
-		return invalid("input", "Invalid type for 'input': expected one of an array of input items or a string.")
+func (q *request) readResponses(input []json.RawMessage) *refusal {
+	items := make([]inputItem, len(input))
+	for i := range input {
+		if err := json.Unmarshal(input[i], &items[i]); err != nil {
+			return invalid(fmt.Sprintf("input[%d]", i), "Invalid type for 'input[%d]': expected an input item.", i)
+		}
 	}
 	calls, answered := map[string]bool{}, map[string]bool{}
 	for i, it := range items {
@@ -318,6 +337,8 @@ func (q *request) readChat(messages []json.RawMessage) *refusal {
 				)
 			}
 			waiting = slices.Delete(waiting, at, at+1)
+			q.lastOutput = contentText(message.Content)
+		case "function": // the form before tools: its output has only a name
 			q.lastOutput = contentText(message.Content)
 		case "system", "developer":
 		default:

@@ -57,6 +57,7 @@ func (c *composer) responses(id string, now time.Time) {
 	done := s.response("completed")
 	done["usage"] = wireUsage(c.usage())
 	s.emit("response.completed", object{"response": done})
+	c.output = s.output
 }
 
 func (s *responsesStream) emit(kind string, body object) {
@@ -72,7 +73,7 @@ func (s *responsesStream) response(status string) object {
 	}
 	return object{
 		"id": "resp_" + s.id, "object": "response", "created_at": s.created, "status": status,
-		"background": s.req.background, "store": s.req.background, "error": nil, "incomplete_details": nil, "instructions": nil, "max_output_tokens": nil, "model": s.served(),
+		"background": s.req.background, "store": s.req.store, "error": nil, "incomplete_details": nil, "instructions": nil, "max_output_tokens": nil, "model": s.served(),
 		"output": output, "parallel_tool_calls": true, "previous_response_id": nil, "service_tier": "default",
 		"tool_choice": "auto", "truncation": "disabled", "usage": nil, "metadata": object{},
 	}

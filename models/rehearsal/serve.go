@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"net/http"
@@ -58,6 +59,9 @@ func (s *Server) planFor(r *http.Request, body []byte, exchange *Exchange) *plan
 	switch {
 	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
 		return s.listModels()
+	case strings.Contains(path, "/models/") && r.Method == http.MethodGet:
+		_, name, _ := strings.Cut(path, "/models/")
+		return s.describeModel(name)
 	case strings.HasSuffix(path, "/responses"):
 		exchange.API = "responses"
 	case strings.HasSuffix(path, "/chat/completions"):
@@ -77,15 +81,10 @@ func (s *Server) planFor(r *http.Request, body []byte, exchange *Exchange) *plan
 			code:    "method_not_supported",
 		})
 	}
-	req, bad := parseRequest(exchange.API, body)
+	req, bad := s.parseRequest(exchange.API, body)
 	exchange.Model, exchange.Stream = req.model, req.stream
 	if req.model != "" && !s.hasModel(req.model) {
-		bad = &refusal{
-			status:  http.StatusNotFound,
-			message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", req.model),
-			kind:    invalidRequest,
-			code:    "model_not_found",
-		}
+		bad = unknownModel(req.model)
 	}
 	req.like = s.script.like()
 	if bad == nil {
@@ -104,21 +103,54 @@ func (s *Server) hasModel(model string) bool {
 }
 
 func (s *Server) refuse(r *refusal) *plan {
+	body := r.body()
 	return &plan{
-		status: r.status, outcome: "refused", header: http.Header{"Content-Type": {"application/json"}},
-		frames: []frame{{data: r.body()}},
+		status:  r.status,
+		outcome: "refused",
+		header: http.Header{
+			"Content-Type": {"application/json"},
+			"X-Request-Id": {"req_" + s.newID(&request{hash: crc32.ChecksumIEEE(body)})},
+		},
+		frames: []frame{{data: body}},
 	}
 }
 
 func (s *Server) listModels() *plan {
 	data := []any{}
 	for _, m := range s.script.Models {
-		data = append(data, object{"id": m, "object": "model", "created": 0, "owned_by": "rehearsal"})
+		data = append(data, modelObject(m))
 	}
-	b, _ := json.Marshal(object{"object": "list", "data": data}) // strings always marshal
+	return document("done", object{"object": "list", "data": data})
+}
+
+func (s *Server) describeModel(name string) *plan {
+	if !s.hasModel(name) {
+		return s.refuse(unknownModel(name))
+	}
+	return document("done", modelObject(name))
+}
+
+func modelObject(name string) object {
+	return object{"id": name, "object": "model", "created": 0, "owned_by": "rehearsal"}
+}
+
+func unknownModel(name string) *refusal {
+	return &refusal{
+		status:  http.StatusNotFound,
+		message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", name),
+		kind:    invalidRequest,
+		code:    "model_not_found",
+	}
+}
+
+// document answers with one JSON document of texts and numbers, which always marshals.
+func document(outcome string, v any) *plan {
+	b, _ := json.Marshal(v)
 	return &plan{
-		status: http.StatusOK, outcome: "done", header: http.Header{"Content-Type": {"application/json"}},
-		frames: []frame{{data: b}},
+		status:  http.StatusOK,
+		outcome: outcome,
+		header:  http.Header{"Content-Type": {"application/json"}},
+		frames:  []frame{{data: b}},
 	}
 }
 
