@@ -40,6 +40,9 @@ type Finished struct {
 	Served     string
 	RequestID  string
 	ResponseID string
+	// WrittenCall is the tool that the model meant to call, where it wrote the
+	// call as text and the reply has no other words; empty: it did not.
+	WrittenCall string
 }
 
 // AttemptStarted says that a request goes out.

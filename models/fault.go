@@ -65,6 +65,8 @@ type Fault struct {
 	Nearest     []string      `json:"nearest,omitempty"`      // names the endpoint does know
 	Adjusted    string        `json:"adjusted,omitempty"`     // how the next request to the target is written, for people
 	PathInDoubt bool          `json:"-"`                      // nothing was found: the path's fault, or the name's
+	Torn        []string      `json:"torn,omitempty"`         // tools whose calls an incomplete reply did not finish
+	Usage       Usage         `json:"usage,omitzero"`         // as far as the endpoint had stated it
 	Err         error         `json:"-"`                      // the cause inside this program, if there is one
 }
 

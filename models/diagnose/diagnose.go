@@ -30,6 +30,7 @@ import (
 var (
 	ErrSilent    = errors.New("the endpoint fell silent")
 	ErrUnended   = errors.New("the reply ended without its last event")
+	ErrEmpty     = errors.New("the model ended its reply without a word")
 	ErrMalformed = errors.New("the reply is not what the protocol says")
 )
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"belay/models"
@@ -59,6 +60,12 @@ type attempt struct {
 	lastEvent  int64 // number of the newest event; below 0 before the first
 	resumes    int   // connections taken up again
 	ended      bool  // the provider has said how the reply ended
+
+	usage   models.Usage    // as far as the endpoint has stated it
+	said    strings.Builder // the words of finished messages
+	called  bool            // a finished call was handed over
+	torn    []string        // tools of calls that an incomplete reply did not finish
+	closing bool            // the reply is over but for its usage
 
 	opened                        bool
 	served, requestID, responseID string
@@ -147,6 +154,11 @@ func (a *attempt) run(req models.Request) error {
 // the caller takes for a chunk is not the endpoint's.
 func (a *attempt) startClock() {
 	timeouts := a.c.timeouts
+	if a.closing {
+		a.limit = min(timeouts.Text, usageTimeout)
+		a.watch.Reset(a.limit)
+		return
+	}
 	switch a.phase {
 	case models.BeforeHeaders, models.BeforeEvent:
 		a.limit = timeouts.FirstEvent
@@ -155,8 +167,6 @@ func (a *attempt) startClock() {
 		}
 	case models.InReasoning:
 		a.limit = timeouts.Reasoning
-	case models.AfterLastItem:
-		a.limit = min(timeouts.Text, usageTimeout)
 	default:
 		a.limit = timeouts.Text
 	}
@@ -189,14 +199,31 @@ func (a *attempt) emitOpened() error {
 func (a *attempt) emitItem(it models.Item) error {
 	a.items++
 	it.Origin = a.origin
+	switch it.Kind {
+	case models.Message:
+		a.said.WriteString(it.Text)
+	case models.Call:
+		a.called = true
+	}
 	return a.emit(models.ItemDone{Item: it})
 }
 
-func (a *attempt) emitFinished(u models.Usage) error {
+// emitFinished ends a reply that came to its proper end, if it says anything.
+func (a *attempt) emitFinished() error {
+	said := a.said.String()
+	if strings.TrimSpace(said) == "" && !a.called {
+		return diagnose.ErrEmpty
+	}
 	if err := a.emitOpened(); err != nil {
 		return err
 	}
-	return a.emit(models.Finished{Usage: u, Served: a.served, RequestID: a.requestID, ResponseID: a.responseID})
+	finished := models.Finished{
+		Usage: a.usage, Served: a.served, RequestID: a.requestID, ResponseID: a.responseID,
+	}
+	if !a.called {
+		finished.WrittenCall, _ = writtenCall(said, a.tools)
+	}
+	return a.emit(finished)
 }
 
 // fault turns what ended the attempt into a Fault.
@@ -219,6 +246,10 @@ func (a *attempt) fault(err error) *models.Fault {
 		ev.Err = err
 	}
 	fault := diagnose.Fault(ev)
+	fault.Usage = a.usage
+	if fault.Kind == models.KindIncomplete {
+		fault.Torn = a.torn
+	}
 	a.adjust(fault)
 	return fault
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/openai/openai-go/v3/responses"
-
 	"belay/models"
 	"belay/models/diagnose"
 )
@@ -37,7 +35,7 @@ func (a *attempt) readWhole(in io.Reader) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-	case a.origin.API == models.Chat && isGiven(reply.Choices) && !isGiven(reply.Error):
+	case a.origin.API == models.Chat && isGiven(reply.Choices) && !reportsError(reply.Error):
 		var c chunk
 		if err := decode(body, &c); err != nil {
 			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
@@ -45,7 +43,7 @@ func (a *attempt) readWhole(in io.Reader) error {
 		return a.takeChatReply(&c)
 	case a.origin.API == models.Responses && isGiven(reply.Output):
 		return a.takeResponse(body)
-	case isGiven(reply.Error) || reply.Type == "error":
+	case reportsError(reply.Error) || reply.Type == "error":
 		return &apiError{event: body}
 	}
 	return &apiError{body: body}
@@ -53,28 +51,15 @@ func (a *attempt) readWhole(in io.Reader) error {
 
 // takeResponse takes a reply in one piece.
 func (a *attempt) takeResponse(body []byte) error {
-	res, err := readResponse(body)
-	if err != nil {
-		return err
+	var res response
+	if err := decode(body, &res); err != nil {
+		return fmt.Errorf("%w: response: %w", diagnose.ErrMalformed, err)
 	}
-	a.served = res.Model
-	a.responseID = res.ID
-	reader := &reply{attempt: a, openItems: map[string]*itemBuilder{}}
 	switch res.Status {
-	case responses.ResponseStatusFailed, responses.ResponseStatusCancelled:
-		event, err := json.Marshal(map[string]json.RawMessage{"response": body})
-		if err != nil {
-			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-		}
-		return &apiError{event: event}
-	case responses.ResponseStatusIncomplete:
-		if err := reader.outputs(res); err != nil {
-			return err
-		}
-		if reader.items > 0 && len(reader.incompleteItems) == 0 {
-			a.phase = models.AfterLastItem
-		}
-		return &apiError{incomplete: incompleteReason(res)}
+	case "queued", "in_progress":
+		return fmt.Errorf("%w: it is %s", diagnose.ErrUnended, res.Status)
 	}
-	return reader.responseCompleted(res)
+	reader := &reply{attempt: a}
+	reader.takeHead(&res)
+	return reader.responseEnded(&res, body)
 }

@@ -12,11 +12,9 @@ import (
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
 
 	"belay/models"
-	"belay/models/diagnose"
 )
 
 // Bounds on what is read at once, in bytes.
@@ -176,9 +174,12 @@ func (a *attempt) detectForm() (*bufio.Reader, bodyForm, error) {
 		}
 		_, _ = in.Discard(1)
 	}
-	first, _ := in.Peek(5)
+	first, err := in.Peek(5)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return in, formUnexpected, err
+	}
 	for _, field := range []string{":", "data:", "event", "id:", "retry"} {
-		if bytes.HasPrefix(first, []byte(field)) {
+		if bytes.HasPrefix(first, []byte(field)) || strings.HasPrefix(field, string(first)) {
 			return in, formStream, nil
 		}
 	}
@@ -200,73 +201,4 @@ func (a *attempt) readUnexpected(in io.Reader) error {
 		return err
 	}
 	return &apiError{body: body}
-}
-
-// stream reads events until the first that is over.
-type stream struct {
-	a    *attempt
-	dec  ssestream.Decoder
-	tail *trailingNewline
-	name string // of the newest event, where the stream names them
-}
-
-func (a *attempt) stream(in io.Reader) *stream {
-	tail := &trailingNewline{r: in}
-	return &stream{a: a, tail: tail, dec: ssestream.NewDecoder(&http.Response{Body: io.NopCloser(tail)})}
-}
-
-// next gives the data of the next event, or io.EOF.
-func (s *stream) next() ([]byte, error) {
-	s.a.startClock()
-	ok := s.dec.Next()
-	s.a.stopClock()
-	if ok {
-		s.a.events++
-		s.name = s.dec.Event().Type
-		return s.dec.Event().Data, nil
-	}
-	err := s.dec.Err()
-	switch {
-	case err == nil:
-		return nil, io.EOF
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%w: a line of more than 32 MiB", diagnose.ErrMalformed)
-	}
-	return nil, err
-}
-
-// malformed names an event that cannot be read: a torn one at the very end is a
-// reply that ended early.
-func (s *stream) malformed(err error) error {
-	if s.tail.atEnd {
-		return fmt.Errorf("%w: in the midst of an event", diagnose.ErrUnended)
-	}
-	return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-}
-
-// trailingNewline adds an empty line to the end of a stream, so that a last event whose
-// empty line is missing is seen.
-type trailingNewline struct {
-	r     io.Reader
-	atEnd bool
-	sent  int
-}
-
-func (e *trailingNewline) Read(p []byte) (int, error) {
-	if !e.atEnd {
-		n, err := e.r.Read(p)
-		if !errors.Is(err, io.EOF) {
-			return n, err
-		}
-		e.atEnd = true
-		if n > 0 {
-			return n, nil
-		}
-	}
-	n := copy(p, "\n\n"[e.sent:])
-	e.sent += n
-	if n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
 }

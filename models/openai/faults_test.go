@@ -184,11 +184,11 @@ func TestFaults(t *testing.T) {
 			phase: models.BeforeEvent, code: "brand_new", status: 200},
 
 		{name: "truncated", fault: `how="incomplete",at="text",after=8`, kind: models.KindIncomplete, phase: models.InText,
-			code: "max_output_tokens", status: 200, text: "01234567", items: 1},
+			code: "max_output_tokens", status: 200, text: "01234567", items: 2},
 		{name: "truncated arguments never run", fault: `how="incomplete",at="arguments"`, kind: models.KindIncomplete,
 			phase: models.InArguments, code: "max_output_tokens", status: 200, text: "0123456789", items: 2},
 		{name: "filtered", fault: `how="incomplete",at="text",after=8,code="content_filter"`, kind: models.KindIncomplete,
-			phase: models.InText, code: "content_filter", status: 200, text: "01234567", items: 1},
+			phase: models.InText, code: "content_filter", status: 200, text: "01234567", items: 2},
 
 		{name: "cut in text", fault: `how="cut",at="text",after=8`, kind: models.KindStream, phase: models.InText,
 			status: 200, text: "01234567", items: 1},
@@ -224,7 +224,7 @@ func TestFaults(t *testing.T) {
 		{name: "whole: silent", whole: true, fault: `how="stall"`, kind: models.KindStream, phase: models.BeforeEvent,
 			status: 200, elapsed: 300 * time.Second, is: diagnose.ErrSilent},
 		{name: "whole: truncated", whole: true, apis: both[1:], fault: `how="incomplete"`, kind: models.KindIncomplete,
-			phase: models.InArguments, code: "max_output_tokens", status: 200, text: "0123456789", items: 2},
+			phase: models.InArguments, code: "max_output_tokens", status: 200, text: "0123456789", items: 3},
 	} {
 		if c.apis == nil {
 			c.apis = both

@@ -10,17 +10,6 @@ import (
 	"belay/models"
 )
 
-// looseString is a string field that may also hold null, or something else that is
-// then ignored.
-type looseString string
-
-func (w *looseString) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(w))
-	}
-	return nil
-}
-
 // decode reads an event. Fields of the wrong type are left empty: endpoints
 // differ in what they think of as a number.
 func decode(data []byte, v any) error {
@@ -35,6 +24,16 @@ func decode(data []byte, v any) error {
 // isGiven says whether a JSON field is there and not null.
 func isGiven(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
+}
+
+// reportsError says whether the field of an error tells of one: some endpoints
+// send it with every event, empty.
+func reportsError(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "{}", "[]", "false", "0":
+		return false
+	}
+	return true
 }
 
 // isWrapper says whether a call is one that wraps several. Some models write
@@ -95,7 +94,7 @@ func (a *attempt) emitCall(it models.Item) error {
 		// Some servers give none, some begin to count anew in every reply; the
 		// outputs must be told apart all the same.
 		it.CallID = "call_" + a.c.id()
-		it.Raw = nil // it lacks the id that its output will name
+		it.Raw = renameCall(it.Raw, it.CallID)
 	}
 	a.calls[it.CallID] = true
 	return a.emitItem(it)

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"belay/models"
 	"belay/models/openai"
@@ -277,6 +278,11 @@ func FuzzRead(f *testing.F) {
 		"data: {\"choices\":[{\"delta\":{\"reasoning\":\"a\",\"reasoning_details\":[1]}},{\"delta\":null}]}\n\n",
 		"{\"output\":[{\"type\":\"message\",\"content\":[{\"text\":\"x\"}]}],\"status\":\"incomplete\"}",
 		"{\"choices\":[{\"message\":{\"content\":\"x\"},\"finish_reason\":\"length\"}]}",
+		"data: {\"choices\":[{\"delta\":{\"content\":\"<think>a\\ud83d\"}}]}\r\rdata: {\"choices\":[{\"delta\":{\"content\":\"\\ude00</think>b\"}}]}\r\rdata: [DONE]\r\r",
+		"data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"type\":\"t\",\"index\":0,\"text\":\"a\",\"signature\":\"s\"}],\"tool_calls\":[{\"index\":\"0\",\"x\":{\"a\":[1,\"}\"]},\"function\":{\"name\":\"ls\",\"arguments\":{\"a\":1}}}]},\"finish_reason\":\"length\",\"native_finish_reason\":\"MAX_TOKENS\"}],\"usage\":{\"prompt_tokens\":-1,\"total_tokens\":\"9\"}}\n\n",
+		"data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"text\":\"a\"}],\"signature\":\"s\"},{\"text\":\"b\"}]},\"finish_reason\":\"stop\"}]}\n\n{\n\"error\": {}\n}\n",
+		"data: {\"type\":\"response.output_item.added\",\"output_index\":1,\"item\":{\"type\":\"message\"}}\n\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"\\udc00\\ud800\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"incomplete\"}}\n\n",
+		"{\"choices\":[{\"message\":{\"content\":\"<tool_call>{\\\"name\\\":\\\"ls\\\",\\\"arguments\\\":{}}</tool_call>\"}}]}",
 		"<html>", "[]", ":\n\n", "data: {\"type\":\"response.failed\"}\n\n", "data: {\"error\":{\"code\":503}}\n\n",
 	} {
 		f.Add([]byte(seed), "text/event-stream")
@@ -292,6 +298,12 @@ func FuzzRead(f *testing.F) {
 				if len(it.Raw) > 0 && !json.Valid(it.Raw) {
 					t.Errorf("raw is not JSON: %q", it.Raw)
 				}
+				if !utf8.ValidString(it.Text + it.Arguments) {
+					t.Errorf("torn characters in %+v", it)
+				}
+			}
+			if said := saidIn(got); !utf8.ValidString(said) {
+				t.Errorf("torn characters in %q", said)
 			}
 		}
 	})
