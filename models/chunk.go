@@ -77,8 +77,9 @@ type AttemptFailed struct {
 type Waiting struct {
 	Number, Of int // of the attempt that follows
 	Until      time.Time
-	Target     Target // who is asked then
-	Fault      *Fault // why
+	Target     Target    // who is asked then
+	Fault      *Fault    // why
+	GiveUpAt   time.Time // when a connection that stays lost is waited out no more; zero: never
 }
 
 // Switched says that another target takes over.

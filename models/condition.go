@@ -23,4 +23,7 @@ type Condition struct {
 	State  State     `json:"state"`
 	Until  time.Time `json:"until,omitzero"` // when a Trying or Resting target is asked again
 	Fault  *Fault    `json:"fault,omitempty"`
+	// Answered says that the target's endpoint has answered some request before, as
+	// this or another belay has seen.
+	Answered bool `json:"answered"`
 }

@@ -33,6 +33,15 @@ const (
 	AfterLastItem Phase = "after the last item"
 )
 
+// Contact is how far the connection came of an attempt that got no answer at all.
+type Contact string
+
+// The ends of a connection without an answer.
+const (
+	ContactFailed Contact = "failed" // there was none: its name, address, port or certificate is refused
+	ContactClosed Contact = "closed" // it was accepted, and closed without a word
+)
+
 // Fault is a failed attempt: what it is, where it broke and the evidence.
 // A field that nobody reported is empty; nothing in it is guessed.
 type Fault struct {
@@ -42,6 +51,9 @@ type Fault struct {
 
 	Target      Target `json:"target,omitzero"`
 	ServedModel string `json:"served_model,omitempty"`
+
+	Contact  Contact `json:"contact,omitempty"`  // empty: there was an answer, or nobody knows
+	Unproven bool    `json:"unproven,omitempty"` // the endpoint has never answered: a wrong setting is likely
 
 	Status    int    `json:"status,omitempty"` // HTTP
 	Code      string `json:"code,omitempty"`

@@ -48,11 +48,12 @@ type ReplyResumed struct{ Target models.Target }
 
 // Waiting says that nothing is sent until a time; not durable.
 type Waiting struct {
-	Number int
-	Of     int
-	Until  time.Time
-	Target models.Target
-	Fault  *models.Fault
+	Number   int
+	Of       int
+	Until    time.Time
+	Target   models.Target
+	Fault    *models.Fault
+	GiveUpAt time.Time // when a connection that stays lost is waited out no more; zero: never
 }
 
 // TiersChanged says that the state of some target may be another one now,

@@ -16,7 +16,10 @@ func (b *Breakers) Condition(t models.Target) models.Condition {
 }
 
 func (b *Breakers) condition(t models.Target, known *entry, now instant) models.Condition {
-	condition := models.Condition{Target: t, State: models.Ready, Fault: known.Target.Fault}
+	condition := models.Condition{
+		Target: t, State: models.Ready, Fault: known.Target.Fault,
+		Answered: known.Target.Successes > 0 || b.entry(providerID(t.Provider)).Provider.Answered,
+	}
 	if known.Target.Disabled {
 		condition.State = models.Disabled
 		return condition
@@ -94,6 +97,7 @@ const clockSlack = 10 * time.Millisecond
 func (b *Breakers) Succeeded(ctx context.Context, target models.Target, firstToken time.Duration) {
 	now := b.clock.observe()
 	b.dropRefusals(func(i id) bool { return i.Target == target || i == providerID(target.Provider) })
+	b.recordAnswer(ctx, now, target.Provider)
 	pace := b.medianFirstToken(b.tierOf(target))
 	b.update(ctx, now, id{target}, func(k *saved) bool {
 		c := &k.Target
@@ -142,6 +146,9 @@ func (b *Breakers) Failed(ctx context.Context, target models.Target, fault *mode
 		b.releaseLease(ctx, now, target)
 		return
 	}
+	if answered(fault) {
+		b.recordAnswer(ctx, now, target.Provider)
+	}
 	fault = boundedCopy(fault)
 	switch fault.Kind.Policy().Breaker {
 	case models.BreakerPause, models.BreakerHealth, models.BreakerTrip, models.BreakerAbsent:
@@ -154,6 +161,25 @@ func (b *Breakers) Failed(ctx context.Context, target models.Target, fault *mode
 	default:
 		b.releaseLease(ctx, now, target)
 	}
+}
+
+// answered reports whether a failure came from the endpoint itself, and not from
+// what stands between.
+func answered(f *models.Fault) bool {
+	return f.Status != 0 && f.Kind != models.KindGateway && f.Kind != models.KindNetwork
+}
+
+// recordAnswer notes that an endpoint has answered: from now on it is the network
+// that fails when it cannot be reached, and not the settings.
+func (b *Breakers) recordAnswer(ctx context.Context, now instant, provider string) {
+	if b.entry(providerID(provider)).Provider.Answered {
+		return
+	}
+	b.update(ctx, now, providerID(provider), func(k *saved) bool {
+		did := !k.Provider.Answered
+		k.Provider.Answered = true
+		return did
+	})
 }
 
 // recordFailure records a failure that passes by itself.

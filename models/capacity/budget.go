@@ -36,6 +36,7 @@ type providerState struct {
 	Slots     []slot    `json:"slots,omitempty"` // requests under way
 
 	OutOfUse outage `json:"out,omitzero"`
+	Answered bool   `json:"answered,omitempty"` // some request, in whatever way
 }
 
 // slot is one request under way.

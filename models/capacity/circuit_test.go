@@ -213,3 +213,38 @@ func TestARelapseDoublesTheFailbackDelay(t *testing.T) {
 		}
 	})
 }
+
+func TestAnEndpointThatHasAnsweredIsKnownToAllBelays(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fault *models.Fault // nil: a reply
+		want  bool
+	}{
+		{"a reply", nil, true},
+		{"a refusal", &models.Fault{Kind: models.KindAuth, Scope: models.ScopeAccount, Status: 401}, true},
+		{"no capacity", &models.Fault{Kind: models.KindCapacity, Status: 529}, true},
+		{"a proxy's page", &models.Fault{Kind: models.KindGateway, Status: 502}, false},
+		{"no connection", &models.Fault{Kind: models.KindNetwork}, false},
+		{"a connection that is closed", &models.Fault{Kind: models.KindServer}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			under(t, func(t *testing.T, shared capacity.Shared) {
+				mine, other := board(shared, "me"), board(shared, "other")
+				if tt.fault == nil {
+					mine.Succeeded(t.Context(), sol, time.Second)
+				} else {
+					mine.Failed(t.Context(), sol, tt.fault)
+				}
+				other.Refresh(t.Context())
+				for who, b := range map[string]*capacity.Breakers{"me": mine, "other": other} {
+					if shared == nil && who == "other" {
+						continue
+					}
+					if got := b.Condition(sol).Answered; got != tt.want {
+						t.Errorf("%s: answered is %v, want %v", who, got, tt.want)
+					}
+				}
+			})
+		})
+	}
+}

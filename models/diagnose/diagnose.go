@@ -79,6 +79,7 @@ func Fault(ev Evidence) *models.Fault {
 	fill(fault, object, source, ev)
 	fault.Kind = kind(ev, said)
 	fault.Scope = scope(fault.Kind, ev)
+	fault.Contact = contact(ev)
 	switch fault.Kind {
 	case models.KindCancelled:
 		fault.Err = ev.Cancel
@@ -192,6 +193,30 @@ func isNetwork(err error) bool {
 	return errors.As(err, &op) || errors.As(err, &record) || errors.As(err, &verify) || errors.As(err, &authority) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, context.DeadlineExceeded)
+}
+
+// contact says how far the connection came when there was no answer.
+func contact(ev Evidence) models.Contact {
+	var dial *net.OpError
+	var dns *net.DNSError
+	var record tls.RecordHeaderError
+	var verify *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	err := ev.Err
+	switch {
+	case err == nil, ev.Cancel != nil, ev.Status != 0:
+		return ""
+	case errors.As(err, &dns), errors.As(err, &record), errors.As(err, &verify), errors.As(err, &authority),
+		errors.As(err, &hostname), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return models.ContactFailed
+	case errors.As(err, &dial) && (dial.Op == "dial" || strings.HasSuffix(dial.Op, "connect")): // of a proxy: proxyconnect
+		return models.ContactFailed
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE):
+		return models.ContactClosed
+	}
+	return ""
 }
 
 // scope narrows what a kind speaks about by what the evidence adds.

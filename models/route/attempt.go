@@ -60,7 +60,7 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	}
 	for chunk, err := range router.o.Client.Stream(ctx, target, req) {
 		if err != nil {
-			f := faultOf(err, models.KindStream, target)
+			f := op.judged(faultOf(err, models.KindStream, target))
 			op.checkName(ctx, f)
 			meter.failed(parent, leave, f)
 			return f

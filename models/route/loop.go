@@ -207,8 +207,8 @@ func (op *operation) note(ctx context.Context, fault *models.Fault) {
 		past.attempts-- // it was only learned how to ask
 		return
 	}
-	if past.first == nil {
-		past.first = fault
+	if past.first == nil || past.first.Contact == models.ContactClosed && past.first.Target == fault.Target {
+		past.first = fault // what looked like the network's may turn out to be the server's
 	}
 	past.tried[op.target.Target] = fault.Kind
 	if op.uncounted(fault) {

@@ -97,10 +97,10 @@ func (op *operation) wait(ctx context.Context, chosen decision) error {
 	until := began.Add(chosen.delay)
 	router.wait(t, models.Condition{State: models.Trying, Until: until, Fault: chosen.fault})
 	defer router.waited(t)
-	if !op.yield(
-		models.Waiting{Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: chosen.fault},
-		nil,
-	) {
+	if !op.yield(models.Waiting{
+		Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: chosen.fault,
+		GiveUpAt: chosen.giveUpAt,
+	}, nil) {
 		return errLeft
 	}
 	early, err := op.need.Control.wait(ctx, router.o.Now, until)

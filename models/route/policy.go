@@ -15,8 +15,9 @@ const (
 	fixedDelay    = time.Second      // network and gateway: it is not the model's fault
 	offlineDelay  = 10 * time.Second // the same once a connection has been gone for longer than offlineAfter
 	offlineAfter  = 30 * time.Second
-	switchSoon    = 2 // failures of a server or stream before another target is tried
-	localFailures = 3 // failures in a row, at whichever targets, before a local one takes over
+	switchSoon    = 2                // failures of a server or stream before another target is tried
+	settingWait   = 25 * time.Second // how long a wrong setting is waited out where nobody can correct it
+	localFailures = 3                // failures in a row, at whichever targets, before a local one takes over
 )
 
 // decision is what happens next.
@@ -27,16 +28,17 @@ type decision struct {
 	until time.Time     // when a parked request may be tried again; zero: at any time, or nobody knows
 	fault *models.Fault // why; when the request ends, the fault to report
 
-	measure       bool // nothing yet: it must be known first how long the request is
-	userInitiated bool // by a person's hand: parked, or moved to where the control points
-	force         bool // a resting target may be asked
-	shorter       bool // the request is to be shortened
-	uncounted     bool // the wait is not taken from the time that the request has
-	takesRetry    bool // it takes one of the task's retries
-	takesBudget   bool // it takes one out of the shared retry budget
-	retryLimit    bool // it ends because the task's retries are used up
-	pending       bool // it is the wait that an earlier request of the session left
-	choices       int  // how many targets could serve, at the beginning
+	measure       bool      // nothing yet: it must be known first how long the request is
+	giveUpAt      time.Time // when a connection that stays lost is waited out no more; zero: never
+	userInitiated bool      // by a person's hand: parked, or moved to where the control points
+	force         bool      // a resting target may be asked
+	shorter       bool      // the request is to be shortened
+	uncounted     bool      // the wait is not taken from the time that the request has
+	takesRetry    bool      // it takes one of the task's retries
+	takesBudget   bool      // it takes one out of the shared retry budget
+	retryLimit    bool      // it ends because the task's retries are used up
+	pending       bool      // it is the wait that an earlier request of the session left
+	choices       int       // how many targets could serve, at the beginning
 
 	blame *models.Fault // the fault to report at the end, unless there is one already
 }
@@ -71,14 +73,15 @@ func decide(s *situation, fault *models.Fault) decision {
 			return decision{next: models.NextSwitch, to: to, fault: fault, takesRetry: !policy.Uncounted}
 		}
 	}
-	if again && !s.exhausted(policy, delay, shorter) {
+	if again && !s.exhausted(fault, policy, delay, shorter) {
 		if s.taskSpent && !policy.Uncounted {
 			return decision{next: models.NextStop, retryLimit: true, fault: s.final(fault)}
 		}
 		budgeted := !policy.Uncounted && !shorter && !fault.Delayed
 		if !budgeted || !s.budgetSpent {
 			return decision{next: models.NextRetry, to: s.target, delay: delay, fault: fault,
-				shorter: shorter, uncounted: policy.Uncounted, takesRetry: !policy.Uncounted, takesBudget: budgeted}
+				shorter: shorter, uncounted: policy.Uncounted, takesRetry: !policy.Uncounted, takesBudget: budgeted,
+				giveUpAt: s.giveUpAt(fault, policy)}
 		}
 	}
 	if s.parks(fault, policy) {
@@ -163,11 +166,26 @@ func (s *situation) remaining() (attempts int, wait time.Duration) {
 	return s.rules.attempts - s.history.attempts, s.rules.maxWait - s.history.waited
 }
 
+// giveUpAt is when a connection that stays lost is waited out no more; zero when
+// it is not about one, or when somebody watches who can end the wait.
+func (s *situation) giveUpAt(fault *models.Fault, policy models.KindPolicy) time.Time {
+	limit := s.request.networkWait
+	if !policy.Uncounted || limit <= 0 {
+		return time.Time{}
+	}
+	if fault.Unproven {
+		limit = min(limit, settingWait)
+	}
+	return s.history.began.Add(limit)
+}
+
 // exhausted reports whether the request's attempts or its time are used up.
-func (s *situation) exhausted(policy models.KindPolicy, delay time.Duration, shorter bool) bool {
+func (s *situation) exhausted(
+	fault *models.Fault, policy models.KindPolicy, delay time.Duration, shorter bool,
+) bool {
 	if policy.Uncounted {
-		limit := s.request.networkWait
-		return limit > 0 && s.now.Add(delay).Sub(s.history.began) > limit
+		end := s.giveUpAt(fault, policy)
+		return !end.IsZero() && s.now.Add(delay).After(end)
 	}
 	if s.request.parkRetry && !s.history.kept {
 		return !shorter // it tries each target once
@@ -264,9 +282,9 @@ func (s *situation) localAllowed(fault *models.Fault, delay time.Duration) bool 
 
 // parks reports whether a request whose attempts are used up is kept for later:
 // when the trouble passes by itself, or is only about a target that stood in for
-// one whose trouble does.
+// one whose trouble does. A wrong setting does not pass where nobody watches.
 func (s *situation) parks(f *models.Fault, policy models.KindPolicy) bool {
-	if f.ShouldRetry != nil && !*f.ShouldRetry {
+	if f.ShouldRetry != nil && !*f.ShouldRetry || f.Unproven && s.request.networkWait > 0 {
 		return false
 	}
 	first := s.history.first

@@ -45,10 +45,10 @@ func (s *situation) withOthers(fault *models.Fault) *models.Fault {
 	}
 	report := *fault
 	switch {
-	case allSame && len(seen) > 1:
+	case allSame && len(seen) > 1 && !fault.Unproven: // its own hint says where to look
 		report.Hint = "Every model failed in the same way. " +
 			"`belay doctor` tells whether a name, the key or a proxy is the cause."
-	case len(others) > 0:
+	case len(others) > 0 && !allSame:
 		report.Hint = strings.TrimSpace(fault.Hint + " Also asked: " + strings.Join(others, ", ") + ".")
 	default:
 		return fault

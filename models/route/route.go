@@ -182,6 +182,7 @@ func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[m
 			history: history{
 				began:    r.o.Now(),
 				failures: map[models.Target]int{},
+				closed:   map[models.Target]int{},
 				left:     map[models.Target]bool{},
 				tried:    map[models.Target]models.Kind{},
 			},

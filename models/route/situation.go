@@ -52,6 +52,7 @@ type history struct {
 	attempts  int                           // that count
 	waited    time.Duration                 // that counts
 	failures  map[models.Target]int         // in a row, that speak for leaving a target
+	closed    map[models.Target]int         // connections in a row that were closed without an answer
 	left      map[models.Target]bool        // targets that were left already
 	tried     map[models.Target]models.Kind // how each target failed last
 	shortened bool                          // the request has been shortened once
@@ -69,6 +70,7 @@ func (h *history) restart() {
 	h.size = 0
 	h.first = nil
 	clear(h.failures)
+	clear(h.closed)
 	clear(h.left)
 }
 

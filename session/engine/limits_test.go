@@ -51,7 +51,7 @@ func TestALimitOfTheAccountIsWaitedForExactly(t *testing.T) {
 
 func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"dns", "refuse", "close"} {
+	for _, how := range []string{"dns", "refuse"} {
 		t.Run(how, func(t *testing.T) {
 			inBubble(
 				t,
@@ -73,6 +73,39 @@ func TestALostNetworkUsesUpNoAttempts(t *testing.T) {
 			)
 		})
 	}
+}
+
+func TestAServerThatClosesEveryConnectionIsParked(t *testing.T) {
+	t.Parallel()
+	const script = `
+[[reply]]
+for = "5m"
+fault = { how = "close" }
+[[reply]]
+times = -1
+text = "Here."
+`
+	inBubble(t, script, func(r *rig) { r.engine = withParkWaits },
+		func(t *testing.T, r *rig, id session.ID) {
+			r.send(id, "go")
+			time.Sleep(time.Hour)
+			if s := r.wait(id); s.Status != session.Idle {
+				t.Errorf("Status = %s at %s, %v", s.Status, s.Target, s.Fault)
+			}
+			parked := 0
+			for _, rec := range r.published() {
+				if e, ok := rec.Event.(session.TurnEnded); ok && e.Outcome == session.OutcomeParked {
+					parked++
+					if e.Fault.Kind != models.KindServer {
+						t.Errorf("parked for %v", e.Fault)
+					}
+				}
+			}
+			if n := len(r.requests()); parked == 0 || n > 30 {
+				t.Errorf("parked %d times, %d requests: %s", parked, n, r.requestSummary())
+			}
+			r.checkLedger()
+		})
 }
 
 func TestASuspendedComputerIsNoOutage(t *testing.T) {

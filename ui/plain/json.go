@@ -239,12 +239,13 @@ func (j *JSON) attempt(record session.Record) {
 		})
 	case session.Waiting:
 		j.line(record, "waiting", struct {
-			Attempt int       `json:"attempt"`
-			Of      int       `json:"of"`
-			Until   time.Time `json:"until"`
-			Target  string    `json:"target"`
-			Fault   *fault    `json:"fault"`
-		}{e.Number, e.Of, e.Until, e.Target.String(), faultOf(e.Fault)})
+			Attempt  int       `json:"attempt"`
+			Of       int       `json:"of"`
+			Until    time.Time `json:"until"`
+			GiveUpAt time.Time `json:"give_up_at,omitzero"`
+			Target   string    `json:"target"`
+			Fault    *fault    `json:"fault"`
+		}{e.Number, e.Of, e.Until, e.GiveUpAt, e.Target.String(), faultOf(e.Fault)})
 	case session.Switched:
 		j.line(record, "switched", struct {
 			From     string      `json:"from"`

@@ -191,7 +191,8 @@ func (p *Text) attempt(r session.Record) {
 	case session.Waiting:
 		p.wait = &e
 		if p.width == 0 {
-			p.event("  waiting %s, then attempt %d of %d at %s", theme.Elapsed(e.Until.Sub(p.now())), e.Number, e.Of, e.Target)
+			p.event("  waiting %s, then attempt %d of %d at %s%s",
+				theme.Elapsed(e.Until.Sub(p.now())), e.Number, e.Of, e.Target, giveUp(e))
 		}
 		p.Tick()
 	case session.Switched:
@@ -219,10 +220,18 @@ func (p *Text) Tick() {
 	if left < 0 {
 		return
 	}
-	line := fmt.Sprintf("  waiting %s, then attempt %d of %d at %s · ctrl+c leaves, the session stays",
-		theme.Elapsed(left), p.wait.Number, p.wait.Of, p.wait.Target)
+	line := fmt.Sprintf("  waiting %s, then attempt %d of %d at %s%s · ctrl+c leaves, the session stays",
+		theme.Elapsed(left), p.wait.Number, p.wait.Of, p.wait.Target, giveUp(*p.wait))
 	_, p.err = fmt.Fprint(p.events, "\r\x1b[K"+ansi.Truncate(line, p.width-1, "…"))
 	p.quiet = true
+}
+
+// giveUp says how long a lost connection is waited out.
+func giveUp(e session.Waiting) string {
+	if e.GiveUpAt.IsZero() {
+		return ""
+	}
+	return ", until " + e.GiveUpAt.Local().Format("15:04:05") + " at the latest"
 }
 
 func (p *Text) clear() {

@@ -75,6 +75,17 @@ func TestTheLineSaysWhatHappens(t *testing.T) {
 	}
 }
 
+func TestTheBoxOffersTheSettingWhereNothingHasEverAnswered(t *testing.T) {
+	const hint = "Nothing has ever answered at https://a.example/v1: check base_url."
+	for _, unproven := range []bool{true, false} {
+		w := Wait{Fault: &models.Fault{Kind: models.KindNetwork, Hint: hint, Unproven: unproven}, Number: 1, Of: 4,
+			From: noon, Until: noon.Add(time.Second), Now: noon}
+		if got := ansi.Strip(strings.Join(w.View(none, 90), "\n")); strings.Contains(got, hint) != unproven {
+			t.Errorf("unproven is %v:\n%s", unproven, got)
+		}
+	}
+}
+
 func TestTheBoxFits(t *testing.T) {
 	after := tiers()[1]
 	w := Wait{Fault: &models.Fault{Kind: models.KindRate, Code: strings.Repeat("c", 90), Phase: models.InText,

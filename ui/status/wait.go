@@ -29,7 +29,13 @@ type Wait struct {
 // View gives the box.
 func (w Wait) View(th *theme.Theme, width int) []string {
 	inner := width - 6
-	lines := []string{w.progress(th, inner), w.hints(th, inner)}
+	lines := []string{w.progress(th, inner)}
+	if w.Fault != nil && w.Fault.Unproven && !w.Details { // only a person can correct the setting
+		for _, part := range theme.Wrap(theme.Line(w.Fault.Hint), inner) {
+			lines = append(lines, th.Warn.Paint(part))
+		}
+	}
+	lines = append(lines, w.hints(th, inner))
 	if w.Details {
 		lines = append(lines, "")
 		for _, l := range Evidence(w.Fault) {
