@@ -150,7 +150,11 @@ func (b *Breakers) Failed(ctx context.Context, target models.Target, fault *mode
 		b.recordAnswer(ctx, now, target.Provider)
 	}
 	fault = boundedCopy(fault)
-	switch fault.Kind.Policy().Breaker {
+	rule := fault.Kind.Policy().Breaker
+	if fault.Contact != "" && rule == models.BreakerHealth {
+		rule = models.BreakerIgnore // nobody answered: that says nothing about how well the model does
+	}
+	switch rule {
 	case models.BreakerPause, models.BreakerHealth, models.BreakerTrip, models.BreakerAbsent:
 		b.recordFailure(ctx, now, target, fault)
 	case models.BreakerUsedUp:

@@ -248,3 +248,15 @@ func TestAnEndpointThatHasAnsweredIsKnownToAllBelays(t *testing.T) {
 		})
 	}
 }
+
+func TestAConnectionThatIsClosedLowersNoHealth(t *testing.T) {
+	for _, contact := range []models.Contact{models.ContactClosed, ""} {
+		b := board(nil, "me")
+		for range 20 {
+			b.Failed(t.Context(), sol, &models.Fault{Kind: models.KindServer, Contact: contact})
+		}
+		if got := b.Status(sol).Unhealthy; got != (contact == "") {
+			t.Errorf("contact %q: unhealthy is %v", contact, got)
+		}
+	}
+}

@@ -71,6 +71,7 @@ func hourNames(hours []int) string {
 type Limits struct {
 	Share       float64 // of the last hour's attempts that found no capacity; 0: 0.2
 	RetryCost   float64 // share of retries and fallbacks in the last day's cost; 0: 0.25
+	MinCost     float64 // US dollars in the last day without which shares of the cost say nothing; 0: 0.50
 	MinAttempts int     // attempts without which there is no alert; 0: 20
 }
 
@@ -90,6 +91,9 @@ func Alerts(list []Attempt, now time.Time, loc *time.Location, limits Limits) []
 	}
 	if limits.RetryCost <= 0 {
 		limits.RetryCost = 0.25
+	}
+	if limits.MinCost <= 0 {
+		limits.MinCost = 0.50
 	}
 	if limits.MinAttempts <= 0 {
 		limits.MinAttempts = 20
@@ -185,7 +189,11 @@ func retryCostShare(list []Attempt, week, day time.Time, limits Limits) []Alert 
 	if len(list)-middle < limits.MinAttempts {
 		return nil
 	}
-	now, before := CostOfSuccess(list[middle:]).Extra(), CostOfSuccess(list[from:middle]).Extra()
+	costs := CostOfSuccess(list[middle:])
+	if costs.Total().Cost < limits.MinCost {
+		return nil
+	}
+	now, before := costs.Extra(), CostOfSuccess(list[from:middle]).Extra()
 	if now < limits.RetryCost || now < retryCostRise*before {
 		return nil
 	}

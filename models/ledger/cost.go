@@ -6,7 +6,7 @@ import (
 	"belay/models"
 )
 
-// Spent is what a number of attempts used.
+// Spent is what a number of attempts used, as far as they were billed.
 type Spent struct {
 	Attempts int     `json:"attempts"`
 	Input    int64   `json:"input_tokens"`
@@ -16,6 +16,9 @@ type Spent struct {
 
 func (s *Spent) add(a *Attempt) {
 	s.Attempts++
+	if !a.Billed() {
+		return
+	}
 	s.Input += a.InputTokens
 	s.Output += a.OutputTokens
 	s.Cost += a.Cost

@@ -52,8 +52,29 @@ func (a *Attempt) OK() bool { return a.Kind == "" }
 // the user cancelled, that never arrived, or that was rejected for its content does
 // not.
 func (a *Attempt) Counts() bool {
-	return a.OK() || a.Kind.Policy().Ledger
+	return a.OK() || a.Kind.Policy().Ledger && !a.Lost()
 }
+
+// Lost reports whether nobody answered: the network, something between here and the
+// target, or a connection that was closed took the attempt. It was not answered, but
+// says nothing about how the target is doing.
+func (a *Attempt) Lost() bool {
+	switch a.Kind {
+	case models.KindNetwork, models.KindAbsent, models.KindGateway:
+		return true
+	case models.KindServer:
+		return a.StatusCode == 0
+	}
+	return false
+}
+
+// Asked reports whether an answer was to be expected: whether the attempt counts, or
+// was lost.
+func (a *Attempt) Asked() bool { return a.Counts() || a.Lost() }
+
+// Billed reports whether the attempt's tokens were counted by its provider. Those of
+// other failures are our own estimate, and cost nothing.
+func (a *Attempt) Billed() bool { return a.OK() || a.OutputTokens > 0 || a.Cost > 0 }
 
 // Ended is when the attempt ended.
 func (a *Attempt) Ended() time.Time {

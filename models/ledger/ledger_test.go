@@ -282,7 +282,7 @@ func TestWhatASuccessCosts(t *testing.T) {
 	if got.PerSuccess() != 5.0625/5 || got.Extra() != 0.5/5.0625 {
 		t.Errorf("a success costs %v, extra is %v", got.PerSuccess(), got.Extra())
 	}
-	unpriced := []Attempt{at(0, "sol", ""), at(1, "sol", full, try(1, 0))}
+	unpriced := []Attempt{at(0, "sol", ""), at(1, "sol", full), at(2, "sol", "", try(1, 0))}
 	if c := CostOfSuccess(unpriced); c.Extra() != 0.5 {
 		t.Errorf("without prices extra is %v, want half of the tokens", c.Extra())
 	}
@@ -389,6 +389,9 @@ func TestAlerts(t *testing.T) {
 	day, hour := 24*time.Hour, time.Hour
 	retry := func(a *Attempt) { a.RetryCount, a.Cost = 1, 1 }
 	paid := func(a *Attempt) { a.Cost = 1 }
+	cheap := func(a *Attempt) { a.Cost = 0.004 }
+	tried := func(a *Attempt) { a.RetryCount = 1 }
+	lost := func(a *Attempt) { a.Kind = models.KindNetwork }
 	var busy []Attempt
 	for d := range 8 {
 		for h := range 24 {
@@ -416,6 +419,11 @@ func TestAlerts(t *testing.T) {
 			slices.Concat(ago(3*day, 90, 0, paid), ago(3*day, 10, 0, retry), ago(5*hour, 60, 0, paid),
 				ago(5*hour, 40, 0, retry)),
 			[]string{"retries and fallbacks are 40 % of the cost of the last day, 10 % in the week before"}},
+		{"of so little money no share is told",
+			slices.Concat(ago(3*day, 90, 0, cheap), ago(5*hour, 60, 0, cheap), ago(5*hour, 40, 0, retry, cheap)), nil},
+		{"what was never billed costs nothing",
+			slices.Concat(ago(3*day, 1, 0, paid), ago(5*hour, 2, 0, paid), ago(5*hour, 0, 60, tried, lost)), nil},
+		{"a first start without a network costs nothing", ago(5*hour, 0, 60, tried, lost), nil},
 		{"retries as always",
 			slices.Concat(ago(3*day, 70, 0, paid), ago(3*day, 30, 0, retry), ago(5*hour, 60, 0, paid),
 				ago(5*hour, 40, 0, retry)), nil},
@@ -553,5 +561,53 @@ func Benchmark100000(b *testing.B) {
 				do()
 			}
 		})
+	}
+}
+
+func TestWhatAnAttemptSays(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		attempt Attempt
+		counts  bool // for or against its target
+		lost    bool
+		billed  bool
+	}{
+		{"a reply", Attempt{StatusCode: 200}, true, false, true},
+		{"no capacity", Attempt{Kind: full, StatusCode: 503, InputTokens: 900}, true, false, false},
+		{"broken at the provider", Attempt{Kind: models.KindServer, StatusCode: 500}, true, false, false},
+		{"closed without an answer", Attempt{Kind: models.KindServer, InputTokens: 900}, false, true, false},
+		{"no connection", Attempt{Kind: models.KindNetwork, InputTokens: 900}, false, true, false},
+		{"nothing runs there", Attempt{Kind: models.KindAbsent}, false, true, false},
+		{"something between answered", Attempt{Kind: models.KindGateway, StatusCode: 502}, false, true, false},
+		{"a refused request", Attempt{Kind: models.KindRequest, StatusCode: 400}, false, false, false},
+		{"stopped by its user", Attempt{Kind: models.KindCancelled}, false, false, false},
+		{"broken off after it had been counted", Attempt{Kind: models.KindStream, StatusCode: 200, OutputTokens: 80},
+			true, false, true},
+		{"broken off before", Attempt{Kind: models.KindStream, StatusCode: 200, InputTokens: 900}, true, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := &tt.attempt
+			if a.Counts() != tt.counts || a.Lost() != tt.lost || a.Billed() != tt.billed || a.Asked() != (tt.counts || tt.lost) {
+				t.Errorf("counts %v, lost %v, billed %v, asked %v", a.Counts(), a.Lost(), a.Billed(), a.Asked())
+			}
+		})
+	}
+}
+
+func TestWhatTheNetworkTookIsNotAnswered(t *testing.T) {
+	list := slices.Concat(
+		slices.Repeat([]Attempt{at(0, "sol", "")}, 20),
+		slices.Repeat([]Attempt{at(0, "sol", models.KindNetwork)}, 40),
+		slices.Repeat([]Attempt{at(0, "sol", models.KindServer)}, 12),
+	)
+	row := Total(list)
+	if row.Attempts != 72 || row.Outcomes != 20 || row.Lost != 52 || row.Asked() != 72 {
+		t.Errorf("%+v", row)
+	}
+	if got, want := row.OK(), 20.0/72; got != want {
+		t.Errorf("answered %v, want %v", got, want)
+	}
+	if risk := RiskOf(list, models.Target{Provider: "p", Model: "sol"}, monday.Add(time.Minute)); risk.Errors != 0 {
+		t.Errorf("the risk index counts it: %+v", risk)
 	}
 }

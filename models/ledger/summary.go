@@ -37,6 +37,7 @@ type Row struct {
 	Outcomes  int     `json:"told"` // attempts that say something about the target
 	Succeeded int     `json:"succeeded"`
 	Capacity  int     `json:"capacity"` // found no capacity
+	Lost      int     `json:"lost"`     // the network or a closed connection took them; not among Outcomes
 	Retries   int     `json:"retries"`  // not the first attempt at their request
 	Fallbacks int     `json:"fallbacks"`
 	Input     int64   `json:"input_tokens"`
@@ -50,11 +51,14 @@ type Row struct {
 	WaitedMS     int64 `json:"waited_ms"`      // total delay before attempts
 }
 
-// OK is the share of successes among Outcomes.
-func (r Row) OK() float64 { return share(r.Succeeded, r.Outcomes) }
+// Asked is how many attempts an answer was to be expected of.
+func (r Row) Asked() int { return r.Outcomes + r.Lost }
 
-// Full is the share of Outcomes that found no capacity.
-func (r Row) Full() float64 { return share(r.Capacity, r.Outcomes) }
+// OK is the share of successes among those asked.
+func (r Row) OK() float64 { return share(r.Succeeded, r.Asked()) }
+
+// Full is the share of those asked that found no capacity.
+func (r Row) Full() float64 { return share(r.Capacity, r.Asked()) }
 
 type group struct {
 	Row
@@ -66,6 +70,9 @@ func (g *group) add(attempt *Attempt) {
 	g.Attempts++
 	if attempt.Counts() {
 		g.Outcomes++
+	}
+	if attempt.Lost() {
+		g.Lost++
 	}
 	if attempt.OK() {
 		g.Succeeded++

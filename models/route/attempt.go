@@ -220,7 +220,9 @@ func (m *measure) write(fault *models.Fault) {
 	if fault != nil {
 		m.writeFault(attempt, fault)
 	} else {
-		m.writeUsage(attempt)
+		attempt.StatusCode = http.StatusOK
+		attempt.RequestID = m.done.RequestID
+		m.writeUsage(attempt, m.done.Usage)
 	}
 	op.delay = 0
 	op.last = attempt
@@ -236,12 +238,12 @@ func (m *measure) writeFault(attempt *models.Attempt, fault *models.Fault) {
 	attempt.ErrorCode = cmp.Or(fault.Code, string(fault.Kind))
 	attempt.RequestID = cmp.Or(fault.RequestID, m.opened.RequestID)
 	attempt.ServedModel = cmp.Or(fault.ServedModel, attempt.ServedModel)
+	if fault.Usage != (models.Usage{}) { // it was billed, though it failed
+		m.writeUsage(attempt, fault.Usage)
+	}
 }
 
-func (m *measure) writeUsage(attempt *models.Attempt) {
-	usage := m.done.Usage
-	attempt.StatusCode = http.StatusOK
-	attempt.RequestID = m.done.RequestID
+func (m *measure) writeUsage(attempt *models.Attempt, usage models.Usage) {
 	attempt.InputTokens = cmp.Or(max(usage.Input, 0), attempt.InputTokens)
 	attempt.OutputTokens = usage.Output
 	attempt.CachedTokens = usage.Cached

@@ -99,8 +99,8 @@ func TestStatsOnATerminalAndOnAPipe(t *testing.T) {
 	}
 	for _, want := range []string{
 		"864 attempts since 10 February 12:00 · 96% answered · 4% found no room · $43.20\n",
-		"MODEL       ATTEMPTS  OK   NO ROOM  COST    FIRST  RETRIES  SWITCHES  IN     OUT   WHOLE  P95\n",
-		"openai/sol  864       96%  4%       $43.20  1.9s   18       18        18.7M  432k  9.0s   9.0s\n",
+		"MODEL       ATTEMPTS  OK   NO ROOM  LOST  COST    FIRST  RETRIES  SWITCHES  IN     OUT   WHOLE  P95\n",
+		"openai/sol  864       96%  4%       0     $43.20  1.9s   18       18        18.7M  432k  9.0s   9.0s\n",
 		"failures start above 128k input (50% against 0% below)",
 		"18 episodes without room: the longest 2:09, the median 2:09\n",
 		"! openai/sol has no room for 50 % of the requests at 14–16 h, 0 % at other times",
@@ -118,7 +118,7 @@ func TestStatsOnATerminalAndOnAPipe(t *testing.T) {
 		}
 	}
 	out, errs, _ = belay(t, 0, "stats", "--by", "size")
-	if !strings.Contains(out, "8k–16k\t792\t100%\t0%\t$39.60\t1.9s") ||
+	if !strings.Contains(out, "8k–16k\t792\t100%\t0%\t0\t$39.60\t1.9s") ||
 		!strings.Contains(errs, "and 8 earlier: belay stats --since 30d") {
 		t.Errorf("on a pipe:\n%s%s", out, errs)
 	}
@@ -132,6 +132,36 @@ func TestStatsOnATerminalAndOnAPipe(t *testing.T) {
 	out, _, _ = belay(t, 0, "stats", "--by", "project", "--here")
 	if !strings.Contains(out, "/shop\t863") || strings.Contains(out, "/other") {
 		t.Errorf("here:\n%s", out)
+	}
+}
+
+func TestStatsSayWhatTheNetworkTook(t *testing.T) {
+	var list []ledger.Attempt
+	for n := range 72 {
+		a := ledger.Attempt{Provider: "openai", Model: "sol", CreatedAt: noon.Add(-time.Hour), InputTokens: 900,
+			Session: "abcdefgh", Turn: n, RetryCount: n}
+		switch {
+		case n < 40:
+			a.Kind = models.KindNetwork
+		case n < 52:
+			a.Kind = models.KindServer // the connection was closed without an answer
+		default:
+			a.StatusCode, a.OutputTokens, a.Cost = 200, 50, 0.001
+		}
+		list = append(list, a)
+	}
+	recorded(t, list...)
+	out, _, _ := belay(t, 0, "stats")
+	for _, want := range []string{
+		"· 28% answered · 0% found no room · 52 lost to the network · $0.02\n",
+		"openai/sol\t72\t28%\t0%\t52\t$0.02\t",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "retries and fallbacks are") {
+		t.Errorf("an alert of two cents:\n%s", out)
 	}
 }
 

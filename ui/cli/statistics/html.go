@@ -23,6 +23,7 @@ var statsHTML string
 func pageTemplate() *template.Template {
 	return template.Must(template.New("stats").Funcs(template.FuncMap{
 		"cells":   rowCells,
+		"shares":  shares,
 		"line":    theme.Line,
 		"percent": percent,
 		"shade":   shadeOf,

@@ -41,7 +41,7 @@ func (r *Recent) SuccessShare(t models.Target) (share float64, attempts int) {
 	ok := 0
 	for i := range r.attempts {
 		a := &r.attempts[i]
-		if a.Target() != t || !a.Counts() {
+		if a.Target() != t || !a.Asked() {
 			continue
 		}
 		attempts++

@@ -24,18 +24,21 @@ func milliseconds(n int64) string {
 }
 
 // rowHead and rowCells are the columns of the table, here and on the page. A
-// narrow terminal shows the first ones.
-var rowHead = []string{"ATTEMPTS", "OK", "NO ROOM", "COST", "FIRST", "RETRIES", "SWITCHES", "IN", "OUT", "WHOLE", "P95"}
+// narrow terminal shows the first ones. OK and NO ROOM are shares of the attempts
+// that an answer was to be expected of; LOST are those among them that the network
+// or a closed connection took.
+var rowHead = []string{"ATTEMPTS", "OK", "NO ROOM", "LOST", "COST", "FIRST", "RETRIES", "SWITCHES", "IN", "OUT", "WHOLE", "P95"}
 
 func rowCells(row ledger.Row) []string {
 	ok, full := "–", "–"
-	if row.Outcomes > 0 {
+	if row.Asked() > 0 {
 		ok, full = percent(row.OK()), percent(row.Full())
 	}
 	return []string{
 		fmt.Sprint(row.Attempts),
 		ok,
 		full,
+		fmt.Sprint(row.Lost),
 		theme.Money(row.Cost),
 		milliseconds(row.FirstTokenMS),
 		fmt.Sprint(row.Retries),
@@ -45,6 +48,18 @@ func rowCells(row ledger.Row) []string {
 		milliseconds(row.LatencyMS),
 		milliseconds(row.Latency95MS),
 	}
+}
+
+// shares says how many attempts were answered, here and on the page.
+func shares(t ledger.Row) string {
+	if t.Asked() == 0 {
+		return "none says how the models are"
+	}
+	text := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
+	if t.Lost > 0 {
+		text += fmt.Sprintf(" · %d lost to the network", t.Lost)
+	}
+	return text
 }
 
 // sentences are the findings in words, here and on the page.
@@ -107,12 +122,8 @@ func (s statistics) sentences() []string {
 func printText(env app.Env, stats statistics, all bool) error {
 	width := env.Width(env.Out)
 	t := stats.Total
-	shares := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
-	if t.Outcomes == 0 {
-		shares = "none says how the models are"
-	}
 	fmt.Fprintf(env.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"),
-		stats.Since.Local().Format("2 January 15:04"), shares, theme.Money(t.Cost))
+		stats.Since.Local().Format("2 January 15:04"), shares(t), theme.Money(t.Cost))
 	rows := [][]string{append([]string{strings.ToUpper(string(stats.By))}, rowHead...)}
 	for _, r := range stats.Rows {
 		rows = append(rows, append([]string{theme.Line(r.Key)}, rowCells(r)...))
