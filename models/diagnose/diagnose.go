@@ -119,7 +119,7 @@ func fill(fault *models.Fault, object errorObject, source []byte, ev Evidence) {
 		switch {
 		case isPage(source):
 			fault.Message = clean(pageText(source))
-		case ev.Status >= 300:
+		case ev.Status >= 300, len(ev.Event) == 0:
 			fault.Message = clean(strings.TrimSpace(string(source)))
 		}
 	}

@@ -35,12 +35,7 @@ func hint(fault *models.Fault, ev Evidence, said report) string {
 	case models.KindAuth:
 		return authHint(ev, said, key, host)
 	case models.KindModel:
-		return fmt.Sprintf(
-			"%s does not know %q for this account. "+
-				"Names are compared letter by letter, with case and spaces; `belay models` lists them.",
-			host,
-			ev.Target.Model,
-		)
+		return modelHint(ev, said, host)
 	case models.KindRequest:
 		return requestHint(fault, ev, said)
 	case models.KindSize:
@@ -76,6 +71,20 @@ func clearsIn(fault *models.Fault) string {
 	return "; it clears in " + fault.RetryAfter.Round(1e9).String()
 }
 
+func modelHint(ev Evidence, said report, host string) string {
+	if ability := missingAbility(said.text); ability != "" {
+		return abilityHint(ev, ability)
+	}
+	return fmt.Sprintf("%s does not know %q for this account. "+
+		"Names are compared letter by letter, with case and spaces; `belay models` lists them.",
+		host, ev.Target.Model)
+}
+
+func abilityHint(ev Evidence, ability string) string {
+	return fmt.Sprintf("%s does not support %s at this endpoint. Take another model, or another endpoint for it.",
+		cmp.Or(ev.Target.Model, "The model"), ability)
+}
+
 func requestHint(fault *models.Fault, ev Evidence, said report) string {
 	ability := missingAbility(said.text)
 	switch {
@@ -84,8 +93,7 @@ func requestHint(fault *models.Fault, ev Evidence, said report) string {
 	case said.wrongAddress():
 		return addressHint(ev, said)
 	case ability != "":
-		return fmt.Sprintf("%s does not support %s at this endpoint. Take another model, or another endpoint for it.",
-			cmp.Or(ev.Target.Model, "The model"), ability)
+		return abilityHint(ev, ability)
 	case containsAny(said.text, otherAPI):
 		return `This model is asked over another API. Set api = "responses" for this provider.`
 	case said.status >= 500:
@@ -107,15 +115,14 @@ func addressHint(ev Evidence, said report) string {
 	if strings.Contains(said.text, "https port") || strings.Contains(said.text, "https server") {
 		return "The server wants https: write https:// in base_url."
 	}
-	hint := "Nothing answers at that path. Check base_url: it usually ends in /v1."
-	if version().MatchString(strings.TrimRight(ev.Path, "/")) {
-		hint = "Nothing answers at that path. Check base_url: try it without " +
-			version().FindString(strings.TrimRight(ev.Path, "/")) + "."
-	}
+	hint := "Nothing answers at that path."
 	if ev.API == models.Responses {
-		hint += ` An endpoint that has no Responses API needs api = "chat".`
+		hint += ` An endpoint without a Responses API needs api = "chat".`
 	}
-	return hint
+	if end := version().FindString(strings.TrimRight(ev.Path, "/")); end != "" {
+		return hint + " Else check base_url; it may be meant without " + end + "."
+	}
+	return hint + " Check base_url: it usually ends in /v1."
 }
 
 // movedBase is the base of the address that a request was sent on to.

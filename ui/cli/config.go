@@ -94,8 +94,12 @@ func (cli CLI) showSettings(from config.Sources) error {
 }
 
 func (cli CLI) checkSettings(from config.Sources) error {
-	if _, err := config.Load(from); err != nil {
+	settings, err := config.Load(from)
+	if err != nil {
 		return &exit.SettingsError{Err: err}
+	}
+	if err := app.CheckEnvironment(settings); err != nil {
+		return err
 	}
 	var read []string
 	for _, path := range []string{from.UserFile, from.ProjectFile} {
@@ -106,6 +110,6 @@ func (cli CLI) checkSettings(from config.Sources) error {
 	if len(read) == 0 {
 		read = []string{"no settings file; the defaults"}
 	}
-	_, err := fmt.Fprintf(cli.Out, "in order: %s\n", strings.Join(read, ", "))
+	_, err = fmt.Fprintf(cli.Out, "in order: %s\n", strings.Join(read, ", "))
 	return err
 }

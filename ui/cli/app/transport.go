@@ -119,6 +119,16 @@ func rehearsalTransport(script string) (http.RoundTripper, error) {
 	return rehearsal.New(parsed, rehearsal.Options{}), nil
 }
 
+// CheckEnvironment reports what of the keys, and of the variables that say how
+// to go over the network, cannot be used.
+func CheckEnvironment(settings config.Settings) error {
+	if _, err := providers(NewCatalog(settings, Options{}, func(string) {}), settings); err != nil {
+		return err
+	}
+	_, err := networkTransport(os.Getenv)
+	return err
+}
+
 // networkTransport is the way over the network that the environment asks for.
 func networkTransport(getenv func(string) string) (http.RoundTripper, error) {
 	proxies, err := openai.Proxies(getenv)
