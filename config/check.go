@@ -45,6 +45,7 @@ var checks = map[string]checkFunc{
 	"models.*.cached":     between(0, 1e6),
 	"models.*.output":     between(0, 1e6),
 	"models.*.encoding":   oneOf("o200k_base", "cl100k_base"),
+	"models.*.edit":       oneOf("patch", "edit"),
 	"models.*.dialect":    oneOf("strict", "openai", "openrouter", "google", "mistral", "mistral-template", "deepseek"),
 
 	"switch.policy":            oneOf("auto", "ask", "never"),

@@ -82,6 +82,7 @@ type Model struct {
 	Encoding  *string   `toml:"encoding"` // "o200k_base" or "cl100k_base"
 	Dialect   *string   `toml:"dialect"`  // how its endpoint wants a conversation to be written
 	Omit      *[]string `toml:"omit"`     // parameters that its endpoint refuses
+	EditForm  *string   `toml:"edit"`     // "patch" or "edit": how it changes files
 }
 
 // Switch is when belay fails over to another target, and when it fails back.

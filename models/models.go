@@ -132,6 +132,10 @@ type Model struct {
 	// package openai knows it by the endpoint and the name.
 	Dialect string
 	Omit    []string // parameters that its endpoint refuses
+
+	// EditForm is how it changes files: "patch" or "edit"; empty: package openai
+	// knows it by the family.
+	EditForm string
 }
 
 // The encodings that text is counted with, as tiktoken names them.
@@ -182,6 +186,17 @@ type ToolSpec struct {
 	Description string
 	Schema      []byte // JSON Schema of the arguments, an object
 	Traits      ToolTraits
+
+	// Freeform is set for a tool that some models call with text in place of JSON.
+	// It is offered to them only, and in place of another.
+	Freeform *Freeform
+}
+
+// Freeform is how a tool is called with text.
+type Freeform struct {
+	Parameter string // of Schema, that the text is the value of
+	Grammar   string // of the text, for Lark
+	Replaces  string // the tool for the same work that others are offered
 }
 
 // ToolTraits say what matters of a tool to what does not run it. They are not

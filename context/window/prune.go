@@ -124,7 +124,7 @@ func (r *pruner) findCalls() {
 		}
 		r.calls[p.Item.CallID] = p.Item
 		if p.Turn >= r.turn-1 && r.traits[p.Item.Name].EditsFile {
-			r.edited[pathOf(p.Item.Arguments)] = true
+			r.edited[models.CallPath(p.Item.Arguments)] = true
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (r *pruner) outputs(through int) {
 		n, ok := r.open(piece)
 		call := r.calls[piece.Item.CallID]
 		traits := r.traits[call.Name]
-		needed := traits.KeepsOutput || traits.ReadsFile && r.edited[pathOf(call.Arguments)]
+		needed := traits.KeepsOutput || traits.ReadsFile && r.edited[models.CallPath(call.Arguments)]
 		if !ok || piece.Turn > through || needed {
 			continue
 		}

@@ -65,6 +65,7 @@ type ModelOverride struct {
 	Encoding  *string // o200k_base or cl100k_base
 	Dialect   *string // how its endpoint wants a conversation to be written
 	Omit      *[]string
+	EditForm  *string // "patch" or "edit"
 }
 
 // Catalog answers what is known. It may be used by several goroutines.
@@ -271,6 +272,7 @@ func (o ModelOverride) apply(model *models.Model) {
 	put(&model.Encoding, o.Encoding)
 	put(&model.Dialect, o.Dialect)
 	put(&model.Omit, o.Omit)
+	put(&model.EditForm, o.EditForm)
 }
 
 func put[T any](dst *T, v *T) {

@@ -39,7 +39,13 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 			Summary: shared.ReasoningSummaryAuto,
 		}
 	}
-	for _, t := range req.Tools {
+	freeform := map[string]string{} // by tool: the parameter that its text is the value of
+	for _, t := range a.dialect.offered(req.Tools) {
+		if t.Freeform != nil {
+			freeform[t.Name] = t.Freeform.Parameter
+			params.Tools = append(params.Tools, customTool(t))
+			continue
+		}
 		tool, err := a.functionTool(t)
 		if err != nil {
 			return params, fmt.Errorf("tool %s: %w", t.Name, err)
@@ -49,7 +55,7 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 	items := a.dialect.joinUsers(a.dialect.adapt(req.Items, a.origin))
 	input := make(responses.ResponseInputParam, 0, len(items))
 	for i := range items {
-		item, ok, err := a.inputItem(items, i)
+		item, ok, err := a.inputItem(items, i, freeform)
 		if err != nil {
 			return params, fmt.Errorf("item %d: %w", i+1, err)
 		}
@@ -59,6 +65,18 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 	}
 	params.Input.OfInputItemList = input
 	return params, nil
+}
+
+// customTool is a tool that is called with text.
+func customTool(spec models.ToolSpec) responses.ToolUnionParam {
+	return responses.ToolUnionParam{OfCustom: &responses.CustomToolParam{
+		Name:        spec.Name,
+		Description: param.NewOpt(spec.Description),
+		Format: shared.CustomToolInputFormatUnionParam{OfGrammar: &shared.CustomToolInputFormatGrammarParam{
+			Syntax:     "lark",
+			Definition: spec.Freeform.Grammar,
+		}},
+	}}
 }
 
 func (a *attempt) functionTool(spec models.ToolSpec) (responses.ToolUnionParam, error) {
@@ -91,6 +109,7 @@ func (a *attempt) functionTool(spec models.ToolSpec) (responses.ToolUnionParam, 
 func (a *attempt) inputItem(
 	items []models.Item,
 	i int,
+	freeform map[string]string,
 ) (item responses.ResponseInputItemUnionParam, ok bool, err error) {
 	it := &items[i]
 	own := it.Origin == a.origin && len(it.Raw) > 0
@@ -115,12 +134,23 @@ func (a *attempt) inputItem(
 			}
 		}
 	case models.Call:
+		if text, ok := freeformText(it, freeform); ok {
+			item.OfCustomToolCall = &responses.ResponseCustomToolCallParam{CallID: it.CallID, Name: it.Name, Input: text}
+			break
+		}
 		item.OfFunctionCall = &responses.ResponseFunctionToolCallParam{
 			CallID:    it.CallID,
 			Name:      it.Name,
 			Arguments: it.Arguments,
 		}
 	case models.Output:
+		if answersFreeform(items[:i], it.CallID, a.origin, freeform) {
+			item.OfCustomToolCallOutput = &responses.ResponseCustomToolCallOutputParam{
+				CallID: it.CallID,
+				Output: responses.ResponseCustomToolCallOutputOutputUnionParam{OfString: param.NewOpt(it.Text)},
+			}
+			break
+		}
 		output := &responses.ResponseInputItemFunctionCallOutputParam{CallID: param.NewOpt(it.CallID)}
 		if len(it.Images) > 0 {
 			output.Output.OfResponseFunctionCallOutputItemArray = outputParts(it)

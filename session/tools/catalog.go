@@ -19,7 +19,8 @@ type entry struct {
 	tool                tool
 	traits              models.ToolTraits
 	class               session.Class // how much a call changes
-	explores            bool          // it looks at the workspace and changes nothing
+	freeform            *models.Freeform
+	explores            bool // it looks at the workspace and changes nothing
 }
 
 //go:embed read.md
@@ -30,6 +31,9 @@ var writeProse string
 
 //go:embed edit.md
 var editProse string
+
+//go:embed apply_patch.md
+var patchProse string
 
 //go:embed glob.md
 var globProse string
@@ -78,6 +82,13 @@ var catalog = []entry{
 "old":{"type":"string","minLength":1,"description":"the exact text to replace, with its white space"},
 "new":{"type":"string"},
 "all":{"type":"boolean","description":"replace every occurrence"}}}}}}`,
+	},
+	{
+		name: "apply_patch", prose: patchProse, tool: patchTool{}, class: session.Write,
+		traits:   models.ToolTraits{EditsFile: true},
+		freeform: &models.Freeform{Parameter: "patch", Grammar: patchGrammar, Replaces: "edit"},
+		schema: `{"type":"object","additionalProperties":false,"required":["patch"],"properties":{
+"patch":{"type":"string","minLength":1}}}`,
 	},
 	{
 		name: "write", prose: writeProse, tool: writeTool{}, class: session.Write,

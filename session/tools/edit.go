@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -35,8 +36,29 @@ func (editTool) prepare(s *Set, raw []byte) (Call, error) {
 	if old == nil {
 		return Call{}, fmt.Errorf("%w: use write to create it", s.notExisting(p, fs.ErrNotExist))
 	}
+	content, err := editText(old, args.apply)
+	if err != nil {
+		return Call{}, fmt.Errorf("%s: %w; nothing was changed", p.rel, err)
+	}
+	return s.change(p, old, content)
+}
+
+// apply makes the edits in a text, in order.
+func (a editArgs) apply(text string) (string, error) {
+	for i, e := range a.Edits {
+		var err error
+		text, err = replaceOnce(text, strings.ReplaceAll(e.Old, "\r\n", "\n"), strings.ReplaceAll(e.New, "\r\n", "\n"), e.All)
+		if err != nil {
+			return "", fmt.Errorf("edit %d of %d: %w", i+1, len(a.Edits), err)
+		}
+	}
+	return text, nil
+}
+
+// editText changes the text of a file, which may have the line ends of Windows.
+func editText(old []byte, edit func(string) (string, error)) ([]byte, error) {
 	if binary(old) {
-		return Call{}, fmt.Errorf("%s is a binary file", p.rel)
+		return nil, errors.New("it is a binary file")
 	}
 	text := string(old)
 	// Models write \n; a file with \r\n throughout keeps its line ends.
@@ -44,16 +66,14 @@ func (editTool) prepare(s *Set, raw []byte) (Call, error) {
 	if crlf {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
-	for i, e := range args.Edits {
-		text, err = replaceOnce(text, strings.ReplaceAll(e.Old, "\r\n", "\n"), strings.ReplaceAll(e.New, "\r\n", "\n"), e.All)
-		if err != nil {
-			return Call{}, fmt.Errorf("edit %d of %d in %s: %w; nothing was changed", i+1, len(args.Edits), p.rel, err)
-		}
+	text, err := edit(text)
+	if err != nil {
+		return nil, err
 	}
 	if crlf {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	return s.change(p, old, []byte(text))
+	return []byte(text), nil
 }
 
 // replaceOnce replaces the one occurrence of old, or all when asked.

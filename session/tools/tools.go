@@ -109,6 +109,7 @@ func New(o Options) (*Set, error) {
 		s.entries[e.name] = e
 		s.specs = append(s.specs, models.ToolSpec{
 			Name: e.name, Description: strings.TrimSpace(e.prose), Schema: []byte(e.schema), Traits: e.traits,
+			Freeform: e.freeform,
 		})
 	}
 	return s, nil

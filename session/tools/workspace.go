@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"belay/models"
 	"belay/session"
 )
 
@@ -227,11 +227,11 @@ func (s *Set) Remember(records []session.Record) {
 // seedKnown notes that a call on a file, with these arguments, was done at a time
 // in an earlier run of belay: what is not younger the model has seen.
 func (s *Set) seedKnown(args string, at time.Time) {
-	var named struct{ Path string }
-	if json.Unmarshal([]byte(args), &named) != nil || named.Path == "" {
+	path := models.CallPath(args)
+	if path == "" {
 		return
 	}
-	p, err := s.resolve(named.Path)
+	p, err := s.resolve(path)
 	if err != nil {
 		return
 	}
