@@ -38,9 +38,10 @@ type attempt struct {
 	target   models.Target
 	origin   models.Origin
 	dialect  dialect
-	tools    map[string]bool // the names offered
-	pictures bool            // the request holds some
-	calls    map[string]bool // ids of calls, those in the history included
+	tools    map[string]bool   // the names offered
+	freeform map[string]string // of those called with text: the parameter that it is the value of
+	pictures bool              // the request holds some
+	calls    map[string]bool   // ids of calls, those in the history included
 	traceID  string
 	yield    func(models.Chunk, error) bool
 
@@ -115,9 +116,13 @@ func (a *attempt) disconnect() {
 
 // run sends the request and reads the reply.
 func (a *attempt) run(req models.Request) error {
+	a.freeform = map[string]string{}
 	a.tools, a.calls, a.operation = map[string]bool{}, map[string]bool{}, req.Operation
 	for _, t := range req.Tools {
 		a.tools[t.Name] = true
+		if t.Freeform != nil {
+			a.freeform[t.Name] = t.Freeform.Parameter
+		}
 	}
 	for i := range req.Items {
 		a.pictures = a.pictures || len(req.Items[i].Images) > 0

@@ -136,7 +136,7 @@ func (r *reply) handleEvent(ev *event, data []byte) (over bool, err error) {
 		return false, r.emitDelta(ev, models.InText)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		return false, r.emitDelta(ev, models.InReasoning)
-	case "response.function_call_arguments.delta":
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
 		return false, r.emitDelta(ev, models.InArguments)
 	case "response.reasoning_summary_part.added":
 		if ev.SummaryIndex > 0 {
@@ -216,7 +216,7 @@ func (r *reply) responseCompleted(res *response) error {
 		return err
 	}
 	for i := range r.incomplete {
-		if r.incomplete[i].Type == "function_call" { // the endpoint says itself that it is not whole
+		if r.incomplete[i].isCall() { // the endpoint says itself that it is not whole
 			continue
 		}
 		if err := r.emitDone(&r.incomplete[i]); err != nil {
@@ -250,7 +250,7 @@ func (r *reply) responseIncomplete(res *response) error {
 	phase := r.phase
 	for i := range r.incomplete {
 		it := &r.incomplete[i]
-		if it.Type == "function_call" {
+		if it.isCall() {
 			r.torn = append(r.torn, string(it.Name))
 		} else if it.Type == "message" {
 			if err := r.emitDone(it); err != nil {

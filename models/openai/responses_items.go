@@ -19,6 +19,7 @@ type outputItem struct {
 	CallID    looseString    `json:"call_id"`
 	Name      looseString    `json:"name"`
 	Arguments argumentsPiece `json:"arguments"`
+	Input     looseString    `json:"input"` // of a tool that is called with text
 	Content   []struct {
 		Text    looseString `json:"text"`
 		Refusal looseString `json:"refusal"`
@@ -35,7 +36,11 @@ type outputItem struct {
 // isKnown says whether the item is a part of a conversation. Tools that run at
 // the provider are none; none was asked for.
 func (it *outputItem) isKnown() bool {
-	return it.Type == "message" || it.Type == "reasoning" || it.Type == "function_call"
+	return it.Type == "message" || it.Type == "reasoning" || it.isCall()
+}
+
+func (it *outputItem) isCall() bool {
+	return it.Type == "function_call" || it.Type == "custom_tool_call"
 }
 
 // text is the item's words, or its summary.
@@ -111,7 +116,7 @@ func (r *reply) itemAdded(ev *event) error {
 		r.phase = models.InReasoning
 	case "message":
 		r.phase = models.InText
-	case "function_call":
+	case "function_call", "custom_tool_call":
 		r.phase = models.InArguments
 		if !r.isWrapper(item.name) {
 			return r.emit(models.CallDelta{CallID: item.callID, Name: item.name})
@@ -166,6 +171,9 @@ func (r *reply) itemFinished(ev *event) error {
 		it.shown = begun.shown
 		it.Arguments = cmp.Or(it.Arguments, argumentsPiece(begun.arguments))
 	}
+	if it.Type == "custom_tool_call" {
+		it.Arguments = argumentsPiece(freeformArguments(r.freeform[string(it.Name)], string(it.Input)))
+	}
 	r.finishedItems++
 	r.waiting = append(r.waiting, it)
 	return r.release(false)
@@ -207,7 +215,7 @@ func (r *reply) handleItem(it *outputItem) error {
 			return err
 		}
 	}
-	if it.Status == "incomplete" && (!r.completed || it.Type == "function_call") {
+	if it.Status == "incomplete" && (!r.completed || it.isCall()) {
 		r.incomplete = append(r.incomplete, *it)
 		return nil
 	}
@@ -247,6 +255,8 @@ func (r *reply) endItem(item *itemBuilder) error {
 				Kind: models.Message, ID: string(item.id), Role: models.Assistant, Text: text,
 			})
 		}
+	case "custom_tool_call": // nothing but its end says that a text is whole
+		r.torn = append(r.torn, item.name)
 	case "function_call":
 		arguments := cmp.Or(item.arguments, item.text.whole())
 		if item.name == "" {

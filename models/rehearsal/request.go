@@ -18,6 +18,7 @@ type request struct {
 	encrypted  bool // include has reasoning.encrypted_content
 	background bool
 	store      bool
+	custom     map[string]bool   // tools that are called with text
 	input      []json.RawMessage // of the Responses API, with what it goes on from
 	like       likeness
 	size       int // of the body, in bytes
@@ -108,7 +109,7 @@ type wireName struct {
 func (s *Server) parseRequest(api string, body []byte) (*request, *refusal) {
 	h := fnv.New32a()
 	_, _ = h.Write(body)
-	req := &request{api: api, size: len(body), hash: h.Sum32()}
+	req := &request{api: api, size: len(body), hash: h.Sum32(), custom: map[string]bool{}}
 	var fields wireRequest
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return req, invalid("", "We could not parse the JSON body of your request. (%v)", err)
@@ -126,6 +127,9 @@ func (s *Server) parseRequest(api string, body []byte) (*request, *refusal) {
 	for i, t := range fields.Tools {
 		if r := t.check(api, i); r != nil {
 			return req, r
+		}
+		if t.Type == "custom" {
+			req.custom[t.Name] = true
 		}
 	}
 	if api == "chat" {
@@ -194,6 +198,7 @@ type inputItem struct {
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
 	Arguments *string         `json:"arguments"`
+	Input     *string         `json:"input"`
 	Output    json.RawMessage `json:"output"`
 	Summary   json.RawMessage `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
@@ -213,7 +218,7 @@ func (q *request) readResponses(input []json.RawMessage) *refusal {
 		}
 	}
 	for _, it := range items {
-		if it.Type == "function_call" && !answered[it.CallID] {
+		if (it.Type == "function_call" || it.Type == "custom_tool_call") && !answered[it.CallID] {
 			return invalid("input", "No tool output found for function call %s.", it.CallID)
 		}
 	}
@@ -243,7 +248,7 @@ func (q *request) readItem(i int, it inputItem, items []inputItem, calls, answer
 		if len(it.Summary) == 0 {
 			return invalid(fmt.Sprintf("input[%d].summary", i), "Missing required parameter: 'input[%d].summary'.", i)
 		}
-		if i+1 >= len(items) || items[i+1].Type == "function_call_output" ||
+		if i+1 >= len(items) || strings.HasSuffix(items[i+1].Type, "_call_output") ||
 			(isMessage(items[i+1]) && items[i+1].Role != "assistant") {
 			return invalid("input", "Item '%s' of type 'reasoning' was provided without its required following item.",
 				it.ID)
@@ -257,8 +262,8 @@ func (q *request) readItem(i int, it inputItem, items []inputItem, calls, answer
 				code: "invalid_encrypted_content",
 			}
 		}
-	case "function_call":
-		if it.Arguments == nil || !validName(it.Name) {
+	case "function_call", "custom_tool_call":
+		if it.Arguments == nil && it.Input == nil || !validName(it.Name) {
 			return invalid(fmt.Sprintf("input[%d]", i),
 				"Invalid 'input[%d]': a function_call needs a name and arguments.", i)
 		}
@@ -266,7 +271,7 @@ func (q *request) readItem(i int, it inputItem, items []inputItem, calls, answer
 			return invalid("input", "Duplicate function call found with call_id %s.", it.CallID)
 		}
 		calls[it.CallID] = true
-	case "function_call_output":
+	case "function_call_output", "custom_tool_call_output":
 		if !calls[it.CallID] {
 			return invalid("input", "No tool call found for function call output with call_id %s.", it.CallID)
 		}

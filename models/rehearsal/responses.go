@@ -164,28 +164,42 @@ func (s *responsesStream) message() {
 func (s *responsesStream) call(n int, call Call) {
 	index := len(s.output)
 	id := fmt.Sprintf("fc_%s_%d", s.id, n+1)
+	form := functionCall
+	if s.req.custom[call.Name] {
+		form = customCall
+	}
 	item := func(status, arguments string) object {
 		return object{
-			"id": id, "type": "function_call", "status": status, "name": call.Name,
-			"call_id": cmp.Or(call.ID, fmt.Sprintf("call_%s_%d", s.id, n+1)), "arguments": arguments,
+			"id": id, "type": form.item, "status": status, "name": call.Name,
+			"call_id": cmp.Or(call.ID, fmt.Sprintf("call_%s_%d", s.id, n+1)), form.field: arguments,
 		}
 	}
 	var written strings.Builder
 	end := func(status string) {
-		s.emit("response.function_call_arguments.done",
-			object{"item_id": id, "output_index": index, "arguments": written.String()})
+		s.emit(form.event+".done", object{"item_id": id, "output_index": index, form.field: written.String()})
 		s.finishItem(item(status, written.String()))
 	}
 	s.emit("response.output_item.added", object{"output_index": index, "item": item("in_progress", "")})
 	s.closeItem = end
-	s.deltas(atArguments, call.raw(), func(wait time.Duration, piece string) {
-		const kind = "response.function_call_arguments.delta"
+	kind := form.event + ".delta"
+	s.deltas(atArguments, form.text(call), func(wait time.Duration, piece string) {
 		s.event(wait, kind, delta{kind, s.sequence, id, index, nil, nil, piece})
 		s.sequence++
 		written.WriteString(piece)
 	})
 	end("completed")
 }
+
+// callForm is how a call is told: with arguments in JSON, or with text.
+type callForm struct {
+	item, field, event string
+	text               func(Call) string
+}
+
+var (
+	functionCall = callForm{"function_call", "arguments", "response.function_call_arguments", Call.raw}
+	customCall   = callForm{"custom_tool_call", "input", "response.custom_tool_call_input", Call.input}
+)
 
 // emitFailure adds an error, in the form that the fault asks for.
 func (s *responsesStream) emitFailure() {

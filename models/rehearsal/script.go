@@ -63,6 +63,18 @@ func (c Call) raw() string {
 	}
 }
 
+// input gives the arguments of a tool that is called with text: the one text among
+// them, or all of them.
+func (c Call) input() string {
+	var args map[string]string
+	if json.Unmarshal([]byte(c.raw()), &args) == nil && len(args) == 1 {
+		for _, text := range args {
+			return text
+		}
+	}
+	return c.raw()
+}
+
 // Usage is the number of tokens that a reply reports.
 type Usage struct {
 	Input     int64 `toml:"input"     json:"input"`

@@ -48,9 +48,37 @@ type patch struct {
 
 // patchChunk is a run of lines that are replaced.
 type patchChunk struct {
-	context  []string // lines to go to first, as after @@
-	old, new []string
-	atEnd    bool // the old lines are the last of the file
+	context []string // lines to go to first, as after @@
+	lines   []string // each with its sign: a space, - or +
+	atEnd   bool     // the old lines are the last of the file
+}
+
+// old are the lines that must be there.
+func (c patchChunk) old() []string {
+	var old []string
+	for _, line := range c.lines {
+		if line[0] != '+' {
+			old = append(old, line[1:])
+		}
+	}
+	return old
+}
+
+// replace gives what stands in the place of lines that were found. Those that stay
+// are the file's own: a model may have written their white space otherwise.
+func (c patchChunk) replace(found []string) []string {
+	var out []string
+	for _, line := range c.lines {
+		switch line[0] {
+		case '+':
+			out = append(out, line[1:])
+			continue
+		case ' ':
+			out = append(out, found[0])
+		}
+		found = found[1:]
+	}
+	return out
 }
 
 func (patchTool) prepare(s *Set, raw []byte) (Call, error) {
@@ -115,7 +143,7 @@ func parsePatch(text string) (patch, error) {
 			return patch{}, fmt.Errorf("line %d of the patch: %w", i+2, err)
 		}
 	}
-	p.chunks = slices.DeleteFunc(p.chunks, func(c patchChunk) bool { return len(c.old)+len(c.new) == 0 })
+	p.chunks = slices.DeleteFunc(p.chunks, func(c patchChunk) bool { return len(c.lines) == 0 })
 	if len(p.chunks)+len(p.added) == 0 {
 		return patch{}, errors.New("the patch changes nothing")
 	}
@@ -144,13 +172,9 @@ func (p *patch) add(line string) error {
 	case strings.TrimSpace(line) == patchEndOfFile:
 		chunk.atEnd = true
 	case line == "":
-		chunk.old, chunk.new = append(chunk.old, ""), append(chunk.new, "") // an empty line without its space
-	case line[0] == ' ':
-		chunk.old, chunk.new = append(chunk.old, line[1:]), append(chunk.new, line[1:])
-	case line[0] == '-':
-		chunk.old = append(chunk.old, line[1:])
-	case line[0] == '+':
-		chunk.new = append(chunk.new, line[1:])
+		chunk.lines = append(chunk.lines, " ") // an empty line without its space
+	case strings.ContainsRune(" -+", rune(line[0])):
+		chunk.lines = append(chunk.lines, line)
 	case strings.HasPrefix(line, "*** "):
 		return errors.New("one file a call: send each other file as a call of its own")
 	default:
@@ -162,7 +186,7 @@ func (p *patch) add(line string) error {
 // goTo begins another chunk, below a line; several in a row lead inwards.
 func (p *patch) goTo(context string) {
 	n := len(p.chunks)
-	if n == 0 || len(p.chunks[n-1].old)+len(p.chunks[n-1].new) > 0 {
+	if n == 0 || len(p.chunks[n-1].lines) > 0 {
 		p.chunks = append(p.chunks, patchChunk{})
 		n++
 	}
@@ -186,19 +210,19 @@ func (p *patch) apply(text string) (string, error) {
 			}
 			from = found + 1
 		}
-		found := from
+		found, old := from, chunk.old()
 		switch {
-		case len(chunk.old) > 0:
-			found = findLines(lines, chunk.old, from, chunk.atEnd)
+		case len(old) > 0:
+			found = findLines(lines, old, from, chunk.atEnd)
 		case len(chunk.context) == 0:
 			found = len(lines) // only added lines go to the end
 		}
 		if found < 0 {
 			return "", fmt.Errorf("chunk %d of %d: %w", i+1, len(p.chunks), notFound(strings.Join(lines[at:], "\n"),
-				strings.Join(chunk.old, "\n")))
+				strings.Join(old, "\n")))
 		}
-		out = append(append(out, lines[at:found]...), chunk.new...)
-		at = found + len(chunk.old)
+		out = append(append(out, lines[at:found]...), chunk.replace(lines[found:found+len(old)])...)
+		at = found + len(old)
 	}
 	changed := strings.Join(append(out, lines[at:]...), "\n")
 	if ended && changed != "" {
