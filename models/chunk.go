@@ -71,6 +71,7 @@ type AttemptFailed struct {
 	Fault      *Fault
 	Next       Next
 	Delay      time.Duration // before the next attempt
+	Cost       float64       // of what the fault says was used, in US dollars
 }
 
 // Waiting says that nothing is sent until a time, and who comes then.

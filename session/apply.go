@@ -80,8 +80,10 @@ func (s *Session) Apply(record Record) {
 	case ReplyEnded:
 		s.Target, s.Served, s.Window = e.Target, e.Served, e.Window
 		s.ContextTokens = e.Usage.Input + e.Usage.Output
-		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
+		s.addRequest(e)
 		s.ParkCount = 0 // a model has answered: what fails from here is a new trouble
+	case AttemptFailed, CutOff:
+		s.addRequest(e)
 	case ItemAdded:
 		if e.Item.Kind == models.Message && e.Item.Role == models.Assistant {
 			s.LastLine = firstLine(e.Item.Text)
@@ -89,6 +91,12 @@ func (s *Session) Apply(record Record) {
 	default:
 		s.applyTurn(record)
 	}
+}
+
+func (s *Session) addRequest(e Event) {
+	usage, cost := RequestUsage(e)
+	s.Usage = s.Usage.Add(usage)
+	s.Cost += cost
 }
 
 // applyTurn handles the events that begin, carry and end a turn.

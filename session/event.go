@@ -116,6 +116,9 @@ type CutOff struct {
 	Reasoning string `json:"reasoning,omitempty"`
 	Tool      string `json:"call,omitempty"`    // the tool whose arguments were being written
 	Stopped   bool   `json:"stopped,omitempty"` // by the user: will not be written again
+
+	Usage models.Usage `json:"usage,omitzero"` // where no other event tells of the attempt
+	Cost  float64      `json:"cost,omitempty"`
 }
 
 // ToolStarted is written and synced before the tool does anything.
@@ -287,6 +290,7 @@ type AttemptFailed struct {
 	Fault  *models.Fault `json:"fault"`
 	Next   models.Next   `json:"next"`
 	Delay  time.Duration `json:"delay"`
+	Cost   float64       `json:"cost,omitempty"` // of the usage that the fault states
 }
 
 // Switched records that another target took over.
@@ -310,6 +314,22 @@ type ReplyEnded struct {
 	Cost      float64       `json:"cost"`
 	Window    int64         `json:"window,omitempty"`
 	LeftOut   int           `json:"left_out,omitempty"` // items that did not fit into the request
+}
+
+// RequestUsage is what a request took, as far as its provider said: one that was
+// answered, that failed, or that was stopped.
+func RequestUsage(e Event) (usage models.Usage, cost float64) {
+	switch e := e.(type) {
+	case ReplyEnded:
+		return e.Usage, e.Cost
+	case CutOff:
+		return e.Usage, e.Cost
+	case AttemptFailed:
+		if e.Fault != nil {
+			return e.Fault.Usage, e.Cost
+		}
+	}
+	return usage, cost
 }
 
 // TurnOutcome is how a turn ended.

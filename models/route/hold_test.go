@@ -182,6 +182,38 @@ func TestEveryAttemptIsRecorded(t *testing.T) {
 	})
 }
 
+func TestAFailedAttemptCostsWhatItsEndpointStated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken := models.Usage{Input: 1_000_000, Cached: 500_000, Output: 100_000, Reasoning: 7}
+		e := &endpoint{script: map[models.Target][]any{sol: {&models.Fault{Kind: models.KindServer, Usage: taken}, ""}}}
+		var rows []models.Attempt
+		r := router(e, func(o *Options) {
+			o.Record = func(_ context.Context, a models.Attempt) { rows = append(rows, a) }
+			o.Model = func(t models.Target) models.Model {
+				return models.Model{Target: t, Tools: true, Price: models.Price{Input: 2, Cached: 1, Output: 10}}
+			}
+		})
+		var failed models.AttemptFailed
+		build := func(models.Model) (models.Request, error) { return models.Request{Tokens: 5}, nil }
+		for chunk := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)}, build) {
+			if c, ok := chunk.(models.AttemptFailed); ok {
+				failed = c
+			}
+		}
+		if len(rows) != 2 || failed.Cost != 2.5 {
+			t.Fatalf("%d rows, cost %v of the failure", len(rows), failed.Cost)
+		}
+		a := rows[0]
+		got := models.Usage{Input: a.InputTokens, Cached: a.CachedTokens, Output: a.OutputTokens, Reasoning: a.ReasoningTokens}
+		if got != taken || a.Cost != 2.5 || a.Kind != models.KindServer {
+			t.Errorf("row %+v, want usage %+v and $2.50", a, taken)
+		}
+		if rows[1].InputTokens != 5 || rows[1].Cost != 0 {
+			t.Errorf("a reply without usage: %+v", rows[1])
+		}
+	})
+}
+
 func TestAPinnedTargetIsTheOnlyOneAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{script: map[models.Target][]any{terra: {models.KindCapacity}}}

@@ -169,6 +169,7 @@ func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
 		Target: op.target.Target,
 		Fault:  fault,
 		Next:   chosen.next,
+		Cost:   op.r.o.Model(op.target.Target).Cost(fault.Usage),
 	}
 	if op.uncounted(fault) {
 		failed.Number = op.history.attempts + 1 // it was made, though it does not count

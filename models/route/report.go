@@ -66,6 +66,7 @@ func (s *situation) cancelledFault(f *models.Fault) *models.Fault {
 	}
 	if f != nil {
 		cancelled.Phase = f.Phase
+		cancelled.Usage = f.Usage
 	}
 	return cancelled
 }

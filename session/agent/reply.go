@@ -40,7 +40,7 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 	for chunk, err := range t.Router.Stream(ctx, need, build) {
 		if err != nil {
 			// What was said before a stop is kept as well.
-			return false, errors.Join(err, reply.cut(ctx, nil))
+			return false, errors.Join(err, reply.stop(ctx, err))
 		}
 		restart, err := reply.take(ctx, chunk)
 		if err != nil || restart {
@@ -117,11 +117,12 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk) (restart bool, err
 	case models.Finished:
 		return false, r.finish(ctx, c)
 	case models.AttemptFailed:
+		r.spend(c.Fault.Usage, c.Cost)
 		if c.Fault.Kind == models.KindCapacity {
 			r.noRoom++
 		}
 		failed := session.AttemptFailed(c)
-		err := r.cut(ctx, &failed)
+		err := r.cut(ctx, session.CutOff{}, &failed)
 		// After a choice of another tier as well: the next request must hold the
 		// results of what was finished. When parked or stopped they wait.
 		return r.committed > 0 && (c.Next == models.NextRetry || c.Next == models.NextSwitch), err
@@ -161,12 +162,17 @@ func (r *reply) finish(ctx context.Context, finished models.Finished) error {
 		r.t.Measured(r.target, r.tokens, finished.Usage.Input)
 	}
 	r.t.ParkRetry = false
-	r.t.Spent.Tokens += finished.Usage.Input + finished.Usage.Output
-	r.t.Spent.Cost += cost
+	r.spend(finished.Usage, cost)
 	return r.commit(ctx, session.ReplyEnded{
 		Tier: r.tier, Target: r.target, Served: finished.Served, RequestID: finished.RequestID,
 		Usage: finished.Usage, Cost: cost, Window: model.Window, LeftOut: r.leftOut,
 	})
+}
+
+// spend counts against the limits what a request took.
+func (r *reply) spend(usage models.Usage, cost float64) {
+	r.t.Spent.Tokens += usage.Input + usage.Output
+	r.t.Spent.Cost += cost
 }
 
 // takeItem holds a finished item back until a finished call, or the end of the
@@ -205,13 +211,28 @@ func (r *reply) commit(ctx context.Context, more ...session.Event) error {
 	return r.t.Log.Append(context.WithoutCancel(ctx), events...)
 }
 
-// cut records what an attempt that ended badly had said.
-func (r *reply) cut(ctx context.Context, failed *session.AttemptFailed) error {
+// stop records what a request that is given up had said, and taken if it was
+// stopped within an attempt: of one that failed, AttemptFailed has told.
+func (r *reply) stop(ctx context.Context, err error) error {
+	var taken session.CutOff
+	var fault *models.Fault
+	if errors.As(err, &fault) && fault.Kind == models.KindCancelled {
+		taken.Usage = fault.Usage
+		taken.Cost = r.t.Model(r.target).Cost(fault.Usage)
+		r.spend(taken.Usage, taken.Cost)
+	}
+	return r.cut(ctx, taken, nil)
+}
+
+// cut records what an attempt that ended badly had said. Taken has what it took,
+// if failed does not tell.
+func (r *reply) cut(ctx context.Context, taken session.CutOff, failed *session.AttemptFailed) error {
 	r.drafts.stop()
 	var events []session.Event
 	if d := r.draft(); d.Text != "" || d.Reasoning != "" || d.Call != "" {
-		stop := errors.Is(context.Cause(ctx), ErrStopped)
-		events = append(events, session.CutOff{Text: d.Text, Reasoning: d.Reasoning, Tool: d.Call, Stopped: stop})
+		taken.Text, taken.Reasoning, taken.Tool = d.Text, d.Reasoning, d.Call
+		taken.Stopped = errors.Is(context.Cause(ctx), ErrStopped)
+		events = append(events, taken)
 	}
 	if failed != nil {
 		events = append(events, *failed)

@@ -3,12 +3,15 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"belay/models"
+	"belay/models/route"
 	"belay/session"
 )
 
@@ -128,6 +131,59 @@ func TestASuspendedComputerIsNoOutage(t *testing.T) {
 	})
 }
 
+const failedWithUsage = `
+[[reply]]
+[reply.fault]
+how = "error"
+body = '{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"m"},"usage":{"input_tokens":1000,"output_tokens":100}}}'
+`
+
+func TestUsageOfARequestThatWasNotAnswered(t *testing.T) {
+	t.Parallel()
+	for _, api := range []models.API{models.Responses, models.Chat} {
+		t.Run("cut by its limit, "+string(api), func(t *testing.T) {
+			inBubble(t, `
+[[reply]]
+text = "0123456789"
+usage = { input = 1000, output = 100 }
+fault = { how = "incomplete", at = "text", after = 8 }
+`, func(r *rig) { r.api = api }, func(t *testing.T, r *rig, id session.ID) {
+				r.send(id, "go")
+				if s := r.wait(id); s.Usage != (models.Usage{Input: 1000, Output: 100}) {
+					t.Errorf("usage %+v, %v", s.Usage, s.Fault)
+				}
+				if a := r.attempts[0]; a.InputTokens != 1000 || a.OutputTokens != 100 {
+					t.Errorf("recorded %+v", a)
+				}
+			})
+		})
+	}
+	t.Run("stopped", func(t *testing.T) {
+		taken := models.Usage{Input: 1000, Output: 100}
+		stopping := func(r *rig) { r.route = func(o *route.Options) { o.Client = endless{taken} } }
+		inBubble(t, "", stopping, func(t *testing.T, r *rig, id session.ID) {
+			r.send(id, "go")
+			synctest.Wait()
+			r.do(id, session.Stop{})
+			if s := r.wait(id); s.Usage != taken {
+				t.Errorf("usage %+v, want %+v", s.Usage, taken)
+			}
+		})
+	})
+}
+
+// endless begins a reply and goes on until it is stopped.
+type endless struct{ taken models.Usage }
+
+func (e endless) Stream(ctx context.Context, t models.Target, _ models.Request) iter.Seq2[models.Chunk, error] {
+	return func(yield func(models.Chunk, error) bool) {
+		if yield(models.TextDelta{Text: "half"}, nil) {
+			<-ctx.Done()
+			yield(nil, &models.Fault{Kind: models.KindCancelled, Target: t, Err: context.Cause(ctx), Usage: e.taken})
+		}
+	}
+}
+
 func TestTheLimitsOfATask(t *testing.T) {
 	t.Parallel()
 	calls := strings.Repeat(
@@ -144,6 +200,8 @@ func TestTheLimitsOfATask(t *testing.T) {
 		{"requests", calls, func(o *Options) { o.Limits.Requests = 2 }, 2,
 			"the limit of requests is reached (2 of 2 requests)"},
 		{"tokens", calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2,
+			"the limit of tokens is reached (2200 of 2300 tokens)"},
+		{"tokens of an attempt that failed", failedWithUsage + calls, func(o *Options) { o.Limits.Tokens = 2300 }, 2,
 			"the limit of tokens is reached (2200 of 2300 tokens)"},
 		{"retries", fmt.Sprintf(busy, "60m"), func(o *Options) { o.Limits.Retries = 2 }, 3,
 			"the limit of retries is reached (2 of 2 retries)"},

@@ -175,6 +175,8 @@ func (b *Builder) ask(
 			event.By = c.Target
 			b.log.Publish(session.AttemptStarted(c))
 		case models.AttemptFailed:
+			event.Usage = event.Usage.Add(c.Fault.Usage)
+			event.Cost += c.Cost
 			b.log.Publish(session.AttemptFailed(c))
 		case models.Waiting:
 			b.log.Publish(session.Waiting(c))
@@ -183,8 +185,8 @@ func (b *Builder) ask(
 		case models.ItemDone:
 			text.WriteString(c.Item.Text)
 		case models.Finished:
-			event.Usage = c.Usage
-			event.Cost = factory.o.Model(event.By).Cost(c.Usage)
+			event.Usage = event.Usage.Add(c.Usage)
+			event.Cost += factory.o.Model(event.By).Cost(c.Usage)
 		}
 	}
 	return text.String(), nil

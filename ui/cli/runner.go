@@ -186,10 +186,7 @@ func (r *sessionRunner) print(records []session.Record) *session.TurnEnded {
 		if part := r.steps[rec.Session]; part != nil {
 			part.Add(rec)
 			r.out.Part(rec, part)
-			if reply, ok := rec.Event.(session.ReplyEnded); ok {
-				r.turn.Usage = r.turn.Usage.Add(reply.Usage)
-				r.turn.Cost += reply.Cost
-			}
+			r.turn.AddRequest(rec)
 			continue
 		}
 		if rec.Session != r.id {

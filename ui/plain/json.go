@@ -45,6 +45,8 @@ type fault struct {
 	Served       string       `json:"served_model,omitempty"`
 	Hint         string       `json:"hint,omitempty"`
 	Adjusted     string       `json:"adjusted,omitempty"` // how the next request is written
+	Torn         []string     `json:"torn,omitempty"`     // tools whose calls were not finished
+	Usage        models.Usage `json:"usage,omitzero"`     // as far as the endpoint stated it
 }
 
 // request is a session.Weight that names its target as all lines do.
@@ -70,6 +72,8 @@ func faultOf(f *models.Fault) *fault {
 		Served:    f.ServedModel,
 		Hint:      f.Hint,
 		Adjusted:  f.Adjusted,
+		Torn:      f.Torn,
+		Usage:     f.Usage,
 	}
 	if f.Message != "" {
 		out.Message = f.Message

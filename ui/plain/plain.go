@@ -54,8 +54,18 @@ func (t *Turn) Add(r session.Record) {
 		}
 	case session.ReplyOpened:
 		t.served = e.Served
-	case session.ReplyEnded:
-		t.Usage, t.Cost = t.Usage.Add(e.Usage), t.Cost+e.Cost
+	case session.ReplyEnded, session.AttemptFailed, session.CutOff:
+		t.AddRequest(r)
+	}
+}
+
+// AddRequest counts what a request took. One for a summary is not of the turn;
+// its events are not stored.
+func (t *Turn) AddRequest(r session.Record) {
+	if r.Seq > 0 {
+		usage, cost := session.RequestUsage(r.Event)
+		t.Usage = t.Usage.Add(usage)
+		t.Cost += cost
 	}
 }
 

@@ -40,3 +40,21 @@ func TestTheAnswerDoesNotDependOnTheEvents(t *testing.T) {
 		}
 	})
 }
+
+func TestATurnTookWhatItsRequestsTook(t *testing.T) {
+	taken := models.Usage{Input: 10, Output: 2}
+	failed := session.AttemptFailed{Fault: &models.Fault{Kind: models.KindServer, Usage: taken}, Cost: 0.5}
+	var turn Turn
+	for _, r := range []session.Record{
+		{Seq: 1, Event: failed},
+		{Event: failed}, // of a summary: it is not stored
+		{Seq: 2, Event: session.AttemptFailed{}},
+		{Seq: 3, Event: session.CutOff{Text: "half", Usage: taken, Cost: 0.25}},
+		{Seq: 4, Event: session.ReplyEnded{Usage: taken, Cost: 1}},
+	} {
+		turn.Add(r)
+	}
+	if want := (models.Usage{Input: 30, Output: 6}); turn.Usage != want || turn.Cost != 1.75 {
+		t.Errorf("usage %+v and %v dollars, want %+v and 1.75", turn.Usage, turn.Cost, want)
+	}
+}

@@ -45,6 +45,7 @@ func (f *fold) attemptFailed(r session.Record, e session.AttemptFailed) {
 	if r.Seq == 0 {
 		return // of a summary: nothing of it is in the conversation
 	}
+	f.addRequest(r)
 	f.dropUnconfirmed()
 	f.failures++
 	f.target = e.Target

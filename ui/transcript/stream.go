@@ -123,6 +123,7 @@ func (f *fold) cutOff(r session.Record, e session.CutOff) {
 	c.label = f.shortName(f.target)
 	c.text = e.Text
 	c.tool = theme.Line(e.Tool)
+	f.addRequest(r)
 	f.dropCutOff()
 	f.dropUnconfirmed()
 	if e.Stopped {

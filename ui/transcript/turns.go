@@ -106,9 +106,7 @@ func (f *fold) turnStarted(r session.Record, e session.TurnStarted) {
 }
 
 func (f *fold) replyEnded(r session.Record, e session.ReplyEnded) {
-	totals := f.turnTotals(r.Turn)
-	totals.usage = totals.usage.Add(e.Usage)
-	totals.cost += e.Cost
+	f.addRequest(r)
 	f.failures = 0
 	f.endAttempt()
 	if e.Served != "" && !models.SameName(e.Served, e.Target.Model) && !strings.HasPrefix(e.Served, e.Target.Model+"-") {
@@ -117,6 +115,14 @@ func (f *fold) replyEnded(r session.Record, e session.ReplyEnded) {
 	if e.LeftOut > 0 {
 		f.addLine(r, "…", theme.Plural(e.LeftOut, "older item")+" did not fit and stayed out of the request", plain)
 	}
+}
+
+// addRequest counts what a request of the turn took.
+func (f *fold) addRequest(r session.Record) {
+	usage, cost := session.RequestUsage(r.Event)
+	totals := f.turnTotals(r.Turn)
+	totals.usage = totals.usage.Add(usage)
+	totals.cost += cost
 }
 
 // addLine shows one line about what happened.
