@@ -43,7 +43,7 @@ func hint(fault *models.Fault, ev Evidence, said report) string {
 	case models.KindServer:
 		return "Something broke at the provider. Trying again usually helps; the request id helps their support."
 	case models.KindGateway:
-		return gatewayHint(fault, ev, host)
+		return gatewayHint(fault, ev)
 	case models.KindNetwork:
 		return networkHint(ev, host)
 	case models.KindAbsent:
@@ -168,7 +168,7 @@ func authHint(ev Evidence, said report, key, host string) string {
 	return "Check " + key + ": it is wrong, expired, or of another provider."
 }
 
-func gatewayHint(f *models.Fault, ev Evidence, host string) string {
+func gatewayHint(f *models.Fault, ev Evidence) string {
 	switch {
 	case f.Scope == models.ScopeLocal:
 		return "A relay on this computer answered, not the model. Check its log and its settings."

@@ -153,7 +153,7 @@ func (op *operation) follow(ctx context.Context) error {
 // failed carries out what follows a failed attempt. A nil error means that the
 // next attempt may start.
 func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
-	op.note(ctx, fault)
+	op.note(fault)
 	chosen := op.settle(ctx, answers{random: op.r.o.Random()}, func(s *situation) decision { return decide(s, fault) })
 	if chosen.userInitiated && chosen.next == models.NextStop {
 		return chosen.fault
@@ -198,7 +198,7 @@ func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
 }
 
 // note adds a failure to the history.
-func (op *operation) note(ctx context.Context, fault *models.Fault) {
+func (op *operation) note(fault *models.Fault) {
 	past := &op.history
 	past.kept = op.need.Committed != nil && op.need.Committed()
 	if fault.Kind == models.KindCancelled && !past.slept {
