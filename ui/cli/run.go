@@ -94,7 +94,9 @@ func (cli CLI) resumeCommand(globals *globalFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Go on with a parked, failed, stopped or interrupted turn without a screen",
-		Args:  cobra.ExactArgs(1),
+		Long: "Go on with a parked, failed, stopped or interrupted turn without a screen.\n" +
+			"The answer of a turn that is done is printed again, so that a pipeline may repeat the command.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.id = args[0]
 			return cli.runSession(cmd.Context(), flags, session.Prompt{})

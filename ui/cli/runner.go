@@ -12,6 +12,7 @@ import (
 	"belay/models/route"
 	"belay/session"
 	"belay/session/engine"
+	"belay/session/request"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
 	"belay/ui/plain"
@@ -74,12 +75,46 @@ func (r *sessionRunner) run(
 	r.noteSteps(state)
 	r.hints(ctx, prompt)
 	if err := r.app.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
+		if answered, err := r.printAgain(ctx, state); answered || err != nil {
+			return exit.Done, err
+		}
 		see := fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)
 		return 0, &exit.UsageError{Err: err, See: see}
 	} else if err != nil {
 		return 0, err
 	}
 	return r.follow(ctx)
+}
+
+// printAgain prints the end of a turn that is done already, as the run printed
+// it that carried it out: a pipeline may repeat what it is not sure of. It
+// reports whether there is such a turn.
+func (r *sessionRunner) printAgain(ctx context.Context, state session.Session) (bool, error) {
+	if state.Status != session.Idle {
+		return false, nil
+	}
+	tail, err := request.ReadTail(ctx, r.app.Store, state)
+	if err != nil {
+		return false, err
+	}
+	var turn plain.Turn
+	var last session.Record
+	for _, record := range tail.Records {
+		turn.Add(record)
+		switch e := record.Event.(type) {
+		case session.TurnEnded:
+			last = record
+		case session.StepMoved:
+			if e.Step.State == session.StepDone { // whose replies are in the log of another session
+				turn.Usage, turn.Cost = turn.Usage.Add(e.Step.Usage), turn.Cost+e.Step.Cost
+			}
+		}
+	}
+	if end, ok := last.Event.(session.TurnEnded); !ok || end.Outcome != session.OutcomeDone {
+		return false, nil
+	}
+	r.out.Record(last, &turn)
+	return true, nil
 }
 
 // hints says before the request goes out what makes it heavy.

@@ -54,7 +54,10 @@ func (t *Turn) Add(r session.Record) {
 		}
 	case session.ReplyOpened:
 		t.served = e.Served
-	case session.ReplyEnded, session.AttemptFailed, session.CutOff:
+	case session.ReplyEnded:
+		t.served = cmp.Or(e.Served, t.served)
+		t.AddRequest(r)
+	case session.AttemptFailed, session.CutOff:
 		t.AddRequest(r)
 	}
 }
