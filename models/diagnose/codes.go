@@ -46,7 +46,7 @@ var codes = codeTable(map[models.Kind]string{
 		model_context_window_exceeded prompt_tokens_exceeded max_tokens_exceeded token_limit_exceeded`,
 	models.KindMalformed: `
 		tool_use_failed output_parse_failed json_validate_failed malformed_function_call
-		invalid_tool_call model_produced_invalid_content`,
+		malformed_tool_call malformed_response unexpected_tool_call invalid_tool_call model_produced_invalid_content`,
 	models.KindRequest: `
 		invalid_prompt content_policy_violation content_filter policy_violation responsible_ai_policy_violation
 		moderation_blocked data_inspection_failed invalid_encrypted_content unsupported_parameter

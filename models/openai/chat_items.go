@@ -166,17 +166,18 @@ func (t *chatReply) endCalls(finished func(*callBuilder) bool) error {
 // finishReply takes the reason for which the reply is over, and the reason of the
 // provider behind the endpoint, which is often more exact.
 func (t *chatReply) finishReply(reason, native string) error {
-	end, torn := endingOf(reason), false
+	end, word := endingOf(reason)
+	torn := false
 	for _, call := range t.calls {
 		torn = torn || call.isTorn()
 	}
-	behind := endingOf(native)
+	behind, nativeWord := endingOf(native)
 	if behind > endsWell && end <= endsWell && (behind != endsAtLimit || torn || len(t.calls) == 0) {
-		end, reason = behind, native
+		end, reason, word = behind, native, nativeWord
 	}
 	switch {
 	case end == endsFailed, end == endsUnknown && torn:
-		return failedEnding(reason)
+		return failedEnding(reason, word)
 	case end == endsUnstated && torn:
 		return fmt.Errorf("%w: in the midst of a call", diagnose.ErrUnended)
 	}

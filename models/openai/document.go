@@ -25,32 +25,32 @@ func (a *attempt) readWhole(in io.Reader) error {
 		return fmt.Errorf("%w: a torn document", diagnose.ErrUnended)
 	}
 	a.events++
-	var reply struct {
+	var top struct {
 		Error   json.RawMessage `json:"error"`
 		Type    looseString     `json:"type"`
 		Output  json.RawMessage `json:"output"`
 		Choices json.RawMessage `json:"choices"`
 	}
-	err = decode(body, &reply)
+	err = decode(body, &top)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
-	case a.origin.API == models.Chat && isGiven(reply.Choices) && !reportsError(reply.Error):
+	case a.origin.API == models.Chat && isGiven(top.Choices) && !reportsError(top.Error):
 		var c chunk
 		if err := decode(body, &c); err != nil {
 			return fmt.Errorf("%w: %w", diagnose.ErrMalformed, err)
 		}
 		return a.takeChatReply(&c)
-	case a.origin.API == models.Responses && isGiven(reply.Output):
-		return a.takeResponse(body)
-	case reportsError(reply.Error) || reply.Type == "error":
+	case a.origin.API == models.Responses && isGiven(top.Output):
+		return (&reply{attempt: a}).takeWhole(body)
+	case reportsError(top.Error) || top.Type == "error":
 		return &apiError{event: body}
 	}
 	return &apiError{body: body}
 }
 
-// takeResponse takes a reply in one piece.
-func (a *attempt) takeResponse(body []byte) error {
+// takeWhole takes a reply in one piece.
+func (r *reply) takeWhole(body []byte) error {
 	var res response
 	if err := decode(body, &res); err != nil {
 		return fmt.Errorf("%w: response: %w", diagnose.ErrMalformed, err)
@@ -59,7 +59,6 @@ func (a *attempt) takeResponse(body []byte) error {
 	case "queued", "in_progress":
 		return fmt.Errorf("%w: it is %s", diagnose.ErrUnended, res.Status)
 	}
-	reader := &reply{attempt: a}
-	reader.takeHead(&res)
-	return reader.responseEnded(&res, body)
+	r.takeHead(&res)
+	return r.responseEnded(&res, body)
 }

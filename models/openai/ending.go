@@ -43,18 +43,20 @@ var endings = map[string]ending{
 }
 
 // endingOf reads a reason: one word of the table, or several as in
-// "function_call_filter: MALFORMED_FUNCTION_CALL", of which the worst counts.
-func endingOf(reason string) ending {
-	reason = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(reason)))
-	if reason == "" {
-		return endsUnstated
+// "function_call_filter: MALFORMED_FUNCTION_CALL", of which the worst counts. The
+// word is the one that decided.
+func endingOf(reason string) (worst ending, word string) {
+	word = strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(reason)))
+	if word == "" {
+		return endsUnstated, ""
 	}
-	worst := endings[reason]
-	for _, word := range strings.FieldsFunc(reason, func(r rune) bool { return r == ':' || r == '.' || r == '/' }) {
-		word = strings.TrimPrefix(strings.Trim(word, "_"), "finish_reason_")
-		worst = max(worst, endings[word])
+	for _, part := range strings.FieldsFunc(word, func(r rune) bool { return r == ':' || r == '.' || r == '/' }) {
+		part = strings.TrimPrefix(strings.Trim(part, "_"), "finish_reason_")
+		if end := endings[part]; end > worst {
+			worst, word = end, part
+		}
 	}
-	return worst
+	return worst, word
 }
 
 // incomplete is the reason of an incomplete reply as belay stores it.
@@ -65,10 +67,10 @@ func (e ending) incomplete() string {
 	return "max_output_tokens"
 }
 
-// failedEnding is the error that a reason stands for.
-func failedEnding(reason string) *apiError {
+// failedEnding is the error that a reason stands for, by the word in it that decided.
+func failedEnding(reason, word string) *apiError {
 	event, _ := json.Marshal(map[string]any{ // strings always marshal
-		"error": map[string]string{"code": strings.ToLower(reason), "message": "finish_reason: " + reason},
+		"error": map[string]string{"code": word, "message": "finish_reason: " + reason},
 	})
 	return &apiError{event: event}
 }

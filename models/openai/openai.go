@@ -4,7 +4,11 @@
 // It makes exactly one attempt: it never retries, waits for capacity or
 // switches. A reply counts only when its terminal event has come. Until then its
 // text is shown as deltas, and an item is handed over as done only when the
-// endpoint has finished it.
+// endpoint has finished it. One that is cut by a limit hands over what was
+// finished, its words so far included, before its fault.
+//
+// What the reason of an end means is one table, in ending.go. A reply that says
+// nothing has not ended well whatever its reason.
 //
 // The phase of a fault is "before first event" until the reply's contents
 // begin: the events that merely acknowledge a request do not count.
@@ -13,12 +17,14 @@
 //
 // Requests to the Responses API are openai-go's typed params, sent through its
 // service: new replies, those taken up again, and their cancelling. Replies are
-// taken raw by its WithResponseBodyInto and decoded into events by its ssestream;
-// terminal events and whole replies are read as its responses.Response.
+// taken raw by its WithResponseBodyInto.
 //
 // Not carried by it, and why:
-//   - Events before the last are read with a struct of a few fields: the SDK's
-//     union of all events takes five times as long for a delta.
+//   - Streams are split into events in sse.go: the SDK's decoder does not know lines
+//     that end with CR alone, nor errors that stand in a stream without a field.
+//   - Events are read with a struct of a few fields: the SDK's union of all events
+//     takes five times as long for a delta, and halves of a character that stand in
+//     two of them are lost.
 //   - Errors are read from the body by package diagnose. The SDK knows only errors
 //     that are JSON objects, takes a stream that just ends for a whole one, and
 //     response.failed for a success.

@@ -70,7 +70,9 @@ func TestHowAChatReplyEnds(t *testing.T) {
 		{"cancelled", []string{greeting}, "server cancelled", 0},
 		{"error", []string{greeting}, "server error", 0},
 		{"MALFORMED_FUNCTION_CALL", []string{greeting}, "malformed malformed_function_call", 0},
-		{"function_call_filter: MALFORMED_FUNCTION_CALL", nil, "malformed function_call_filter: malformed_function_call", 0},
+		{"function_call_filter: MALFORMED_FUNCTION_CALL", nil, "malformed malformed_function_call", 0},
+		{"malformed_tool_call", nil, "malformed malformed_tool_call", 0},
+		{"unexpected-tool-call", nil, "malformed unexpected_tool_call", 0},
 		{"something_new", []string{greeting}, "finished", 1},
 		{"something_new", []string{tornLs}, "server something_new", 0},
 		{"something_new", nil, "stream", 0},
@@ -164,6 +166,15 @@ func TestHowOtherRepliesEnd(t *testing.T) {
 		{"responses, still in progress by its word", models.Responses,
 			string(sse(`{"type":"response.completed","response":{"status":"in_progress","output":[` + message + `]}}`)),
 			"finished", "message \"Hello.\"\n"},
+		{"responses, done without a last event", models.Responses,
+			string(sse(`{"type":"response.output_item.done","output_index":0,"item":`+message+`}`, done)), "finished",
+			"message \"Hello.\"\n"},
+		{"responses, done within an item", models.Responses, string(sse(said, done)), "stream", ""},
+		{"responses, a document in a stream", models.Responses,
+			": hold on\n\n" + string(sse(`{"object":"response","status":"completed","output":[`+message+`]}`)), "finished",
+			"message \"Hello.\"\n"},
+		{"responses, a queued document in a stream", models.Responses,
+			string(sse(`{"object":"response","status":"queued","output":[]}`)), "stream", ""},
 		{"responses, a queued document", models.Responses, `{"id":"r","status":"queued","output":[]}`, "stream", ""},
 		{"responses, an unfinished document", models.Responses, `{"id":"r","status":"in_progress","output":[` + message + `]}`,
 			"stream", ""},
@@ -584,6 +595,17 @@ func TestCharactersSplitOverEvents(t *testing.T) {
 	got = replay(t, models.Chat, "", sse(chatEvent(`{"content":"\ude00b\ud83dc"}`, "stop")))
 	if got.text != "\uFFFDb\uFFFDc" {
 		t.Errorf("lone halves within: %q", got.text)
+	}
+}
+
+// What is sent back must be readable by those who cut it within a character.
+func TestHalvesThatGoBackAreReplaced(t *testing.T) {
+	item := `{"type":"message","id":"m","content":[{"type":"output_text","text":"\ud83d\ude00 \\ud83d a\ud83d"}]}`
+	got := replay(t, models.Responses, "", sse(`{"type":"response.output_item.done","item":`+item+`}`,
+		`{"type":"response.completed","response":{}}`))
+	want := strings.Replace(item, `a\ud83d`, `a\ufffd`, 1)
+	if raw := string(got.items[0].Raw); raw != want || got.text != "😀 \\ud83d a\uFFFD" {
+		t.Errorf("raw %s, want %s; text %q", raw, want, got.text)
 	}
 }
 

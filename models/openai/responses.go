@@ -28,6 +28,7 @@ type event struct {
 	Response     json.RawMessage `json:"response"`
 	Error        json.RawMessage `json:"error"`
 	Message      json.RawMessage `json:"message"`
+	Object       looseString     `json:"object"`
 }
 
 // reportsFailure says whether the event is an error, whatever its form.
@@ -80,6 +81,9 @@ func (r *reply) readEvents(events *stream) error {
 		if err == nil {
 			if err = decode(data, &ev); err != nil {
 				if bytes.HasPrefix(data, []byte("[DONE]")) {
+					if r.finishedItems > 0 && len(r.open) == 0 {
+						return r.responseCompleted(&response{}) // some endpoints say no more
+					}
 					continue
 				}
 				if err = events.malformed(err); !events.atEnd {
@@ -145,6 +149,10 @@ func (r *reply) handleEvent(ev *event, data []byte) (over bool, err error) {
 		}
 	case "response.function_call_arguments.done":
 		r.openItem(ev).arguments = string(ev.Arguments)
+	case "":
+		if ev.Object == "response" { // a reply in one piece, though a stream was asked for
+			return true, r.takeWhole(data)
+		}
 	case "response.completed", "response.done":
 		r.ended = true
 		if !isGiven(ev.Response) {
@@ -174,7 +182,7 @@ func (r *reply) takeHead(res *response) {
 
 // responseEnded takes the end of a reply, as an event or a whole reply states it.
 func (r *reply) responseEnded(res *response, data []byte) error {
-	switch endingOf(string(res.Status)) {
+	switch end, _ := endingOf(string(res.Status)); end {
 	case endsAtLimit, endsFiltered:
 		return r.responseIncomplete(res)
 	case endsFailed:
@@ -263,7 +271,7 @@ func (r *reply) responseIncomplete(res *response) error {
 	}
 	r.phase = phase
 	reason := cmp.Or(string(res.Incomplete.Reason), endsAtLimit.incomplete())
-	if end := endingOf(reason); end == endsAtLimit || end == endsFiltered {
+	if end, _ := endingOf(reason); end == endsAtLimit || end == endsFiltered {
 		reason = end.incomplete()
 	}
 	return &apiError{incomplete: reason}

@@ -224,7 +224,7 @@ func (r *reply) handleItem(it *outputItem) error {
 }
 
 func (r *reply) emitDone(it *outputItem) error {
-	done := models.Item{ID: string(it.ID), Raw: it.Raw}
+	done := models.Item{ID: string(it.ID), Raw: replaceHalves(it.Raw)}
 	switch it.Type {
 	case "message":
 		done.Kind, done.Role = models.Message, models.Assistant

@@ -200,6 +200,33 @@ func codeUnit(b []byte) rune {
 	return unit
 }
 
+// replaceHalves replaces halves of surrogate pairs that stand alone in JSON:
+// endpoints refuse to read what they themselves cut within a character.
+func replaceHalves(raw []byte) []byte {
+	var whole []byte // nil as long as nothing is replaced
+	copied := 0
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		r := codeUnit(raw[i:])
+		switch {
+		case r < 0 || !utf16.IsSurrogate(r):
+			i++
+		case utf16.DecodeRune(r, codeUnit(raw[i+6:])) != utf8.RuneError:
+			i += 11
+		default:
+			whole = append(append(whole, raw[copied:i]...), `\ufffd`...)
+			i += 5
+			copied = i + 1
+		}
+	}
+	if whole == nil {
+		return raw
+	}
+	return append(whole, raw[copied:]...)
+}
+
 // members goes through an object that is known to be valid JSON. It is many
 // times faster than a map, for what comes with each piece of a reply.
 func members(object []byte, each func(name string, value json.RawMessage)) {
