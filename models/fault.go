@@ -105,5 +105,11 @@ func (f *Fault) Text() string {
 	return f.Kind.Policy().Text
 }
 
+// AtLengthLimit says whether the reply was cut by its length limit, in which case
+// what was said stands and can be continued.
+func (f *Fault) AtLengthLimit() bool {
+	return f.Kind == KindIncomplete && f.Code == "max_output_tokens"
+}
+
 // Unwrap gives the cause inside this program.
 func (f *Fault) Unwrap() error { return f.Err }

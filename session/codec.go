@@ -45,6 +45,7 @@ var eventTypes = map[string]reflect.Type{
 	"switched":          reflect.TypeFor[Switched](),
 	"reply.ended":       reflect.TypeFor[ReplyEnded](),
 	"turn.ended":        reflect.TypeFor[TurnEnded](),
+	"reply.continued":   reflect.TypeFor[ReplyContinued](),
 	"noted":             reflect.TypeFor[Noted](),
 }
 

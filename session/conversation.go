@@ -86,6 +86,8 @@ func (c *Conversation) Apply(record Record) {
 			c.firstPrompt = truncate(e.Prompt.Text, maxFirstPrompt)
 		}
 		c.todos = carryOverTodos(c.todos)
+	case ReplyContinued:
+		c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
 	case TodosChanged:
 		c.todos = e.Todos
 	case StepMoved:

@@ -47,6 +47,9 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
+	if reply.written != "" {
+		return false, t.correct(ctx, reply.target, reply.written)
+	}
 	return reply.done, nil
 }
 
@@ -81,6 +84,7 @@ type reply struct {
 	call      string // the tool whose arguments are being written
 	argBytes  int    // of them so far
 	done      bool
+	written   string // the tool of a call that was written as text
 	tokens    int64 // of the request by our own count
 	leftOut   int   // items that did not go in
 	noRoom    int   // attempts that found no room
@@ -121,6 +125,11 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk) (restart bool, err
 		if c.Fault.Kind == models.KindCapacity {
 			r.noRoom++
 		}
+		if c.Fault.AtLengthLimit() {
+			if err := r.keep(ctx); err != nil {
+				return false, err
+			}
+		}
 		failed := session.AttemptFailed(c)
 		err := r.cut(ctx, session.CutOff{}, &failed)
 		// After a choice of another tier as well: the next request must hold the
@@ -149,6 +158,7 @@ func (r *reply) start(c models.AttemptStarted) {
 // finish commits a reply that has ended well.
 func (r *reply) finish(ctx context.Context, finished models.Finished) error {
 	r.done = r.calls == 0
+	r.written = finished.WrittenCall
 	if r.done && !hasText(r.held) {
 		return &models.Fault{
 			Kind: models.KindStream, Scope: models.ScopeModel, Target: r.target, ServedModel: finished.Served,
@@ -209,6 +219,21 @@ func (r *reply) commit(ctx context.Context, more ...session.Event) error {
 		return nil
 	}
 	return r.t.Log.Append(context.WithoutCancel(ctx), events...)
+}
+
+// keep commits what a reply had finished that was cut by its length limit: its
+// words stand. A call that is not whole is not part of it.
+func (r *reply) keep(ctx context.Context) error {
+	r.held = slices.DeleteFunc(r.held, func(it models.Item) bool {
+		return it.Kind == models.Call && r.t.Tools.Check(it.Name, it.Arguments) != nil
+	})
+	for len(r.held) > 0 && r.held[len(r.held)-1].Kind == models.Reasoning {
+		r.held = r.held[:len(r.held)-1] // it led to nothing
+	}
+	if len(r.held) == 0 {
+		return nil
+	}
+	return r.commit(ctx)
 }
 
 // stop records what a request that is given up had said, and taken if it was

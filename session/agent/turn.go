@@ -95,6 +95,9 @@ type turn struct {
 	Options
 	wrote bool // this turn has changed something
 
+	continuations int  // after replies that were cut by their length limit
+	corrected     bool // the model was told that it wrote a call as text
+
 	mu      sync.Mutex // guards repeats while calls run in parallel
 	repeats map[string]*repeats
 }
@@ -133,6 +136,13 @@ func Run(ctx context.Context, options Options) session.TurnEnded {
 		}
 		done, err := t.ask(ctx)
 		if err != nil {
+			goesOn, end := t.goOn(ctx, err)
+			switch {
+			case end != nil:
+				return *end
+			case goesOn:
+				continue
+			}
 			return t.failed(ctx, err)
 		}
 		if done {

@@ -210,6 +210,13 @@ func (j *JSON) item(record session.Record, it models.Item) {
 
 func (j *JSON) attempt(record session.Record) {
 	switch e := record.Event.(type) {
+	case session.ReplyContinued:
+		j.line(record, "reply.continued", struct {
+			Reason session.ContinueReason `json:"reason"`
+			Number int                    `json:"number"`
+			Of     int                    `json:"of"`
+			Tools  []string               `json:"tools,omitempty"` // whose calls were not run
+		}{e.Reason, e.Number, e.Of, e.Tools})
 	case session.AttemptStarted:
 		j.line(record, "attempt.started", struct {
 			Attempt int         `json:"attempt"`

@@ -24,6 +24,9 @@ func (f *fold) applyTurn(r session.Record) {
 		f.attemptFailed(r, e)
 	case session.ReplyResumed:
 		f.addLine(r, "·", "the connection broke; the same reply goes on", plain)
+	case session.ReplyContinued:
+		f.endReply(r.Time)
+		f.addLine(r, "↻", theme.Line(e.Text()), plain)
 	case session.Switched:
 		f.switched(r, e)
 	case session.ReplyEnded:
