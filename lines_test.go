@@ -18,6 +18,7 @@ var every = map[string][]string{
 	"tool.ended":      {"call_id", "tool", "title", "summary", "output", "error", "denied", "unknown", "took_ms"},
 	"attempt.started": {"attempt", "of", "tier", "target"},
 	"attempt.resumed": {"target"},
+	"reply.continued": {"reason", "number", "of"},
 	"attempt.failed":  {"fault", "attempt", "of", "tier", "target", "next", "will_retry", "delay_ms"},
 	"request": {
 		"target",

@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -133,9 +134,26 @@ type Model struct {
 	Dialect string
 	Omit    []string // parameters that its endpoint refuses
 
-	// EditForm is how it changes files: "patch" or "edit"; empty: package openai
-	// knows it by the family.
+	// EditForm is how it changes files best: EditByPatch, or empty.
 	EditForm string
+}
+
+// EditByPatch is the form of edits of models that were trained to write patches.
+const EditByPatch = "patch"
+
+// Offered are the tools that the model is told of: of two for the same work the
+// one that it does better with.
+func (m Model) Offered(specs []ToolSpec) []ToolSpec {
+	patches := m.EditForm == EditByPatch
+	var offered []ToolSpec
+	for _, spec := range specs {
+		replaces := func(other ToolSpec) bool { return other.Freeform != nil && other.Freeform.Replaces == spec.Name }
+		if spec.Freeform != nil && !patches || patches && slices.ContainsFunc(specs, replaces) {
+			continue
+		}
+		offered = append(offered, spec)
+	}
+	return offered
 }
 
 // The encodings that text is counted with, as tiktoken names them.

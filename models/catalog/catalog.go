@@ -210,11 +210,24 @@ func (c *Catalog) Model(target models.Target) models.Model {
 			model.Price = models.Price{Input: entry.CostPer1MIn, Cached: readPrice(entry), Output: entry.CostPer1MOut}
 		}
 	}
+	if c.patches(target) {
+		model.EditForm = models.EditByPatch
+	}
 	if o, ok := c.options.Models[target.String()]; ok {
 		model.Known = true
 		o.apply(&model)
 	}
 	return model
+}
+
+// patches says whether a model edits best by patches: the GPT-5 family was trained
+// to, and OpenAI's Responses API takes them as text.
+func (c *Catalog) patches(target models.Target) bool {
+	if !strings.HasPrefix(target.Model, "gpt-5") {
+		return false
+	}
+	p, ok := c.provider(target.Provider)
+	return ok && p.API == models.Responses && strings.HasPrefix(p.BaseURL, compatible["openai"])
 }
 
 // entry finds a model's description: at its provider, by its name without the

@@ -193,3 +193,26 @@ func BenchmarkModel(b *testing.B) {
 		}
 	}
 }
+
+func TestWhoEditsByPatches(t *testing.T) {
+	edit, patch := "edit", models.EditByPatch
+	c := New(Options{
+		Providers: map[string]ProviderOverride{
+			"relay": {BaseURL: "https://relay.example/v1", API: models.Responses},
+			"chat":  {BaseURL: "https://api.openai.com/v1", API: models.Chat},
+		},
+		Models: map[string]ModelOverride{"openai/gpt-5.6-luna": {EditForm: &edit}, "relay/gpt-5.6-sol": {EditForm: &patch}},
+	})
+	for name, want := range map[string]string{
+		"openai/gpt-5.6-sol": patch, "openai/gpt-5.6-luna": edit, "openai/gpt-4.1": "",
+		"relay/gpt-5.6-sol": patch, "relay/gpt-5.6-terra": "", "chat/gpt-5.6-sol": "",
+	} {
+		target, err := models.ParseTarget(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Model(target).EditForm; got != want {
+			t.Errorf("%s edits by %q, want %q", name, got, want)
+		}
+	}
+}

@@ -80,9 +80,9 @@ func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 		return nil, err
 	}
 	o.set("messages", messages)
-	if offered := a.dialect.offered(req.Tools); len(offered) > 0 {
-		tools := make([]chatTool, len(offered))
-		for i, t := range offered {
+	if len(req.Tools) > 0 {
+		tools := make([]chatTool, len(req.Tools))
+		for i, t := range req.Tools {
 			tools[i].Type = "function"
 			f := &tools[i].Function
 			f.Name, f.Description, f.Parameters = t.Name, t.Description, a.dialect.schema(t)

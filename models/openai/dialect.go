@@ -51,9 +51,6 @@ type dialect struct {
 	// fullSchemas takes any keyword in the schemas of tools.
 	fullSchemas bool
 
-	// patches are taken in place of edits; see [models.Freeform].
-	patches bool
-
 	// textOnly has pictures replaced by a line of text.
 	textOnly bool
 }
@@ -158,8 +155,6 @@ func findDialect(baseURL string, model models.Model) dialect {
 	default:
 		found = family
 	}
-	found.patches = model.EditForm == "patch" ||
-		model.EditForm == "" && isWithin(host, "api.openai.com") && strings.HasPrefix(name, "gpt-5")
 	found.textOnly = model.Known && !model.Images
 	found.omit = slices.Concat(found.omit, model.Omit)
 	return found
@@ -175,17 +170,3 @@ func hostname(baseURL string) string {
 
 // isWithin says whether a host is a domain or lies below it.
 func isWithin(host, domain string) bool { return host == domain || strings.HasSuffix(host, "."+domain) }
-
-// offered are the tools that the target is told of: of two for the same work the
-// one that it does better with.
-func (d *dialect) offered(specs []models.ToolSpec) []models.ToolSpec {
-	replaced := map[string]bool{}
-	for _, spec := range specs {
-		if spec.Freeform != nil && d.patches {
-			replaced[spec.Freeform.Replaces] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(specs), func(spec models.ToolSpec) bool {
-		return replaced[spec.Name] || spec.Freeform != nil && !d.patches
-	})
-}

@@ -24,24 +24,17 @@ func TestAPatchIsTextWhereTheModelKnowsIt(t *testing.T) {
 			{Name: "box", BaseURL: "http://box/v1", API: models.Responses},
 		},
 		HTTP: &http.Client{Transport: server},
-		Model: func(target models.Target) models.Model {
-			model := models.Model{Target: target}
-			if target.Model == "gpt-5-edits" {
-				model.EditForm = "edit"
-			}
-			return model
-		},
 	})
-	req := models.Request{
-		Items: []models.Item{models.NewMessage(models.User, "change it")},
-		Tools: []models.ToolSpec{
-			{Name: "ls"}, {Name: "edit"},
-			{
-				Name: "apply_patch", Schema: []byte(`{"type":"object","properties":{"patch":{"type":"string"}}}`),
-				Freeform: &models.Freeform{Parameter: "patch", Grammar: "start: /x/", Replaces: "edit"},
-			},
+	tools := []models.ToolSpec{
+		{Name: "ls"}, {Name: "edit"},
+		{
+			Name: "apply_patch", Schema: []byte(`{"type":"object","properties":{"patch":{"type":"string"}}}`),
+			Freeform: &models.Freeform{Parameter: "patch", Grammar: "start: /x/", Replaces: "edit"},
 		},
 	}
+	patching := models.Model{EditForm: models.EditByPatch}.Offered(tools)
+	editing := models.Model{}.Offered(tools)
+	req := models.Request{Items: []models.Item{models.NewMessage(models.User, "change it")}, Tools: patching}
 	patcher := models.Target{Provider: "openai", Model: "gpt-5.6-sol"}
 	got := attemptAt(t, t.Context(), c, patcher, req)
 	if got.fault != nil || len(got.items) != 1 {
@@ -54,30 +47,32 @@ func TestAPatchIsTextWhereTheModelKnowsIt(t *testing.T) {
 	req.Items = append(req.Items, got.items[0], models.Item{Kind: models.Output, CallID: "c1", Text: "changed a"})
 	for _, row := range []struct {
 		target models.Target
+		tools  []models.ToolSpec
 		has    []string
 		lacks  []string
 	}{
 		{
-			patcher,
+			patcher, patching,
 			[]string{`"type":"custom"`, `"syntax":"lark"`, `"custom_tool_call"`, `"custom_tool_call_output"`, `"fc_`},
 			[]string{`"name":"edit"`, `"function_call"`},
 		},
 		{
-			models.Target{Provider: "openai", Model: "gpt-5.6-terra"},
+			models.Target{Provider: "openai", Model: "gpt-5.6-terra"}, patching,
 			[]string{`"custom_tool_call"`, `"custom_tool_call_output"`},
 			[]string{`"name":"edit"`, `"function_call"`, `"fc_`},
 		},
 		{
-			models.Target{Provider: "openai", Model: "gpt-5-edits"},
+			models.Target{Provider: "openai", Model: "gpt-4"}, editing,
 			[]string{`"name":"edit"`, `"function_call"`, `"function_call_output"`}, []string{"custom", "lark"},
 		},
 		{
-			models.Target{Provider: "box", Model: "gpt-5-like"},
+			models.Target{Provider: "box", Model: "gpt-5-like"}, editing,
 			[]string{`"name":"edit"`, `"function_call"`, `"function_call_output"`}, []string{"custom", "lark"},
 		},
-		{models.Target{Provider: "chat", Model: "gpt-4"}, []string{`"name":"edit"`, `\"patch\"`}, []string{"custom"}},
+		{models.Target{Provider: "chat", Model: "gpt-4"}, editing, []string{`"name":"edit"`, `\"patch\"`}, []string{"custom"}},
 	} {
 		t.Run(row.target.String(), func(t *testing.T) {
+			req.Tools = row.tools
 			if got := attemptAt(t, t.Context(), c, row.target, req); got.fault != nil || got.text != "done" {
 				t.Fatal(got.fault, got.text)
 			}

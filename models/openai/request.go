@@ -40,7 +40,7 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 		}
 	}
 	freeform := map[string]string{} // by tool: the parameter that its text is the value of
-	for _, t := range a.dialect.offered(req.Tools) {
+	for _, t := range req.Tools {
 		if t.Freeform != nil {
 			freeform[t.Name] = t.Freeform.Parameter
 			params.Tools = append(params.Tools, customTool(t))

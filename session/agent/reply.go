@@ -85,9 +85,9 @@ type reply struct {
 	argBytes  int    // of them so far
 	done      bool
 	written   string // the tool of a call that was written as text
-	tokens    int64 // of the request by our own count
-	leftOut   int   // items that did not go in
-	noRoom    int   // attempts that found no room
+	tokens    int64  // of the request by our own count
+	leftOut   int    // items that did not go in
+	noRoom    int    // attempts that found no room
 }
 
 // take handles a chunk. Restart means that the caller should begin anew: the

@@ -81,6 +81,7 @@ type Options struct {
 	ParkRetry      bool           // the first request is the automatic retry of a parked turn
 	Force          bool           // a person wants the first request to go out, whatever is known of the target
 	Limits         Limits
+	Failed         *models.Fault             // why a turn that goes on had ended; nil: it is new, or nobody knows
 	Wrote          bool                      // the turn has changed something before
 	Spent          *Spent                    // what the task has taken so far; nil: nothing
 	Unknown        map[string]session.Effect // by call id: begun before a crash, outcome not recorded
@@ -110,6 +111,11 @@ func Run(ctx context.Context, options Options) session.TurnEnded {
 		options.Spent = &Spent{}
 	}
 	t := &turn{Options: options, wrote: options.Wrote, repeats: map[string]*repeats{}}
+	if options.Failed != nil {
+		if _, end := t.goOn(ctx, options.Failed); end != nil {
+			return *end
+		}
+	}
 	for {
 		if ctx.Err() != nil {
 			return stopped(ctx)

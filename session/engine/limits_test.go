@@ -145,11 +145,12 @@ func TestUsageOfARequestThatWasNotAnswered(t *testing.T) {
 			inBubble(t, `
 [[reply]]
 text = "0123456789"
+times = 4
 usage = { input = 1000, output = 100 }
 fault = { how = "incomplete", at = "text", after = 8 }
 `, func(r *rig) { r.api = api }, func(t *testing.T, r *rig, id session.ID) {
 				r.send(id, "go")
-				if s := r.wait(id); s.Usage != (models.Usage{Input: 1000, Output: 100}) {
+				if s := r.wait(id); s.Usage != (models.Usage{Input: 4000, Output: 400}) {
 					t.Errorf("usage %+v, %v", s.Usage, s.Fault)
 				}
 				if a := r.attempts[0]; a.InputTokens != 1000 || a.OutputTokens != 100 {

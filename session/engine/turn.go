@@ -36,6 +36,7 @@ type task struct {
 	parked     time.Duration // how long it has been parked, its next wait included
 	trigger    trigger       // of the turn that runs
 	wrote      bool          // the last turn has changed something
+	failed     *models.Fault // why the turn that goes on had ended
 }
 
 // apply follows the log: a turn has changed something once a call that is not
@@ -75,6 +76,7 @@ func (s *openSession) startLocked(ctx context.Context, p session.Prompt) error {
 			return err
 		}
 	}
+	s.task.failed = nil
 	note := strings.TrimSpace(where + "\n\n" + s.requests.Mentioned(ctx, p))
 	return s.beginLocked(ctx, byPrompt, session.TurnStarted{Prompt: p, Note: note})
 }
@@ -87,6 +89,7 @@ func (s *openSession) resumeLocked(ctx context.Context, by trigger, why string) 
 	if !s.state.Status.Resumable() {
 		return ErrNothing
 	}
+	s.task.failed = s.state.Fault
 	return s.beginLocked(ctx, by, session.TurnResumed{Why: why})
 }
 
@@ -155,6 +158,7 @@ func (s *openSession) turnOptionsLocked(ready func(context.Context)) agent.Optio
 		Log: s, Gate: s, Tools: s.tools, Root: s.root,
 		Build: s.requests.Build, Prune: s.requests.Prune, Measured: s.requests.Measured, Ready: ready,
 		Turn: s.state.Turn, Purpose: purposeOf(s.state), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
+		Failed:    s.task.failed,
 		ParkRetry: s.task.trigger == byTimer, Force: s.task.trigger == byUser,
 		Limits: s.task.limits, Spent: s.task.spent, SwitchAfter: s.switchAfterLocked(),
 		NonInteractive: s.e.o.NonInteractive, Now: s.e.o.Now, NewID: s.e.o.NewID,

@@ -41,7 +41,7 @@ func (f *Factory) usage(
 		},
 		Output:         cmp.Or(req.MaxOutput, model.MaxOutput),
 		Effort:         req.Effort,
-		Tools:          len(made.specs),
+		Tools:          len(req.Tools),
 		ToolCalls:      conversation.LastToolCalls(),
 		LeftOut:        account.OmittedItems,
 		Masked:         account.PrunedOutputs + account.TruncatedAttachments,

@@ -81,7 +81,7 @@ type content struct {
 func (f *Factory) fit(m models.Model, c content) (models.Request, window.Account, error) {
 	limits := f.limits(m.Target)
 	limits.UnderPressure = c.underPressure
-	req, account, err := window.Fit(m, limits, f.counter(m.Target), c.system.Instructions, c.specs, c.conversation)
+	req, account, err := window.Fit(m, limits, f.counter(m.Target), c.system.Instructions, m.Offered(c.specs), c.conversation)
 	reply := f.reply(m, c.effort)
 	req.CacheKey = string(c.id)
 	req.Effort = reply.Effort
