@@ -13,6 +13,14 @@
 // The phase of a fault is "before first event" until the reply's contents
 // begin: the events that merely acknowledge a request do not count.
 //
+// # Dialects
+//
+// Endpoints differ in what they accept back: as whom notes travel, which call ids
+// and roles they take, whether calls need reasoning. Each target is written to in
+// its dialect, from one table; one that nobody knows gets the form that everybody
+// takes. What a refusal teaches is remembered for its target, and the fault says so
+// ([models.Fault].Adjusted): asking again then helps.
+//
 // # What the SDK carries
 //
 // Requests to the Responses API are openai-go's typed params, sent through its
