@@ -2,9 +2,7 @@ package session
 
 import (
 	"encoding/json"
-	"fmt"
 	"io/fs"
-	"strings"
 	"time"
 
 	"belay/models"
@@ -316,53 +314,6 @@ type ReplyEnded struct {
 	Cost      float64       `json:"cost"`
 	Window    int64         `json:"window,omitempty"`
 	LeftOut   int           `json:"left_out,omitempty"` // items that did not fit into the request
-}
-
-// RequestUsage is what a request took, as far as its provider said: one that was
-// answered, that failed, or that was stopped.
-func RequestUsage(e Event) (usage models.Usage, cost float64) {
-	switch e := e.(type) {
-	case ReplyEnded:
-		return e.Usage, e.Cost
-	case CutOff:
-		return e.Usage, e.Cost
-	case AttemptFailed:
-		if e.Fault != nil {
-			return e.Fault.Usage, e.Cost
-		}
-	}
-	return usage, cost
-}
-
-// ReplyContinued says that the turn goes on by itself after a reply that ended
-// otherwise than it should, and tells the model why.
-type ReplyContinued struct {
-	Reason ContinueReason `json:"reason"`
-	Number int            `json:"number"` // "continuation 1 of 3"
-	Of     int            `json:"of"`
-	Tools  []string       `json:"tools,omitempty"` // whose calls were not run
-	Note   string         `json:"note"`            // for the model
-}
-
-// ContinueReason is why a turn goes on by itself.
-type ContinueReason string
-
-// The reasons for which a turn goes on by itself.
-const (
-	ContinuedAtLength    ContinueReason = "length limit" // the reply was cut by its length limit
-	ContinuedWrittenCall ContinueReason = "written call" // the model wrote a call as text
-)
-
-// Text says for people why the turn goes on.
-func (e ReplyContinued) Text() string {
-	tools := strings.Join(e.Tools, ", ")
-	switch {
-	case e.Reason == ContinuedWrittenCall:
-		return "the model wrote a call of " + tools + " as text: it is told how to call tools"
-	case tools != "":
-		return fmt.Sprintf("the reply reached its length limit and goes on, %d of %d; not run: %s", e.Number, e.Of, tools)
-	}
-	return fmt.Sprintf("the reply reached its length limit and goes on, %d of %d", e.Number, e.Of)
 }
 
 // TurnOutcome is how a turn ended.

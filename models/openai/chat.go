@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -32,7 +31,7 @@ func (a *attempt) readChat(in *bufio.Reader) error {
 	events := a.stream(in)
 	for {
 		data, err := events.next()
-		if err != nil || bytes.HasPrefix(data, []byte("[DONE]")) {
+		if err != nil || isDone(data) {
 			return chat.conclude(err)
 		}
 		var piece chunk

@@ -73,27 +73,20 @@ func (a *attempt) readResponses(in *bufio.Reader) error {
 
 func (r *reply) readEvents(events *stream) error {
 	for {
-		data, err := events.next()
-		if errors.Is(err, io.EOF) {
-			err = diagnose.ErrUnended
-		}
-		ev := event{Number: -1}
-		if err == nil {
-			if err = decode(data, &ev); err != nil {
-				if bytes.HasPrefix(data, []byte("[DONE]")) {
-					if r.finishedItems > 0 && len(r.open) == 0 {
-						return r.responseCompleted(&response{}) // some endpoints say no more
-					}
-					continue
-				}
-				if err = events.malformed(err); !events.atEnd {
-					return err
-				}
-			}
+		var ev event
+		data, err := events.nextEvent(&ev)
+		if errors.Is(err, diagnose.ErrMalformed) {
+			return err // it would come once more
 		}
 		if err != nil {
 			if events, err = r.resume(err); err != nil {
 				return err
+			}
+			continue
+		}
+		if isDone(data) {
+			if r.finishedItems > 0 && len(r.open) == 0 {
+				return r.responseCompleted(&response{}) // some endpoints say no more
 			}
 			continue
 		}
@@ -102,6 +95,22 @@ func (r *reply) readEvents(events *stream) error {
 			return err
 		}
 	}
+}
+
+// nextEvent reads the next event of the Responses API.
+func (s *stream) nextEvent(ev *event) ([]byte, error) {
+	data, err := s.next()
+	if errors.Is(err, io.EOF) {
+		return nil, diagnose.ErrUnended
+	}
+	if err != nil || isDone(data) {
+		return data, err
+	}
+	*ev = event{Number: -1}
+	if err := decode(data, ev); err != nil {
+		return nil, s.malformed(err)
+	}
+	return data, nil
 }
 
 // handleNumbered takes the next event and says whether the reply is over.

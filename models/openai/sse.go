@@ -130,6 +130,9 @@ func (s *stream) readLine() ([]byte, error) {
 	}
 }
 
+// isDone says whether an event is the word that no other follows.
+func isDone(data []byte) bool { return bytes.HasPrefix(data, []byte("[DONE]")) }
+
 // malformed names an event that cannot be read: a torn one at the very end is a
 // reply that ended early.
 func (s *stream) malformed(err error) error {
