@@ -194,7 +194,9 @@ func (r *reply) takeItem(ctx context.Context, it models.Item) error {
 		// Some servers count anew in every reply; two calls of one id would
 		// count as one, and the second never run.
 		it.CallID = "call_" + r.t.NewID()
-		it.Raw = nil
+		if it.Origin.API != models.Chat { // there, what is kept of a call has no id
+			it.Raw = nil
+		}
 	}
 	r.held = append(r.held, it)
 	if it.Kind != models.Call {
