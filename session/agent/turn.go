@@ -117,44 +117,53 @@ func Run(ctx context.Context, options Options) session.TurnEnded {
 		}
 	}
 	for {
-		if ctx.Err() != nil {
-			return stopped(ctx)
-		}
-		calls, old := openCalls(options.Log.Items())
-		for _, call := range old {
-			if end := t.drop(ctx, call); end != nil {
-				return *end
-			}
-		}
-		if len(calls) > 0 {
-			if end := t.runCalls(ctx, calls); end != nil {
-				return *end
-			}
-			continue
-		}
-		if end := t.checkLimits(ctx); end != nil {
+		if end := t.advance(ctx); end != nil {
 			return *end
 		}
-		if t.Prune != nil {
-			if err := t.Prune(ctx); err != nil {
-				return t.failed(ctx, err)
-			}
-		}
-		done, err := t.ask(ctx)
-		if err != nil {
-			goesOn, end := t.goOn(ctx, err)
-			switch {
-			case end != nil:
-				return *end
-			case goesOn:
-				continue
-			}
-			return t.failed(ctx, err)
-		}
-		if done {
-			return session.TurnEnded{Outcome: session.OutcomeDone}
+	}
+}
+
+// advance does the next thing: the calls that are open, else a request. It
+// returns nil while the turn goes on.
+func (t *turn) advance(ctx context.Context) *session.TurnEnded {
+	if ctx.Err() != nil {
+		end := stopped(ctx)
+		return &end
+	}
+	calls, old := openCalls(t.Log.Items())
+	for _, call := range old {
+		if end := t.drop(ctx, call); end != nil {
+			return end
 		}
 	}
+	if len(calls) > 0 {
+		return t.runCalls(ctx, calls)
+	}
+	if end := t.checkLimits(ctx); end != nil {
+		return end
+	}
+	done, err := t.pruneAndAsk(ctx)
+	switch {
+	case err != nil:
+		goesOn, end := t.goOn(ctx, err)
+		if end != nil || goesOn {
+			return end
+		}
+		failed := t.failed(ctx, err)
+		return &failed
+	case done:
+		return &session.TurnEnded{Outcome: session.OutcomeDone}
+	}
+	return nil
+}
+
+func (t *turn) pruneAndAsk(ctx context.Context) (done bool, err error) {
+	if t.Prune != nil {
+		if err := t.Prune(ctx); err != nil {
+			return false, err
+		}
+	}
+	return t.ask(ctx)
 }
 
 // openCalls lists the calls of the conversation that have no output, and apart
