@@ -204,7 +204,9 @@ func TestAFailedAttemptCostsWhatItsEndpointStated(t *testing.T) {
 			t.Fatalf("%d rows, cost %v of the failure", len(rows), failed.Cost)
 		}
 		a := rows[0]
-		got := models.Usage{Input: a.InputTokens, Cached: a.CachedTokens, Output: a.OutputTokens, Reasoning: a.ReasoningTokens}
+		got := models.Usage{
+			Input: a.InputTokens, Cached: a.CachedTokens, Output: a.OutputTokens, Reasoning: a.ReasoningTokens,
+		}
 		if got != taken || a.Cost != 2.5 || a.Kind != models.KindServer {
 			t.Errorf("row %+v, want usage %+v and $2.50", a, taken)
 		}
