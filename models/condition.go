@@ -26,4 +26,7 @@ type Condition struct {
 	// Answered says that the target's endpoint has answered some request before, as
 	// this or another belay has seen.
 	Answered bool `json:"answered"`
+	// Window is how many tokens fit, as the endpoint stated when it refused a request;
+	// 0: it has not.
+	Window int64 `json:"stated_window,omitempty"`
 }

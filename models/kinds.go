@@ -49,7 +49,7 @@ const (
 	RetryNever    RetryRule = iota
 	RetryBackoff            // after a growing delay
 	RetryFixed              // after a short fixed delay
-	RetryShorter            // once, at once, with a shorter request
+	RetryShorter            // at once, with a shorter request, as long as there is one
 	RetryAdjusted           // at once, as the request is now written otherwise
 )
 

@@ -5,6 +5,7 @@ package window
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -27,6 +28,13 @@ type Limits struct {
 	// would be room: a slim request finds a place sooner.
 	UnderPressure bool
 
+	// Guess is a size, as we count it, that is thought to be too much: the request is
+	// made to fit it as far as that goes, and is none the less valid. 0: there is none.
+	Guess int64
+	// Smallest makes the request as short as it can be: the words of the last turn,
+	// and what its last calls gave.
+	Smallest bool
+
 	// Factor is how many tokens the target counts for one of ours; 0 is 1.
 	Factor float64
 }
@@ -46,6 +54,32 @@ func (l Limits) For(m models.Model) int64 {
 		most = int64(float64(most) / l.Factor)
 	}
 	return most
+}
+
+// aim is the size that a request should have.
+func (l Limits) aim(m models.Model) int64 {
+	switch most := l.For(m); {
+	case l.Smallest:
+		return 0
+	case l.Guess > 0:
+		return min(most, l.Guess)
+	default:
+		return most
+	}
+}
+
+// limit is the size above which a request is not even sent: what the user or the
+// catalogue says, but never a guess.
+func (l Limits) limit(m models.Model) int64 {
+	switch {
+	case l.Budget > 0:
+		return l.For(m)
+	case m.Window <= 0:
+		return math.MaxInt64
+	case l.Factor > 0:
+		return int64(float64(m.Window) / l.Factor)
+	}
+	return m.Window
 }
 
 // Account is the breakdown of a request: what takes its tokens, and what was left
@@ -76,8 +110,8 @@ type Conversation struct {
 
 // Fit makes a request of a conversation for one model. The items it leaves out
 // are the oldest turns, whole; within the last turn it shortens the oldest
-// outputs, and what is attached to words. A conversation that still does not fit
-// is a fault of kind size.
+// outputs, and what is attached to words. A conversation that even then takes more
+// than is known to fit is a fault of kind size.
 func Fit(
 	model models.Model,
 	limits Limits,
@@ -97,12 +131,14 @@ func Fit(
 	for _, conversation := range tools {
 		account.Tools += int64(counter.Tool(conversation))
 	}
+	aim := limits.aim(model)
+	items = shortest(counter, limits, items, &account)
 	sizes := make([]int64, len(items))
 	for i, it := range items {
 		sizes[i] = int64(counter.Item(it))
 		account.Conversation += sizes[i]
 	}
-	if over := account.Total() - account.Budget; over > 0 {
+	if over := account.Total() - aim; over > 0 {
 		trimToFit(counter, tools, items, sizes, &account, over)
 	} else if limits.UnderPressure {
 		trimToFit(counter, tools, items, sizes, &account, account.Total()/2)
@@ -110,7 +146,10 @@ func Fit(
 	// Oldest turns first. A turn begins at a user's message. The note about what
 	// was left out needs room as well.
 	start, note := 0, int64(0)
-	for account.Total()+note > account.Budget {
+	if account.OmittedItems > 0 {
+		note = int64(counter.Item(omissionNote(account.OmittedItems, conversation.Essentials)))
+	}
+	for account.Total()+note > aim {
 		next := nextTurn(items, start)
 		if next == len(items) {
 			break
@@ -126,7 +165,7 @@ func Fit(
 	items, sizes = items[start:], sizes[start:]
 	masked := int64(counter.Text(prunedOutput)) + int64(counter.Item(models.Item{}))
 	for i := range items {
-		if account.Total() <= account.Budget {
+		if account.Total() <= aim {
 			break
 		}
 		if items[i].Kind == models.Output && sizes[i] > masked && i < len(items)-1 {
@@ -136,14 +175,14 @@ func Fit(
 			account.PrunedOutputs++
 		}
 	}
-	trim(counter, items, sizes, &account, account.Budget)
-	if account.Total() > account.Budget {
+	trim(counter, items, sizes, &account, aim)
+	if limit := limits.limit(model); account.Total() > limit {
 		return models.Request{}, account, &models.Fault{
 			Kind:   models.KindSize,
 			Scope:  models.ScopeRequest,
 			Target: model.Target,
 			Message: fmt.Sprintf("the request takes about %d tokens, %d more than the %d that fit", account.Total(),
-				account.Total()-account.Budget, account.Budget),
+				account.Total()-limit, limit),
 			Hint: "begin a new session, shorten the message, /drop pinned notes, or choose a model with a larger window",
 		}
 	}

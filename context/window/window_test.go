@@ -187,6 +187,24 @@ func TestFit(t *testing.T) {
 			t.Errorf("Fit = %v, want a fault of kind size with a hint", err)
 		}
 	})
+	t.Run("nor is one that was only guessed to be too long", func(t *testing.T) {
+		unknown := sol
+		unknown.Window = 0
+		words := user(strings.Repeat("x", 2*models.UnknownWindow))
+		for name, limits := range map[string]Limits{"guess": {Guess: 10}, "smallest": {Smallest: true}} {
+			req, a, err := Fit(sol, limits, letters{}, "", nil, Conversation{Items: []models.Item{user(long), user(long)}})
+			if err != nil || shape(req.Items) != "d u" || a.OmittedItems != 1 {
+				t.Errorf("%s: Fit = %s, %+v, %v", name, shape(req.Items), a, err)
+			}
+		}
+		if _, _, err := Fit(unknown, Limits{}, letters{}, "", nil, Conversation{Items: []models.Item{words}}); err != nil {
+			t.Errorf("nobody knows the window: Fit = %v", err)
+		}
+		if _, _, err := Fit(sol, Limits{Reserve: 500}, letters{}, "", nil,
+			Conversation{Items: []models.Item{user(long + long)}}); err != nil {
+			t.Errorf("it fits without the room for a reply: Fit = %v", err)
+		}
+	})
 	t.Run("pictures are left out for a model that cannot see", func(t *testing.T) {
 		blind := sol
 		blind.Images = false
@@ -199,6 +217,34 @@ func TestFit(t *testing.T) {
 			t.Errorf("Fit = %+v, %v", req.Items, err)
 		}
 	})
+}
+
+func TestTheShortestRequest(t *testing.T) {
+	note := models.NewMessage(models.Developer, "branch main")
+	for _, tt := range []struct {
+		name  string
+		items []models.Item
+		want  string // without the note about what was left out
+	}{
+		{"the last words alone", []models.Item{user("a"), assistant("b"), user("c")}, "u"},
+		{"with the note that goes with them", []models.Item{user("a"), assistant("b"), note, user("c")}, "d u"},
+		{"and what the last calls gave", []models.Item{user("a"), user("c"), call("1"), output("1"), reasoning("sol"),
+			assistant("x"), call("2"), call("3"), output("2"), output("3")}, "u r a c2 c3 o2 o3"},
+		{"one round is the last", []models.Item{user("c"), call("1"), output("1")}, "u c1 o1"},
+		{"nothing to leave out", []models.Item{user("c")}, "u"},
+		{"nothing at all", nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req, a, err := Fit(sol, Limits{Smallest: true}, letters{}, "", nil, Conversation{Items: tt.items})
+			got := shape(req.Items)
+			if a.OmittedItems > 0 {
+				got = strings.TrimPrefix(got, "d ")
+			}
+			if err != nil || got != tt.want || broken(req.Items) != "" {
+				t.Errorf("%s, %v, want %s", shape(req.Items), err, tt.want)
+			}
+		})
+	}
 }
 
 func BenchmarkFit(b *testing.B) {
@@ -297,6 +343,16 @@ func FuzzAnyConversationBecomesAValidRequest(f *testing.F) {
 		}
 		if twice := Repair(mended, sol.Target); !reflect.DeepEqual(twice, mended) && len(mended) > 0 {
 			t.Errorf("mended again %s becomes %s", shape(mended), shape(twice))
+		}
+		if req, account, err := Fit(sol, Limits{Smallest: true}, letters{}, "", nil, Conversation{Items: items}); err == nil {
+			size := int64(0)
+			for _, it := range req.Items {
+				size += int64(letters{}.Item(it))
+			}
+			if fault := broken(req.Items); fault != "" || size != account.Total() {
+				t.Errorf("the shortest of %s is %s: %s, %d tokens, accounted %d", shape(items), shape(req.Items), fault, size,
+					account.Total())
+			}
 		}
 		budget = min(max(budget, 1), 2000)
 		req, account, err := Fit(sol, Limits{Budget: budget}, letters{}, "be good", nil, Conversation{Items: items})

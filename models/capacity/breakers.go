@@ -19,6 +19,7 @@ func (b *Breakers) condition(t models.Target, known *entry, now instant) models.
 	condition := models.Condition{
 		Target: t, State: models.Ready, Fault: known.Target.Fault,
 		Answered: known.Target.Successes > 0 || b.entry(providerID(t.Provider)).Provider.Answered,
+		Window:   known.Target.statedWindow(now.wall),
 	}
 	if known.Target.Disabled {
 		condition.State = models.Disabled
@@ -148,6 +149,12 @@ func (b *Breakers) Failed(ctx context.Context, target models.Target, fault *mode
 	}
 	if answered(fault) {
 		b.recordAnswer(ctx, now, target.Provider)
+	}
+	if fault.Kind == models.KindSize && fault.WindowLimit > 0 {
+		b.update(ctx, now, id{target}, func(k *saved) bool {
+			k.Target.Window, k.Target.WindowSet = fault.WindowLimit, now.wall
+			return true
+		})
 	}
 	fault = boundedCopy(fault)
 	rule := fault.Kind.Policy().Breaker

@@ -149,6 +149,7 @@ func decode(data []byte) (saved, bool) {
 	c, a := &state.Target, &state.Provider
 	state.Rev = max(state.Rev, 0)
 	c.Trips, c.Streak, c.FailbackStep = max(c.Trips, 0), max(c.Streak, 0), max(c.FailbackStep, 0)
+	c.Window = max(c.Window, 0)
 	c.Successes, c.Attempts = max(c.Successes, 0), max(c.Attempts, c.Successes, 0)
 	a.Spent, a.Limit, a.Clean = min(max(a.Spent, 0), retryBudget), min(max(a.Limit, 0), maxLimit), max(a.Clean, 0)
 	return state, true

@@ -31,6 +31,9 @@ type circuit struct {
 	FirstTokens []int64   `json:"first,omitempty"` // the last times to the first token, in ms
 	Unhealthy   bool      `json:"low,omitempty"`   // tried last in its tier
 
+	Window    int64     `json:"window,omitempty"` // tokens that fit, as the server stated when it refused a request
+	WindowSet time.Time `json:"window_set,omitzero"`
+
 	FailbackStep  int       `json:"hold_step,omitempty"`
 	FailbackSet   time.Time `json:"hold_set,omitzero"`
 	FailbackUntil time.Time `json:"hold_until,omitzero"`
@@ -130,6 +133,15 @@ func (c *circuit) addFirstToken(d time.Duration) {
 		keep := c.FirstTokens[max(0, len(c.FirstTokens)-maxFirstTokens+1):]
 		c.FirstTokens = append(slices.Clone(keep), ms)
 	}
+}
+
+// statedWindow is how many tokens fit, by the server's own word; 0 when it has said
+// nothing lately: a server may have been started anew with a larger window.
+func (c *circuit) statedWindow(now time.Time) int64 {
+	if age := now.Sub(c.WindowSet); age < 0 || age > maxStated {
+		return 0
+	}
+	return c.Window
 }
 
 // startFailbackDelay keeps requests away from the target for a while, and for

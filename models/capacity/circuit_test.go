@@ -260,3 +260,27 @@ func TestAConnectionThatIsClosedLowersNoHealth(t *testing.T) {
 		}
 	}
 }
+
+func TestAStatedWindowIsBelievedForADay(t *testing.T) {
+	under(t, func(t *testing.T, shared capacity.Shared) {
+		b := board(shared, "me")
+		size := &models.Fault{Kind: models.KindSize, Status: 400}
+		b.Failed(t.Context(), sol, size)
+		if got := b.Condition(sol).Window; got != 0 {
+			t.Errorf("nothing was stated, got %d", got)
+		}
+		size.WindowLimit = 8192
+		b.Failed(t.Context(), sol, size)
+		b.Succeeded(t.Context(), sol, time.Second)
+		if got := b.Condition(sol).Window; got != 8192 {
+			t.Errorf("got %d, want 8192", got)
+		}
+		if got := b.Condition(terra).Window; got != 0 {
+			t.Errorf("another target has %d", got)
+		}
+		time.Sleep(25 * time.Hour)
+		if got := b.Condition(sol).Window; got != 0 {
+			t.Errorf("a day later: %d", got)
+		}
+	})
+}

@@ -18,8 +18,8 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	defer release()
 	op.admitted = false
 	op.force = false
-	model := router.o.Model(target)
-	req, err := op.build(op.shortened(model))
+	model := router.Model(target)
+	req, err := op.build(model)
 	if ctx.Err() != nil {
 		router.o.Breakers.Release(parent, target)
 		return unsent // building takes a while: the user did something meanwhile
@@ -31,7 +31,7 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	req.Operation = op.need.Operation
 	op.history.attempts++
 	op.made++
-	op.sent = req.Tokens
+	op.history.sent = true
 	meter := &measure{
 		op: op, model: model, began: router.o.Now(), awake: router.elapsed(),
 		size: req.Tokens, stream: !req.NoStream, concurrency: router.enter(target.Provider),
@@ -85,22 +85,6 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	}
 	meter.failed(parent, leave, f)
 	return f
-}
-
-// shortened asks for a shorter request once the target has refused one as too
-// long: our count and its own differ.
-func (op *operation) shortened(model models.Model) models.Model {
-	if !op.history.shortened {
-		return model
-	}
-	if model.Window <= 0 {
-		model.Window = models.UnknownWindow
-	}
-	if op.tooLong > 0 && op.tooLong < model.Window {
-		model.Window = op.tooLong // what we think of its window is wrong
-	}
-	model.Window = model.Window * 6 / 10
-	return model
 }
 
 // of is how many attempts there are at most.

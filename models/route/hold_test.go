@@ -109,25 +109,59 @@ func TestWhenAllFailAlikeTheDoctorIsNamed(t *testing.T) {
 	})
 }
 
-func TestARequestThatIsTooLongIsShortenedOnce(t *testing.T) {
+func TestARequestThatIsTooLongIsShortenedAsFarAsItGoes(t *testing.T) {
+	size := models.KindSize
+	for _, tt := range []struct {
+		name   string
+		script []any
+		steps  int // that make it shorter
+		want   string
+	}{
+		{"the first step is enough", []any{size, ""}, 3, "sol(1/1) retry sol(1/1) done"},
+		{"the last is", []any{size, size, size, ""}, 3, "sol(1/1) retry sol(1/1) retry sol(1/1) retry sol(1/1) done"},
+		{"none is", []any{size}, 3, "sol(1/1) retry sol(1/1) retry sol(1/1) retry sol(1/1) stop"},
+		{"there is none", []any{size}, 0, "sol(1/1) stop"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &endpoint{script: map[models.Target][]any{sol: tt.script}}
+				r := router(e, func(o *Options) { o.Attempts = 1 })
+				need := Need{Control: NewControl(models.Heavy), Shorten: func(*models.Fault) bool {
+					tt.steps--
+					return tt.steps >= 0
+				}}
+				if got, _ := play(t.Context(), r, need); got != tt.want {
+					t.Errorf("went\n%s, want\n%s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAStatedWindowIsUsedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &endpoint{script: map[models.Target][]any{sol: {models.KindSize, ""}}}
+		stated := &models.Fault{Kind: models.KindSize, Status: 400, WindowLimit: 566}
+		e := &endpoint{script: map[models.Target][]any{sol: {stated, ""}}}
 		r := router(e, func(o *Options) {
 			o.Model = func(t models.Target) models.Model { return models.Model{Target: t, Tools: true, Window: 1000} }
 		})
 		var windows []string
-		for chunk, err := range r.Stream(t.Context(), Need{Control: NewControl(models.Heavy)},
-			func(m models.Model) (models.Request, error) {
+		need := Need{Control: NewControl(models.Heavy), Shorten: func(*models.Fault) bool { return true }}
+		for range 2 { // it is remembered for the requests that follow
+			for _, err := range r.Stream(t.Context(), need, func(m models.Model) (models.Request, error) {
 				windows = append(windows, fmt.Sprint(m.Window))
 				return models.Request{}, nil
 			}) {
-			if err != nil {
-				t.Fatal(err)
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
-			_ = chunk
 		}
-		if got := strings.Join(windows, " "); got != "1000 600" {
-			t.Errorf("built for windows %s, want 1000 600", got)
+		if got := strings.Join(windows, " "); got != "1000 566 566" {
+			t.Errorf("built for windows %s, want 1000 566 566", got)
+		}
+		if got := r.Model(terra).Window; got != 1000 {
+			t.Errorf("another target's window is %d", got)
 		}
 	})
 }

@@ -24,8 +24,6 @@ type operation struct {
 	force    bool            // a person wants the next attempt now
 	boundary bool            // the request is the first of a turn
 	choices  int             // targets that a parked request tries again
-	sent     int64           // size of the last request that went out, in tokens
-	tooLong  int64           // the same of the one that was refused as too long; 0: not known
 	made     int             // attempts, also those that do not count
 	delay    time.Duration   // before the attempt that runs
 	last     *models.Attempt // not recorded yet: what follows it is not known
@@ -158,10 +156,6 @@ func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
 	if chosen.userInitiated && chosen.next == models.NextStop {
 		return chosen.fault
 	}
-	if chosen.shorter {
-		op.history.shortened = true
-		op.tooLong = op.sent
-	}
 	failed := models.AttemptFailed{
 		Number: max(op.history.attempts, 1),
 		Of:     op.of(),
@@ -170,6 +164,9 @@ func (op *operation) failed(ctx context.Context, fault *models.Fault) error {
 		Fault:  fault,
 		Next:   chosen.next,
 		Cost:   op.r.o.Model(op.target.Target).Cost(fault.Usage),
+	}
+	if chosen.shorter {
+		op.history.attempts-- // each size is tried once, whatever the limit of attempts
 	}
 	if op.uncounted(fault) {
 		failed.Number = op.history.attempts + 1 // it was made, though it does not count
@@ -239,6 +236,7 @@ type answers struct {
 	refused     map[models.Target]bool
 	taskSpent   bool
 	budgetSpent bool
+	shortest    bool
 }
 
 // settle asks the policy until what it decides can be had: a target may refuse
@@ -261,8 +259,8 @@ func (op *operation) settle(ctx context.Context, known answers, policy func(*sit
 	}
 }
 
-// reserve takes what a decision needs: the target's permission, a retry of the
-// task, one of the shared budget. It reports whether all was there.
+// reserve takes what a decision needs: the target's permission, a shorter request,
+// a retry of the task, one of the shared budget. It reports whether all was there.
 func (op *operation) reserve(ctx context.Context, chosen decision, known *answers) bool {
 	asks := chosen.next == models.NextSwitch && !chosen.userInitiated
 	if asks {
@@ -270,6 +268,10 @@ func (op *operation) reserve(ctx context.Context, chosen decision, known *answer
 			known.refused[chosen.to.Target] = true
 			return false
 		}
+	}
+	if chosen.shorter && !op.need.Shorten(chosen.fault) {
+		known.shortest = true
+		return false
 	}
 	if chosen.takesRetry && op.need.TakeRetry != nil && !op.need.TakeRetry() {
 		if asks {
@@ -303,6 +305,7 @@ func (op *operation) gather(ctx context.Context, known *answers) *situation {
 		targets:     map[models.Target]targetState{},
 		taskSpent:   known.taskSpent,
 		budgetSpent: known.budgetSpent,
+		shortest:    known.shortest || op.need.Shorten == nil,
 	}
 	if ctx.Err() != nil {
 		s.cancelled = context.Cause(ctx)
@@ -319,7 +322,7 @@ func (op *operation) gather(ctx context.Context, known *answers) *situation {
 	for _, t := range all {
 		if _, known := s.targets[t]; !known && t != (models.Target{}) {
 			s.targets[t] = targetState{
-				model:     router.o.Model(t),
+				model:     router.Model(t),
 				local:     router.o.Local(t),
 				condition: router.o.RateLimiter.Condition(t),
 			}

@@ -58,7 +58,7 @@ func decide(s *situation, fault *models.Fault) decision {
 		return decision{next: models.NextRetry, to: s.target, fault: fault, uncounted: true}
 	}
 	delay := s.retryDelay(fault, policy)
-	shorter := fault.Kind.Policy().Retry == models.RetryShorter && !s.history.shortened && s.history.attempts > 0
+	shorter := fault.Kind.Policy().Retry == models.RetryShorter && !s.shortest && s.history.sent
 	again := shorter || retries(policy)
 	if shorter {
 		delay = 0
@@ -73,7 +73,7 @@ func decide(s *situation, fault *models.Fault) decision {
 			return decision{next: models.NextSwitch, to: to, fault: fault, takesRetry: !policy.Uncounted}
 		}
 	}
-	if again && !s.exhausted(fault, policy, delay, shorter) {
+	if again && (shorter || !s.exhausted(fault, policy, delay)) {
 		if s.taskSpent && !policy.Uncounted {
 			return decision{next: models.NextStop, retryLimit: true, fault: s.final(fault)}
 		}
@@ -180,15 +180,13 @@ func (s *situation) giveUpAt(fault *models.Fault, policy models.KindPolicy) time
 }
 
 // exhausted reports whether the request's attempts or its time are used up.
-func (s *situation) exhausted(
-	fault *models.Fault, policy models.KindPolicy, delay time.Duration, shorter bool,
-) bool {
+func (s *situation) exhausted(fault *models.Fault, policy models.KindPolicy, delay time.Duration) bool {
 	if policy.Uncounted {
 		end := s.giveUpAt(fault, policy)
 		return !end.IsZero() && s.now.Add(delay).After(end)
 	}
 	if s.request.parkRetry && !s.history.kept {
-		return !shorter // it tries each target once
+		return true // it tries each target once
 	}
 	attempts, wait := s.remaining()
 	return attempts <= 0 || delay > wait

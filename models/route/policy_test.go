@@ -27,6 +27,7 @@ func afterFailures(failures int) *situation {
 		history: &history{
 			began:    noon,
 			attempts: failures,
+			sent:     failures > 0,
 			failures: map[models.Target]int{sol: failures},
 			left:     map[models.Target]bool{},
 			tried:    map[models.Target]models.Kind{},
@@ -146,7 +147,7 @@ func TestWhatFollowsEachKindOfFailure(t *testing.T) {
 			models.KindSize,
 			"retry 0s shorter",
 			"retry 0s shorter",
-			"stop",
+			"retry 0s shorter",
 			"retry 0s shorter",
 			"retry 0s shorter",
 			"retry 0s shorter",
@@ -387,10 +388,11 @@ func TestDecide(t *testing.T) {
 
 		// The size of the request.
 		{"too long again: a larger window serves", 2, func(s *situation) {
-			s.history.shortened = true
+			s.shortest = true
 			s.window(spare, 400_000)
 		}, size(), "switch spare"},
-		{"or nobody", 2, func(s *situation) { s.history.shortened = true }, size(), "stop"},
+		{"or nobody", 2, func(s *situation) { s.shortest = true }, size(), "stop"},
+		{"a shorter request is no attempt more", 4, nil, size(), "retry 0s shorter"},
 		{"a smaller window is measured first", 2, func(s *situation) { s.window(terra, 100_000) }, full(), "measure"},
 		{"it holds the request", 2, func(s *situation) {
 			s.window(terra, 100_000)

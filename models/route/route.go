@@ -95,6 +95,10 @@ type Need struct {
 	// Committed reports whether the attempt that just failed has left something that
 	// its caller keeps: what follows is a new request then. Nil: nothing is kept.
 	Committed func() bool
+	// Shorten makes the requests that are built from now on shorter, because one has
+	// been refused as too long. It reports false when they are as short as they can
+	// be. Nil: they always are.
+	Shorten func(refused *models.Fault) bool
 	// TakeRetry takes one automatic retry out of the task's own limit. Nil: it has
 	// none. When it says no, Stream ends with ErrRetries.
 	TakeRetry func() bool
@@ -105,7 +109,6 @@ type Need struct {
 var ErrRetries = errors.New("the limit of retries is reached")
 
 // Build makes the request for one target. It is called anew for each attempt.
-// A window that is smaller than the target's own asks for a shorter request.
 type Build func(models.Model) (models.Request, error)
 
 // Parked says that a request has been given up for now.
@@ -203,6 +206,16 @@ func (r *Router) Conditions() []models.Condition {
 		list = append(list, r.Condition(tier, targets[0]))
 	}
 	return list
+}
+
+// Model is what is known of a target: as the Options say, but with no larger
+// window than its endpoint has stated.
+func (r *Router) Model(t models.Target) models.Model {
+	model := r.o.Model(t)
+	if stated := r.o.RateLimiter.Condition(t).Window; stated > 0 && (model.Window <= 0 || stated < model.Window) {
+		model.Window = stated
+	}
+	return model
 }
 
 // Condition gives the state of one target of a tier.

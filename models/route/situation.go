@@ -24,6 +24,7 @@ type situation struct {
 	failbackAt time.Time // when a session that an automatic switch moved may go back
 	cancelled  error     // why the caller has ended the request
 
+	shortest    bool // the request cannot be made shorter
 	taskSpent   bool // the task's own limit of retries is reached
 	budgetSpent bool // the retry budget that all sessions share is empty
 }
@@ -48,25 +49,24 @@ type targetState struct {
 
 // history is what has happened to a request so far.
 type history struct {
-	began     time.Time
-	attempts  int                           // that count
-	waited    time.Duration                 // that counts
-	failures  map[models.Target]int         // in a row, that speak for leaving a target
-	closed    map[models.Target]int         // connections in a row that were closed without an answer
-	left      map[models.Target]bool        // targets that were left already
-	tried     map[models.Target]models.Kind // how each target failed last
-	shortened bool                          // the request has been shortened once
-	size      int64                         // for the preferred target, in tokens; 0: not measured, -1: not known
-	kept      bool                          // the failed attempt has finished something: what follows is a new request
-	slept     bool                          // the computer was suspended during the last attempt
-	first     *models.Fault                 // of the preferred target
+	began    time.Time
+	attempts int                           // that count
+	waited   time.Duration                 // that counts
+	failures map[models.Target]int         // in a row, that speak for leaving a target
+	closed   map[models.Target]int         // connections in a row that were closed without an answer
+	left     map[models.Target]bool        // targets that were left already
+	tried    map[models.Target]models.Kind // how each target failed last
+	sent     bool                          // a request has gone out
+	size     int64                         // for the preferred target, in tokens; 0: not measured, -1: not known
+	kept     bool                          // the failed attempt has finished something: what follows is a new request
+	slept    bool                          // the computer was suspended during the last attempt
+	first    *models.Fault                 // of the preferred target
 }
 
 // restart forgets the attempts: a person wants the request made anew.
 func (h *history) restart() {
 	h.attempts = 0
 	h.waited = 0
-	h.shortened = false
 	h.size = 0
 	h.first = nil
 	clear(h.failures)

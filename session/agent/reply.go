@@ -18,7 +18,7 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 	reply := &reply{t: t, drafts: &draftSaver{log: t.Log, turn: t.Turn}}
 	defer reply.drafts.stop()
 	build := func(m models.Model) (models.Request, error) {
-		req, leftOut, err := t.Build(m, reply.noRoom >= pressureAttempts && reply.tokens > minPressureTokens)
+		req, leftOut, err := t.Build(ctx, m, reply.noRoom >= pressureAttempts && reply.tokens > minPressureTokens)
 		reply.leftOut = leftOut
 		reply.tokens = req.Tokens
 		return req, err
@@ -34,6 +34,7 @@ func (t *turn) ask(ctx context.Context) (done bool, err error) {
 		Force:       t.Force,
 		Committed:   func() bool { return reply.committed > 0 },
 		TakeRetry:   t.takeRetry,
+		Shorten:     t.Shorten,
 		SwitchAfter: t.SwitchAfter,
 	}
 	t.Spent.Requests++

@@ -63,7 +63,10 @@ type Options struct {
 	// Build makes the request for a model out of the conversation, and says how
 	// many items it left out. Under pressure it makes a shorter one: large requests
 	// are the first to find no room.
-	Build func(m models.Model, underPressure bool) (models.Request, int, error)
+	Build func(ctx context.Context, m models.Model, underPressure bool) (models.Request, int, error)
+	// Shorten makes the requests that are built from now on shorter, because one was
+	// refused as too long; false: they are as short as they can be. Nil: they are.
+	Shorten func(refused *models.Fault) bool
 	// Prune makes the conversation shorter when it has grown too long; nil: nothing
 	// does.
 	Prune func(ctx context.Context) error

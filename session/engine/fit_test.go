@@ -22,10 +22,17 @@ func windows(of map[models.Target]int64) func(r *rig) {
 	}
 }
 
+// tooLong is a script's refusals that state no numbers; -1: all that follow.
+func tooLong(times int) string {
+	return fmt.Sprintf("[[reply]]\nmodel = \"sol\"\ntimes = %d\nfault = { how = \"status\", status = 400, "+
+		"code = \"context_length_exceeded\", message = \"too long\" }\n", times)
+}
+
 func TestWhatDoesNotFitEndsWell(t *testing.T) {
 	t.Parallel()
 	reads := strings.TrimPrefix(readScript(5), readScript(0))
 	talks := strings.Repeat(fmt.Sprintf("[[reply]]\nmodel = \"sol\"\ntext = %q\n", strings.Repeat("go-on ", 5000)), 5)
+	summaryReply := fmt.Sprintf("[[reply]]\nmodel = \"luna\"\ntext = %q\n", summary)
 	const fine = "[[reply]]\ntimes = -1\ntext = \"Fine.\"\n"
 	roomy := windows(map[models.Target]int64{sol: 400_000, terra: 400_000, luna: 400_000})
 	for _, tt := range []struct {
@@ -39,10 +46,20 @@ func TestWhatDoesNotFitEndsWell(t *testing.T) {
 				"fault = { how = \"status\", status = 400, code = \"context_length_exceeded\", message = \"too long\" }\n" + fine,
 			roomy, nil, "ran:read failed:size message:Fine. end:done", "it was too long for sol: this request goes out " +
 				"shorter, without "},
-		{"refused even when it is short: the turn fails with the reason",
-			reads + "[[reply]]\ntimes = -1\nfault = { how = \"status\", status = 400, code = \"context_length_exceeded\", " +
-				"message = \"too long\" }\n",
-			roomy, nil, "failed:size failed:size end:failed", "it was too long for sol"},
+		{"refused when it is pruned as well: a summary stands for what is old",
+			reads + tooLong(2) + summaryReply + fine,
+			roomy, nil, "failed:size failed:size compacted message:Fine. end:done", "it was too long for sol: this request " +
+				"goes out shorter, without 3 older outputs"},
+		{"refused with a summary as well: only what must be goes out",
+			reads + tooLong(2) + summaryReply + tooLong(1) + fine,
+			roomy, nil, "failed:size failed:size compacted failed:size message:Fine. end:done", "items at the beginning ("},
+		{"refused even when it is as short as can be: the turn fails with the reason",
+			reads + tooLong(-1),
+			roomy, nil, "failed:size failed:size noted failed:size end:failed", "items at the beginning ("},
+		{"a limit that the server states is kept to at once",
+			reads + "[[reply]]\nfault = { how = \"status\", status = 400, code = \"context_length_exceeded\", message = " +
+				"\"This model's maximum context length is 40000 tokens.\" }\n" + fine,
+			roomy, nil, "failed:size message:Fine. end:done", "it was too long for sol: this request goes out shorter"},
 		{"a tier whose window is too small: the trim is shown",
 			reads + fine, func(r *rig) {
 				windows(map[models.Target]int64{sol: 400_000, terra: 400_000, luna: 50_000})(r)

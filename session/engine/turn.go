@@ -154,9 +154,10 @@ func (s *openSession) launchLocked(by trigger) {
 // turnOptionsLocked are what the turn under way works with.
 func (s *openSession) turnOptionsLocked(ready func(context.Context)) agent.Options {
 	return agent.Options{
-		Router: s.e.o.Router, Control: s.control, Model: s.e.o.Model, NetworkWait: s.e.o.NetworkWait,
+		Router: s.e.o.Router, Control: s.control, Model: s.e.o.Router.Model, NetworkWait: s.e.o.NetworkWait,
 		Log: s, Gate: s, Tools: s.tools, Root: s.root,
-		Build: s.requests.Build, Prune: s.requests.Prune, Measured: s.requests.Measured, Ready: ready,
+		Build: s.requests.Build, Shorten: s.requests.Shorten,
+		Prune: s.requests.Prune, Measured: s.requests.Measured, Ready: ready,
 		Turn: s.state.Turn, Purpose: purposeOf(s.state), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
 		Failed:    s.task.failed,
 		ParkRetry: s.task.trigger == byTimer, Force: s.task.trigger == byUser,

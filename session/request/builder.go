@@ -42,6 +42,7 @@ type Builder struct {
 	pruneNext     bool   // a person wants the next request to go out pruned
 	pruneNote     string // what was told of that
 	estimated     bool   // the last request was counted before the vocabulary was loaded
+	short         shortening
 }
 
 // Builder returns the Builder of an open session.
@@ -75,6 +76,11 @@ func (b *Builder) Apply(e session.Event) {
 		defer b.mu.Unlock()
 		b.pruneNext = false
 		b.pruneNote = ""
+		b.short.answered(e.Target)
+	case session.TurnEnded:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.short.step = whole
 	}
 }
 
@@ -106,7 +112,10 @@ func (b *Builder) PruneNext() {
 // Build makes the request for one target, and says how many items it left out.
 // Under pressure it goes out pruned, if the settings allow that; a person's word
 // always does.
-func (b *Builder) Build(model models.Model, underPressure bool) (models.Request, int, error) {
+func (b *Builder) Build(ctx context.Context, model models.Model, underPressure bool) (models.Request, int, error) {
+	if err := b.compactRefused(ctx); err != nil {
+		return models.Request{}, 0, err
+	}
 	factory := b.factory
 	state, conversation := b.log.State(), b.log.Conversation()
 	b.mu.Lock()
@@ -115,13 +124,18 @@ func (b *Builder) Build(model models.Model, underPressure bool) (models.Request,
 	b.mu.Unlock()
 	wanted := b.content(state, &conversation)
 	wanted.underPressure = userAsked || underPressure && factory.o.PrunePolicy != PruneOff
+	askedPruned := wanted.underPressure
+	b.mu.Lock()
+	b.short.apply(model.Target, &wanted)
+	b.mu.Unlock()
 	req, account, err := factory.fit(model, wanted)
 	if err != nil {
 		return req, 0, err
 	}
+	refused := b.built(model.Target, account.Total())
 	pruned := account.OmittedItems
 	note := ""
-	if wanted.underPressure {
+	if askedPruned {
 		if account.OmittedTokens > 0 {
 			note = "without " + sizes(account)
 		}
@@ -133,7 +147,7 @@ func (b *Builder) Build(model models.Model, underPressure bool) (models.Request,
 		b.notePruned(note, userAsked)
 	} else {
 		pruned += account.PrunedOutputs + account.TruncatedAttachments
-		b.noteShortened(model, account, state.Target)
+		b.noteShortened(model, account, state.Target, refused)
 	}
 	b.log.Publish(session.ContextMeasured{Usage: factory.usage(model, wanted, req, account, &conversation)})
 	return req, pruned, nil

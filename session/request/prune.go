@@ -29,7 +29,7 @@ func (b *Builder) Prune(ctx context.Context) error {
 	if trigger <= 0 {
 		return nil
 	}
-	budget := b.factory.budget(b.preferred())
+	budget := b.guessed(b.preferred(), b.factory.budget(b.preferred()))
 	limit := int64(trigger * float64(budget))
 	size := b.size()
 	if size <= limit {

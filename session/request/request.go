@@ -65,7 +65,10 @@ type Factory struct {
 }
 
 // NewFactory returns a Factory.
-func NewFactory(o Options) *Factory { return &Factory{o: o} }
+func NewFactory(o Options) *Factory {
+	o.Model = o.Router.Model // it knows what an endpoint has stated, too
+	return &Factory{o: o}
+}
 
 // content is what a request is made of.
 type content struct {
@@ -75,13 +78,18 @@ type content struct {
 	conversation  window.Conversation
 	effort        string // that the session asks for; empty: as the settings say
 	underPressure bool   // it goes out pruned
+	smallest      bool   // it goes out as short as it can be
+	guess         int64  // tokens that are thought to be too many; 0: there is no such guess
 }
 
 // fit makes a request for a model.
 func (f *Factory) fit(m models.Model, c content) (models.Request, window.Account, error) {
 	limits := f.limits(m.Target)
 	limits.UnderPressure = c.underPressure
-	req, account, err := window.Fit(m, limits, f.counter(m.Target), c.system.Instructions, m.Offered(c.specs), c.conversation)
+	limits.Smallest = c.smallest
+	limits.Guess = c.guess
+	offered := m.Offered(c.specs)
+	req, account, err := window.Fit(m, limits, f.counter(m.Target), c.system.Instructions, offered, c.conversation)
 	reply := f.reply(m, c.effort)
 	req.CacheKey = string(c.id)
 	req.Effort = reply.Effort

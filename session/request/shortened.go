@@ -12,13 +12,13 @@ import (
 
 // noteShortened says, before it goes out, what a request had to lose for a
 // target that is not the one which served before, or that refused it as too long.
-func (b *Builder) noteShortened(m models.Model, account window.Account, served models.Target) {
+func (b *Builder) noteShortened(m models.Model, account window.Account, served models.Target, refused bool) {
 	if account.OmittedTokens == 0 {
 		return
 	}
 	var why string
 	switch {
-	case m.Window != b.factory.o.Model(m.Target).Window:
+	case refused:
 		why = "it was too long for " + m.Target.Model
 	case served != m.Target:
 		why = fmt.Sprintf("the budget at %s is %d tokens", m.Target.Model, account.Budget)

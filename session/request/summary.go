@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -36,6 +37,7 @@ func (b *Builder) Summarise(ctx context.Context, keep string) error {
 type summaryOrder struct {
 	keep      string // what it must not lose, in a person's words
 	userAsked bool
+	budget    int64 // tokens that the conversation may take; 0: those of the preferred target
 }
 
 // summarise lets the light tier write a summary of the older part. It never ends
@@ -51,7 +53,7 @@ func (b *Builder) summarise(ctx context.Context, order summaryOrder) error {
 		return nil
 	}
 	counter := b.counter()
-	budget := b.factory.budget(b.factory.Preferred(state))
+	budget := cmp.Or(order.budget, b.factory.budget(b.factory.Preferred(state)))
 	list := conversation.Pieces()
 	oldest := window.Truncate(counter, pieces(list), budget/4)
 	if order.userAsked && oldest == 0 {
