@@ -27,7 +27,7 @@ type verdict struct {
 func (x *examination) verdict() verdict {
 	for _, judge := range []func() (verdict, bool){
 		x.account, x.unreachable, x.wrongName, x.limits, x.capacity, x.replyShape, x.largeRequests, x.otherFault,
-		x.pastFaults,
+		x.wordless, x.pastFaults,
 	} {
 		if v, ok := judge(); ok {
 			return v
@@ -226,6 +226,25 @@ func (x *examination) otherFault() (verdict, bool) {
 			}
 			return v, true
 		}
+	}
+	return verdict{}, false
+}
+
+// wordless is about replies that end well and hold nothing of what was asked for.
+func (x *examination) wordless() (verdict, bool) {
+	for _, f := range x.findings {
+		if f.OK || f.Fault != nil || f.probe == "" {
+			continue
+		}
+		return verdict{
+			Class:    "ability",
+			Text:     f.Target + " ends its replies without an answer",
+			Evidence: quote([]Finding{f}),
+			Next: []string{
+				"look at the log of its server: a template or a limit of the reply may be the cause; or take another model",
+			},
+			code: exit.Failed,
+		}, true
 	}
 	return verdict{}, false
 }

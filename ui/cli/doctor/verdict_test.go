@@ -56,6 +56,10 @@ func TestTheVerdict(t *testing.T) {
 		next     string // a part of what is next
 	}{
 		"all is well": {answers(first, all...), "well", exit.Done, "every probe was answered", ""},
+		"replies without a word": {[]Finding{unfit(probeShort), unfit(probeStream), unfit(probeTool), unfit(probeLarge)},
+			"ability", exit.Failed, "without an answer", "log of its server"},
+		"the first reply alone without a word": {append(answers(first, probeStream, probeTool, probeLarge),
+			unfit(probeShort)), "ability", exit.Failed, "without an answer", "another model"},
 		"the key comes before all": {[]Finding{
 			fails(probeShort, first, models.KindGateway), fails(probeShort, first, models.KindCapacity),
 			fails(probeShort, second, models.KindAuth),
