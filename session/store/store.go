@@ -95,6 +95,9 @@ func (s *Store) openForWriting(ctx context.Context, dir string) error {
 		return err
 	}
 	s.writer.SetMaxOpenConns(1)
+	if err := waitUntilOpen(ctx, s.writer); err != nil {
+		return err
+	}
 	if err := migrate(ctx, s.writer, migrations); err != nil {
 		return err
 	}
