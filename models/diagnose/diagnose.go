@@ -208,16 +208,25 @@ func contact(ev Evidence) models.Contact {
 	case err == nil, ev.Cancel != nil, ev.Status != 0:
 		return ""
 	case errors.As(err, &dns), errors.As(err, &record), errors.As(err, &verify), errors.As(err, &authority),
-		errors.As(err, &hostname), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		errors.As(err, &hostname), containsAny(err.Error(), otherProtocols):
 		return models.ContactFailed
 	case errors.As(err, &dial) && (dial.Op == "dial" || strings.HasSuffix(dial.Op, "connect")): // of a proxy: proxyconnect
 		return models.ContactFailed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
-		errors.Is(err, syscall.EPIPE):
+		errors.Is(err, syscall.ECONNABORTED), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed), // the end was read while the request was still being written
+		containsAny(err.Error(), closedConnections):
 		return models.ContactClosed
 	}
 	return ""
 }
+
+// otherProtocols are net/http's words for a server that speaks something else,
+// closedConnections those for one that closes, or sends headers that are none.
+var (
+	otherProtocols    = []string{"HTTP response to HTTPS client", "malformed HTTP"}
+	closedConnections = []string{"malformed MIME header", "server sent GOAWAY", "server closed idle connection"}
+)
 
 // scope narrows what a kind speaks about by what the evidence adds.
 func scope(class models.Kind, ev Evidence) models.Scope {

@@ -194,6 +194,8 @@ func networkHint(ev Evidence, host string) string {
 		return "The proxy does not answer or refuses. Check HTTPS_PROXY and ALL_PROXY."
 	case errors.As(ev.Err, &record), strings.Contains(text, "HTTP response to HTTPS client"):
 		return host + " answers without encryption. If that is meant, write http:// in base_url."
+	case strings.Contains(text, "malformed HTTP"):
+		return "What answers at " + host + " does not speak HTTP/1.1. Check the port in base_url."
 	case errors.As(ev.Err, &dns):
 		return "The name " + host + " cannot be found. Check the network and base_url."
 	case errors.Is(ev.Err, syscall.ECONNREFUSED):
