@@ -1,0 +1,11 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const (
+	filterArch       = unix.AUDIT_ARCH_AARCH64
+	firstForeignCall = 0x40000000 // none
+)
+
+// archCalls are calls that only this architecture has.
+var archCalls []uint32
