@@ -31,6 +31,8 @@ type preparedCall struct {
 	note string // for the model, before the output
 	hash string // of the tool and args, as the model made it
 	id   string // of the effect
+
+	decision permit.Decision // by rules; zero: a person's
 }
 
 // repeats is how often a call was made since it last gave another result.
@@ -134,6 +136,7 @@ func (t *turn) admit(
 	decision := t.judge(prepared)
 	switch decision.Verdict {
 	case permit.Allow:
+		prepared.decision = decision
 		return prepared, nil
 	case permit.Deny:
 		return nil, t.deny(ctx, item, call.Title, "This call is not allowed: "+decision.Reason+".")
@@ -198,7 +201,7 @@ func (t *turn) runCall(ctx context.Context, prepared preparedCall) *session.Turn
 	drafts := &draftSaver{log: t.Log, turn: t.Turn}
 	output := &runningOutput{drafts: drafts, callID: prepared.item.CallID, group: prepared.call.Group}
 	output.add("")
-	result := prepared.call.Run(ctx, func(text string) {
+	result := prepared.call.Runner(prepared.decision)(ctx, func(text string) {
 		t.Log.Publish(session.ToolOutput{CallID: prepared.item.CallID, Text: text})
 		output.add(text)
 	})

@@ -164,14 +164,18 @@ func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
 	case line.writes:
 		return Decision{Verdict: Ask, Reason: "it writes to a file", Grants: exact}
 	}
-	missing, ok := line.missing(call, grants)
+	missing, granted, ok := line.missing(call, grants)
 	switch {
 	case !ok:
 		return Decision{Verdict: Ask, Reason: "it can change things", Grants: exact}
 	case len(missing) > 0:
 		return Decision{Verdict: Ask, Reason: "it can change things", Grants: missing}
+	case granted:
+		return Decision{Verdict: Allow}
+	case call.Unheld != "":
+		return Decision{Verdict: Ask, Reason: call.Unheld, Grants: exact}
 	}
-	return Decision{Verdict: Allow}
+	return Decision{Verdict: Allow, Held: true}
 }
 
 // exactCommand is what a rule for exactly this command remembers: the same line in
@@ -184,37 +188,42 @@ func exactCommand(c Call) string {
 }
 
 // missing lists the rules for beginnings that the line still needs; !ok means
-// that no such rule can cover it. After a cd the line is judged in the folder
+// that no such rule can cover it. Granted says that a person's rule covers a part.
+// After a cd the line is judged in the folder
 // before and in the one after, because who knows whether the cd is reached.
-func (l shellLine) missing(c Call, grants []string) (rules []string, ok bool) {
+func (l shellLine) missing(c Call, grants []string) (rules []string, granted, ok bool) {
 	dirs := []string{c.Path}
 	for _, call := range l.calls {
 		for _, dir := range slices.Clone(dirs) {
 			words, err := fields(call, dir)
 			if err != nil || len(words) == 0 {
-				return nil, false
+				return nil, false, false
 			}
 			if words[0] == "cd" {
 				to, ok := changedFolder(words, dir, c.Root)
 				if !ok {
-					return nil, false
+					return nil, false, false
 				}
 				dirs = append(dirs, to)
 				continue
 			}
 			covers := func(rule string) bool { return hasPrefix(words, strings.Fields(rule)) }
-			if readOnly(words, dir, c.Root) || granted(grants, rulePrefix, covers) {
+			if readOnly(words, dir, c.Root) {
+				continue
+			}
+			if anyGrant(grants, rulePrefix, covers) {
+				granted = true
 				continue
 			}
 			rule, prefixed := prefix(words)
 			if !prefixed {
-				return nil, false
+				return nil, false, false
 			}
 			rules = append(rules, rulePrefix+":"+rule)
 		}
 		dirs = distinct(dirs)
 	}
-	return distinct(rules), true
+	return distinct(rules), granted, true
 }
 
 // changedFolder is the folder after a cd, if that is known and in the workspace.

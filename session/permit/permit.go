@@ -30,6 +30,7 @@ type Call struct {
 	Path    string // absolute, links resolved
 	Outside bool   // Path lies outside the workspace
 	Root    string // the workspace, absolute, links resolved
+	Unheld  string // why the kernel would not hold the command to reading; empty: it would
 }
 
 // Decision is a verdict with its reason for people and for the model.
@@ -37,6 +38,7 @@ type Decision struct {
 	Verdict Verdict
 	Reason  string
 	Grants  []string // the rules that "always" would add; none: it asks each time
+	Held    bool     // allowed because it only reads, so the kernel has to hold it to that
 }
 
 // Always tells a person what "always" would allow.
@@ -82,7 +84,7 @@ func Judge(mode session.Mode, call Call, grants []string) Decision {
 		if call.Class == session.Write {
 			return Decision{Verdict: Ask, Reason: "the file is outside the workspace"}
 		}
-		if granted(grants, ruleOutside, func(dir string) bool { return within(dir, call.Path) }) {
+		if anyGrant(grants, ruleOutside, func(dir string) bool { return within(dir, call.Path) }) {
 			return Decision{Verdict: Allow}
 		}
 		return Decision{Verdict: Ask, Reason: "it is outside the workspace", Grants: outsideRules(call.Path)}
@@ -124,7 +126,7 @@ func isGuarded(c Call) bool {
 	})
 }
 
-func granted(grants []string, kind string, match func(string) bool) bool {
+func anyGrant(grants []string, kind string, match func(string) bool) bool {
 	return slices.ContainsFunc(grants, func(g string) bool {
 		k, rest, ok := strings.Cut(g, ":")
 		return ok && k == kind && match(rest)

@@ -21,6 +21,7 @@ var ErrUnavailable = errors.New("this system cannot hold a command to reading")
 // Options for New.
 type Options struct {
 	Secrets []string // files and folders that are not read, absolute
+	Root    string   // the workspace: what it lies in is read
 }
 
 // Sandbox holds commands. It may be used by several goroutines.
@@ -40,7 +41,11 @@ func New(o Options) *Sandbox {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		s.secrets = append(s.secrets, filepath.Clean(path))
+		path = filepath.Clean(path)
+		if o.Root == path || strings.HasPrefix(o.Root, path+string(filepath.Separator)) {
+			continue
+		}
+		s.secrets = append(s.secrets, path)
 	}
 	return s
 }

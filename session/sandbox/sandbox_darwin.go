@@ -16,6 +16,9 @@ func Available() error {
 	return nil
 }
 
+// Mechanism names what holds commands on this system.
+func Mechanism() string { return "the seatbelt" }
+
 func (s *Sandbox) start(cmd *exec.Cmd, temp string) error {
 	cmd.Args = append([]string{seatbelt, "-p", s.profile(temp), cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = seatbelt

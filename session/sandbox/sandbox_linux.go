@@ -50,6 +50,9 @@ func Available() error {
 	return nil
 }
 
+// Mechanism names what holds commands on this system.
+func Mechanism() string { return fmt.Sprintf("Landlock %d and seccomp", abi()) }
+
 func (s *Sandbox) start(cmd *exec.Cmd, temp string) error {
 	ruleset, err := s.ruleset(temp)
 	if err != nil {

@@ -7,6 +7,9 @@ import "os/exec"
 // Available says why commands cannot be held on this system.
 func Available() error { return ErrUnavailable }
 
+// Mechanism names what holds commands on this system.
+func Mechanism() string { return "nothing" }
+
 func (s *Sandbox) start(*exec.Cmd, string) error { return ErrUnavailable }
 
 func otherHomes(string) []string { return nil }

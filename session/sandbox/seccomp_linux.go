@@ -30,7 +30,9 @@ var refusedCalls = append([]uint32{
 }, archCalls...)
 
 // signalCalls are refused where Landlock does not hold signals.
-var signalCalls = []uint32{unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO}
+var signalCalls = []uint32{
+	unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO,
+}
 
 // newNamespaces are the flags of clone that make a process its own little root.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID |

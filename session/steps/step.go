@@ -201,5 +201,5 @@ func (o Options) runCheck(ctx context.Context, command string) (tools.Result, er
 	case decision.Verdict == permit.Ask && !reviewed:
 		return tools.Result{}, errNotReviewed
 	}
-	return call.Run(ctx, func(string) {}), nil
+	return call.Runner(decision)(ctx, func(string) {}), nil
 }

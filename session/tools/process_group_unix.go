@@ -17,10 +17,11 @@ func shellProgram() (name, flag string) {
 	return "/bin/sh", "-c"
 }
 
-// ownGroup makes a command the leader of a process group, which is what
-// signals are sent to. It has no terminal: reading from one would stop it.
+// ownGroup makes a command the leader of a session, and so of a process group,
+// which is what signals are sent to. It has no terminal: it could paint over the
+// screen, and what a person types at its prompt would go elsewhere.
 func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
 // startGate makes a command wait until open(true); after open(false), or without

@@ -29,9 +29,11 @@ type reaper struct {
 
 // run starts a command, waits for it, and leaves nothing of it behind. A
 // command that was ended from outside by ctx gives no error.
-func (r *reaper) run(ctx context.Context, cmd *exec.Cmd, group *atomic.Int64) (code int, err error) {
+func (r *reaper) run(
+	ctx context.Context, cmd *exec.Cmd, start func() error, group *atomic.Int64,
+) (code int, err error) {
 	ownGroup(cmd)
-	if err := r.start(cmd); err != nil {
+	if err := r.start(cmd, start); err != nil {
 		return 0, err
 	}
 	group.Store(int64(cmd.Process.Pid))
@@ -64,13 +66,13 @@ func (r *reaper) run(ctx context.Context, cmd *exec.Cmd, group *atomic.Int64) (c
 
 // start starts a command that does nothing before the watching process knows
 // its number: if belay ends in between, so does the command.
-func (r *reaper) start(cmd *exec.Cmd) error {
+func (r *reaper) start(cmd *exec.Cmd, start func() error) error {
 	r.watch()
 	open, err := startGate(cmd)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := start(); err != nil {
 		return errors.Join(err, open(false))
 	}
 	r.tell("+", cmd.Process.Pid)

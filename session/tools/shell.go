@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"belay/session/sandbox"
 )
 
 // The bounds of one command.
@@ -52,7 +54,13 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		limit = time.Duration(args.Timeout) * time.Second
 	}
 	var group atomic.Int64
-	return Call{
+	run := func(held bool) func(context.Context, func(string)) Result {
+		return func(ctx context.Context, out func(string)) Result {
+			return s.shell(ctx, p.abs, args.Command, limit, out, &group, held)
+		}
+	}
+	unheld := s.whyUnheld(args.Command)
+	call := Call{
 		Group:   func() int { return int(group.Load()) },
 		Title:   firstLine(args.Command),
 		Detail:  args.Command,
@@ -60,10 +68,61 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		Shell:   shell,
 		Path:    p.abs,
 		Outside: p.outside,
-		Run: func(ctx context.Context, out func(string)) Result {
-			return s.shell(ctx, p.abs, args.Command, limit, out, &group)
-		},
-	}, nil
+		Run:     run(false),
+		Unheld:  unheld,
+	}
+	if unheld == "" {
+		call.RunHeld = run(true)
+	}
+	return call, nil
+}
+
+// whyUnheld says why the kernel would not hold a command to reading; empty: it
+// would.
+func (s *Set) whyUnheld(command string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case sandbox.Available() != nil:
+		return "nothing on this system can hold it to reading"
+	case s.unheld[command]:
+		return "it was refused something when it was held to reading"
+	}
+	return ""
+}
+
+// prompts are the words of programs that would have asked a person, and had no
+// terminal to do it on.
+var prompts = []string{
+	"a terminal is required", "no tty present", "could not read username", "could not read password",
+	"terminal prompts disabled", "host key verification failed", "cannot open /dev/tty", "inappropriate ioctl for device",
+	"no askpass program", "permission denied (publickey",
+}
+
+// notePrompt tells the model why a program did not get an answer.
+func notePrompt(result *Result) {
+	output := strings.ToLower(result.Output)
+	if result.Error && slices.ContainsFunc(prompts, func(p string) bool { return strings.Contains(output, p) }) {
+		result.Output += "\n(Commands have no terminal, so nobody can be asked for a password or a confirmation. " +
+			"Use a way that needs none, or ask the user to do it.)"
+	}
+}
+
+// refusals are the words with which programs say that the kernel refused them.
+var refusals = []string{"permission denied", "operation not permitted", "read-only file system", "not permitted"}
+
+// noteRefusal tells the model of a held command that it may have been refused
+// something, and has a person asked when the same command comes again.
+func (s *Set) noteRefusal(command string, result *Result) {
+	output := strings.ToLower(result.Output)
+	if !result.Error || !slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(output, r) }) {
+		return
+	}
+	s.mu.Lock()
+	s.unheld[command] = true
+	s.mu.Unlock()
+	result.Output += "\n(It ran without a question, so it was held to reading: no writing, no network, no secret places. " +
+		"If it needs more, make exactly the same call again: the user is asked then.)"
 }
 
 // errTimeout ends a command that takes too long.
@@ -75,6 +134,7 @@ func (s *Set) shell(
 	limit time.Duration,
 	out func(string),
 	group *atomic.Int64,
+	held bool,
 ) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
@@ -85,7 +145,20 @@ func (s *Set) shell(
 	cmd.Env = s.environment()
 	cmd.Stdout, cmd.Stderr = kept, kept
 	cmd.WaitDelay = shellDrain
-	code, err := s.reaper.run(ctx, cmd, group)
+	start := cmd.Start
+	if held {
+		var done func()
+		defer func() {
+			if done != nil {
+				done()
+			}
+		}()
+		start = func() (err error) {
+			done, err = s.sandbox.Start(cmd)
+			return err
+		}
+	}
+	code, err := s.reaper.run(ctx, cmd, start, group)
 	text, file := kept.close()
 	result := Result{Output: text, File: file}
 	switch {
@@ -106,6 +179,10 @@ func (s *Set) shell(
 			result.Output = strings.TrimLeft(fmt.Sprintf("%s\n(exit status %d)", strings.TrimRight(text, "\n"), code), "\n")
 		}
 	}
+	if held {
+		s.noteRefusal(command, &result)
+	}
+	notePrompt(&result)
 	return result
 }
 
@@ -122,5 +199,5 @@ func (s *Set) environment() []string {
 	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1), fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n),
 		fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n), "CDPATH=")
 	return append(env, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0",
-		"GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive", "BELAY=1")
+		"GIT_EDITOR=true", "SSH_ASKPASS_REQUIRE=never", "SUDO_ASKPASS=/bin/false", "DEBIAN_FRONTEND=noninteractive", "BELAY=1")
 }

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/session/permit"
+	"belay/session/sandbox"
 )
 
 // Call is a prepared call: what would happen, and the way to make it happen.
@@ -41,12 +43,26 @@ type Call struct {
 	Group   func() int     // the process group of the command that runs; 0: none. nil: it is no command
 
 	Run func(ctx context.Context, out func(string)) Result
+
+	// RunHeld is Run with the kernel holding a command to reading. It is nil, and
+	// Unheld says why, where that cannot be.
+	RunHeld func(ctx context.Context, out func(string)) Result
+	Unheld  string
+}
+
+// Runner is the way to make it happen that was decided.
+func (c Call) Runner(decision permit.Decision) func(ctx context.Context, out func(string)) Result {
+	if decision.Held {
+		return c.RunHeld
+	}
+	return c.Run
 }
 
 // Describe gives a call of a tool in the form that rules judge.
 func (c Call) Describe(tool, root string) permit.Call {
 	return permit.Call{
 		Tool: tool, Class: c.Class, Command: c.Command, Shell: c.Shell, Path: c.Path, Outside: c.Outside, Root: root,
+		Unheld: c.Unheld,
 	}
 }
 
@@ -75,6 +91,7 @@ type Options struct {
 	Root    string   // the workspace, absolute
 	Outputs string   // a folder for output that is too long for the model
 	Data    string   // belay's own data, which no tool opens; links resolved; may be empty
+	Secrets []string // files and folders that no command reads unasked, beside those of the home folder
 	Hide    []string // environment variables that commands must not see
 	Reaper  []string // the command line of the process that ends orphans; empty: none
 	NewID   func() string
@@ -89,9 +106,11 @@ type Set struct {
 	specs   []models.ToolSpec
 	seen    seenFiles
 	reaper  *reaper
+	sandbox *sandbox.Sandbox
 
-	mu    sync.Mutex
-	focus []string // patterns that searches without a path keep to
+	mu     sync.Mutex
+	unheld map[string]bool // commands that were refused something while they were held
+	focus  []string        // patterns that searches without a path keep to
 }
 
 // New returns the tools for a workspace.
@@ -102,8 +121,10 @@ func New(o Options) (*Set, error) {
 	}
 	s := &Set{
 		o: o, entries: map[string]entry{}, schemas: resolved,
-		seen:   seenFiles{hash: map[string]string{}, seenAt: map[string]time.Time{}},
-		reaper: &reaper{command: o.Reaper, grace: shellGrace},
+		seen:    seenFiles{hash: map[string]string{}, seenAt: map[string]time.Time{}},
+		reaper:  &reaper{command: o.Reaper, grace: shellGrace},
+		sandbox: sandbox.New(sandbox.Options{Secrets: secrets(o), Root: o.Root}),
+		unheld:  map[string]bool{},
 	}
 	for _, e := range catalog {
 		s.entries[e.name] = e
@@ -113,6 +134,15 @@ func New(o Options) (*Set, error) {
 		})
 	}
 	return s, nil
+}
+
+// secrets are the places that a command which nobody was asked about does not read.
+func secrets(o Options) []string {
+	places := append([]string{o.Data}, o.Secrets...)
+	if home, err := os.UserHomeDir(); err == nil {
+		places = append(places, sandbox.Secrets(home)...)
+	}
+	return places
 }
 
 // Close ends what the tools have left running.

@@ -122,11 +122,21 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 	return tools.New(tools.Options{
 		Root:    root,
 		Data:    b.dir,
+		Secrets: configDir(),
 		Outputs: filepath.Join(b.dir, "outputs"),
 		Hide:    b.transport.keyVariables,
 		Reaper:  reaperCommand(),
 		NewID:   b.env.NewID,
 	})
+}
+
+// configDir is where the settings and keys are, if there is such a place.
+func configDir() []string {
+	dir, err := config.Dir(os.Getenv)
+	if err != nil {
+		return nil
+	}
+	return []string{dir}
 }
 
 func (b *builder) newEngine(

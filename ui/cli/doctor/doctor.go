@@ -15,6 +15,7 @@ import (
 	"belay/models/catalog"
 	"belay/models/diagnose"
 	"belay/models/openai"
+	"belay/session/sandbox"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
 	"belay/ui/plain"
@@ -56,6 +57,7 @@ func Run(ctx context.Context, env app.Env, options app.Options, asked Options) (
 		return &exit.Error{Code: exit.Settings}
 	}
 	x.report(Finding{Check: "settings", OK: true, Text: settingsText(x.settings)})
+	x.report(Finding{Check: "commands", OK: true, Text: commandsText()})
 	warn := func(text string) { fmt.Fprintln(env.Err, "belay: "+text) }
 	x.catalog = app.NewCatalog(x.settings, options, warn)
 	transport, err := app.NewTransport(env, x.catalog, x.settings, options, warn)
@@ -122,6 +124,14 @@ func settingsText(s config.Settings) string {
 		return "the defaults; no file and no variable changes them"
 	}
 	return "from " + strings.Join(read, ", ")
+}
+
+// commandsText says what holds the commands that run without a question.
+func commandsText() string {
+	if sandbox.Available() != nil {
+		return "nothing on this system can hold them to reading, so each one asks"
+	}
+	return "those that run unasked are held to reading by " + sandbox.Mechanism()
 }
 
 // report prints a finding when it is made: probes take seconds.

@@ -90,7 +90,7 @@ func findings(t *testing.T, out string) (list []string, last verdict) {
 }
 
 func TestWhatIsExamined(t *testing.T) {
-	const before = "settings, key openai, endpoint openai, name sol, name terra, name luna, "
+	const before = "settings, commands, key openai, endpoint openai, name sol, name terra, name luna, "
 	for name, tt := range map[string]struct {
 		script string
 		asked  Options
@@ -113,7 +113,7 @@ func TestWhatIsExamined(t *testing.T) {
 			before + "!short sol, short terra, stream terra, tool terra, large terra, " +
 				"short luna, stream luna, tool luna, large luna", "billing", exit.Account},
 		"a name that the endpoint does not have": {strings.Replace(scriptedModels, "5.6-sol", "5.6-s0l", 1) + saysTool,
-			Options{}, "settings, key openai, endpoint openai, !name sol, name terra, name luna, !short sol, " +
+			Options{}, "settings, commands, key openai, endpoint openai, !name sol, name terra, name luna, !short sol, " +
 				"short terra, stream terra, tool terra, large terra, short luna, stream luna, tool luna, large luna",
 			"name", exit.Settings},
 		"models that call no tools": {scriptedModels, Options{}, before +
@@ -180,7 +180,7 @@ func TestWithoutAKeyNothingIsSent(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "http://belay.invalid/v1")
 	out, err := run(t, app.Options{Project: home}, Options{JSON: true})
 	list, last := findings(t, out)
-	if got, want := strings.Join(list, ", "), "settings, !key openai"; got != want || last.Class != "account" {
+	if got, want := strings.Join(list, ", "), "settings, commands, !key openai"; got != want || last.Class != "account" {
 		t.Errorf("examined %s, verdict %s; want %s, verdict account", got, last.Class, want)
 	}
 	if got, want := strings.Join(last.Next, "\n"), app.MissingKeyHint("OPENAI_API_KEY"); got != want {
