@@ -85,6 +85,7 @@ var checks = map[string]checkFunc{
 	"alerts.share":       between(0.01, 1),
 
 	"permissions.mode": oneOf(modes...),
+	"permissions.env":  checkVariables,
 
 	"screen.theme":  oneOf("auto", "light", "dark"),
 	"screen.notify": oneOf("auto", "bell", "off"),
@@ -188,6 +189,16 @@ func checkTargets(v any) (string, string) {
 	return "", ""
 }
 
+func checkVariables(v any) (problem, hint string) {
+	for i, name := range v.([]string) {
+		if !variablePattern.MatchString(name) {
+			// It may be a secret itself, so the message must not quote it.
+			return fmt.Sprintf("entry %d: is not the name of a variable", i+1), "write names, such as GITHUB_TOKEN"
+		}
+	}
+	return "", ""
+}
+
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func checkVariableName(v any) (string, string) {
@@ -237,6 +248,8 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say where requests and keys go", advice
 	case path[0] == "record" || path[0] == "alerts":
 		return "a project may not say what is recorded and what runs", advice
+	case joinKey(path) == "permissions.env":
+		return "a project may not say which secrets its commands see", advice
 	case joinKey(path) == "permissions.mode":
 		if slices.Index(modes, v.String()) > slices.Index(modes, old.String()) {
 			return fmt.Sprintf("a project may only be stricter than your own %q", old.String()), advice

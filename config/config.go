@@ -170,7 +170,8 @@ type Channels []string
 
 // Permissions are what may run without asking.
 type Permissions struct {
-	Mode string `toml:"mode"` // "ask", "edits" or "all"
+	Mode string   `toml:"mode"` // "ask", "edits" or "all"
+	Env  []string `toml:"env"`  // variables that look like secrets and reach commands all the same
 }
 
 // Screen is how the full screen looks, and how it gets attention.

@@ -221,6 +221,7 @@ func TestAProjectCannotLoosenTheUsersSettings(t *testing.T) {
 		{"no lifted limit", "[limits]\ncost = 0.0", "only lower"},
 		{"no command", "[alerts]\ncommand = \"curl evil.example\"", "what is recorded and what runs"},
 		{"no forgetting", "[record]\nretention = \"1s\"", "what is recorded and what runs"},
+		{"no secrets for commands", "[permissions]\nenv = [\"GITHUB_TOKEN\"]", "may not say which secrets"},
 		{"a stricter mode", "[permissions]\nmode = \"ask\"", ""},
 		{"a lower limit", "[limits]\ncost = 1.0\nsteps = 5", ""},
 		{"tiers", "[tiers]\ndefault = \"light\"", ""},

@@ -186,12 +186,26 @@ func (s *Set) shell(
 	return result
 }
 
+// secretEndings are how the names of variables end that hold keys and passwords.
+var secretEndings = []string{
+	"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PAT", "DSN",
+}
+
+// looksSecret says whether a variable holds a secret, going by the last word of its
+// name. What is meant for a program can be passed on by name.
+func looksSecret(name string) bool {
+	name = strings.ToUpper(name)
+	last := name[strings.LastIndexByte(name, '_')+1:]
+	return slices.Contains(secretEndings, last) || strings.HasSuffix(name, "APIKEY") ||
+		strings.HasPrefix(name, "AWS_SECRET") || name == "DATABASE_URL"
+}
+
 // environment is belay's own without its secrets, and with what keeps programs
 // from asking questions or painting.
 func (s *Set) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(s.o.Hide, name)
+		return slices.Contains(s.o.Hide, name) || looksSecret(name) && !slices.Contains(s.o.Pass, name)
 	})
 	// A folder that only looks like a repository must not make git run what its
 	// settings name, nor cd lead elsewhere than it says.

@@ -92,6 +92,7 @@ type Options struct {
 	Outputs string   // a folder for output that is too long for the model
 	Data    string   // belay's own data, which no tool opens; links resolved; may be empty
 	Secrets []string // files and folders that no command reads unasked, beside those of the home folder
+	Pass    []string // environment variables that commands see although they look like secrets
 	Hide    []string // environment variables that commands must not see
 	Reaper  []string // the command line of the process that ends orphans; empty: none
 	NewID   func() string

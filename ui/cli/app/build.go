@@ -125,6 +125,7 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 		Secrets: configDir(),
 		Outputs: filepath.Join(b.dir, "outputs"),
 		Hide:    b.transport.keyVariables,
+		Pass:    b.settings.Permissions.Env,
 		Reaper:  reaperCommand(),
 		NewID:   b.env.NewID,
 	})
