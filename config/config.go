@@ -209,7 +209,7 @@ func Defaults() Settings {
 		},
 		Record:      Record{Retention: 90 * 24 * time.Hour},
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
-		Permissions: Permissions{Mode: "ask"},
+		Permissions: Permissions{Mode: "ask", Env: []string{}},
 		Screen:      Screen{Theme: "auto", Notify: "auto"},
 		origins:     map[string]Origin{},
 	}
