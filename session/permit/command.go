@@ -22,6 +22,7 @@ type shellLine struct {
 	calls       [][]*syntax.Word // the words of each simple command
 	unjudgeable string           // why it cannot be judged by its words; empty if it can
 	writes      bool             // output goes to a file
+	redirects   bool             // something goes elsewhere, or comes from there
 }
 
 // parse takes a shell line apart. Whatever is more than simple commands side
@@ -78,6 +79,7 @@ func (l *shellLine) word(w *syntax.Word) {
 }
 
 func (l *shellLine) redirect(r *syntax.Redirect) {
+	l.redirects = true
 	if r.N != nil && !digits(r.N.Value) {
 		l.unjudgeable = "it sets variables"
 	}
@@ -172,10 +174,29 @@ func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
 		return Decision{Verdict: Ask, Reason: "it can change things", Grants: missing}
 	case granted:
 		return Decision{Verdict: Allow}
+	case call.Unheld != "" && call.Direct:
+		if words := line.directWords(call); words != nil {
+			return Decision{Verdict: Allow, Direct: words}
+		}
+		return Decision{Verdict: Ask, Reason: call.Unheld, Grants: exact}
 	case call.Unheld != "":
 		return Decision{Verdict: Ask, Reason: call.Unheld, Grants: exact}
 	}
 	return Decision{Verdict: Allow, Held: true}
+}
+
+// directWords are the words of a line that is one command of a few that read and run
+// no other program; nil: it is more, or another. Nothing but these words is run, so no
+// shell can take them for something else.
+func (l shellLine) directWords(c Call) []string {
+	if len(l.calls) != 1 || l.redirects {
+		return nil
+	}
+	words, err := fields(l.calls[0], c.Path)
+	if err != nil || !slices.Contains(directCommands, words[0]) {
+		return nil
+	}
+	return words
 }
 
 // exactCommand is what a rule for exactly this command remembers: the same line in

@@ -31,6 +31,7 @@ type Call struct {
 	Outside bool   // Path lies outside the workspace
 	Root    string // the workspace, absolute, links resolved
 	Unheld  string // why the kernel would not hold the command to reading; empty: it would
+	Direct  bool   // it can run without a shell
 }
 
 // Decision is a verdict with its reason for people and for the model.
@@ -39,6 +40,7 @@ type Decision struct {
 	Reason  string
 	Grants  []string // the rules that "always" would add; none: it asks each time
 	Held    bool     // allowed because it only reads, so the kernel has to hold it to that
+	Direct  []string // allowed as these words, without a shell
 }
 
 // Always tells a person what "always" would allow.

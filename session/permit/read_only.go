@@ -29,6 +29,10 @@ var quietCommands = map[string][]string{
 	"[":        {"-v", "-R"},
 }
 
+// directCommands run where nothing holds a command, without a shell: they read what
+// they are given and start no program.
+var directCommands = strings.Fields("ls cat head wc stat du df file pwd grep cut nl od cmp realpath readlink uname")
+
 // readCommands only look, whatever their flags, except for the flags named: those
 // write, run a program, follow links, or change the shell.
 var readCommands = map[string][]string{

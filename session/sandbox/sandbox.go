@@ -87,7 +87,8 @@ func (s *Sandbox) Start(cmd *exec.Cmd) (done func(), err error) {
 		temp = real
 	}
 	cmd.Env = append(cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "GIT_OPTIONAL_LOCKS=0",
-		"GOPROXY=off", "GOTOOLCHAIN=local")
+		// go fails where it cannot write to its cache, and would fetch what is missing.
+		"GOCACHE="+filepath.Join(temp, "go-build"), "GOPROXY=off", "GOTOOLCHAIN=local")
 	if err := s.start(cmd, temp); err != nil {
 		done()
 		return nil, err

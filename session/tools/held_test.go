@@ -142,3 +142,28 @@ func TestCommandsHaveNoTerminal(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Where nothing holds a command, a few that run no other program go without a shell,
+// and all others ask.
+func TestWithoutASandboxWhatIsJudgedRunsWithoutAShell(t *testing.T) {
+	s := workspace(t, map[string]string{"a.txt": "mine\n", "b.txt": "yours\n"})
+	s.unavailable = sandbox.ErrUnavailable
+	for command, want := range map[string]string{
+		"cat a.txt":              "mine",
+		"cat *.txt":              "mine\nyours",
+		"grep -n 'mine' 'a.txt'": "1:mine",
+		"ls":                     "a.txt\nb.txt",
+	} {
+		decision, r := judged(t, s, command)
+		if decision.Direct == nil || decision.Held || r.Error || !strings.Contains(r.Output, want) {
+			t.Errorf("%s: %+v, %+v; want %q", command, decision, r, want)
+		}
+	}
+	for _, command := range []string{
+		"git status", "cat a.txt | head", "cat a.txt; ls", "cat < a.txt", "find .", "rg mine", "sort a.txt", "cat a.txt > /dev/null",
+	} {
+		if decision, _ := judged(t, s, command); decision.Verdict != permit.Ask {
+			t.Errorf("%s: %+v, want a question", command, decision)
+		}
+	}
+}

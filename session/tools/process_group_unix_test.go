@@ -62,7 +62,10 @@ func TestACommandThatLeavesAChildBehindReturns(t *testing.T) {
 func TestATimeoutEndsACommand(t *testing.T) {
 	s := workspace(t, nil)
 	gone := lives(t, s)
-	r := s.shell(t.Context(), s.o.Root, "exec 9>lives; echo up; sleep 300", 200*time.Millisecond, nil, new(atomic.Int64), false)
+	r := s.shell(t.Context(), shellJob{
+		dir: s.o.Root, words: []string{"sh", "-c", "exec 9>lives; echo up; sleep 300"},
+		limit: 200 * time.Millisecond, group: new(atomic.Int64),
+	}, nil)
 	if !r.Error || !strings.Contains(r.Output, "stopped after 200ms") {
 		t.Errorf("shell = %+v", r)
 	}

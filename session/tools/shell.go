@@ -8,13 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"belay/session/sandbox"
 )
 
 // The bounds of one command.
@@ -54,12 +53,11 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		limit = time.Duration(args.Timeout) * time.Second
 	}
 	var group atomic.Int64
-	run := func(held bool) func(context.Context, func(string)) Result {
-		return func(ctx context.Context, out func(string)) Result {
-			return s.shell(ctx, p.abs, args.Command, limit, out, &group, held)
-		}
+	name, flag := shellProgram()
+	job := shellJob{dir: p.abs, line: args.Command, words: []string{name, flag, args.Command}, limit: limit, group: &group}
+	run := func(job shellJob) func(context.Context, func(string)) Result {
+		return func(ctx context.Context, out func(string)) Result { return s.shell(ctx, job, out) }
 	}
-	unheld := s.whyUnheld(args.Command)
 	call := Call{
 		Group:   func() int { return int(group.Load()) },
 		Title:   firstLine(args.Command),
@@ -68,13 +66,32 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		Shell:   shell,
 		Path:    p.abs,
 		Outside: p.outside,
-		Run:     run(false),
-		Unheld:  unheld,
+		Run:     run(job),
+		Unheld:  s.whyUnheld(args.Command),
 	}
-	if unheld == "" {
-		call.RunHeld = run(true)
+	switch {
+	case call.Unheld == "":
+		held := job
+		held.held = true
+		call.RunHeld = run(held)
+	case s.unavailable != nil && runtime.GOOS != "windows":
+		call.RunDirect = func(words []string) func(context.Context, func(string)) Result {
+			direct := job
+			direct.words = words
+			return run(direct)
+		}
 	}
 	return call, nil
+}
+
+// shellJob is a command as it is run.
+type shellJob struct {
+	dir   string
+	line  string   // as the model wrote it
+	words []string // the program and what it is given
+	limit time.Duration
+	group *atomic.Int64
+	held  bool // the kernel holds it to reading
 }
 
 // whyUnheld says why the kernel would not hold a command to reading; empty: it
@@ -83,7 +100,7 @@ func (s *Set) whyUnheld(command string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case sandbox.Available() != nil:
+	case s.unavailable != nil:
 		return "nothing on this system can hold it to reading"
 	case s.unheld[command]:
 		return "it was refused something when it was held to reading"
@@ -128,25 +145,17 @@ func (s *Set) noteRefusal(command string, result *Result) {
 // errTimeout ends a command that takes too long.
 var errTimeout = errors.New("timeout")
 
-func (s *Set) shell(
-	ctx context.Context,
-	dir, command string,
-	limit time.Duration,
-	out func(string),
-	group *atomic.Int64,
-	held bool,
-) Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, job.limit, errTimeout)
 	defer cancel()
 	kept := newOutput(s.o.Outputs, s.o.NewID, out)
-	name, flag := shellProgram()
-	cmd := exec.Command(name, flag, command)
-	cmd.Dir = dir
+	cmd := exec.Command(job.words[0], job.words[1:]...)
+	cmd.Dir = job.dir
 	cmd.Env = s.environment()
 	cmd.Stdout, cmd.Stderr = kept, kept
 	cmd.WaitDelay = shellDrain
 	start := cmd.Start
-	if held {
+	if job.held {
 		var done func()
 		defer func() {
 			if done != nil {
@@ -158,15 +167,15 @@ func (s *Set) shell(
 			return err
 		}
 	}
-	code, err := s.reaper.run(ctx, cmd, start, group)
+	code, err := s.reaper.run(ctx, cmd, start, job.group)
 	text, file := kept.close()
 	result := Result{Output: text, File: file}
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
-		result.Error, result.Summary = true, fmt.Sprintf("stopped after %s", limit)
+		result.Error, result.Summary = true, fmt.Sprintf("stopped after %s", job.limit)
 		result.Output += fmt.Sprintf(
 			"\n(stopped after %s with everything it had started; pass a longer timeout if it needs more)",
-			limit,
+			job.limit,
 		)
 	case ctx.Err() != nil:
 		result.Error, result.Summary = true, "stopped"
@@ -179,8 +188,8 @@ func (s *Set) shell(
 			result.Output = strings.TrimLeft(fmt.Sprintf("%s\n(exit status %d)", strings.TrimRight(text, "\n"), code), "\n")
 		}
 	}
-	if held {
-		s.noteRefusal(command, &result)
+	if job.held {
+		s.noteRefusal(job.line, &result)
 	}
 	notePrompt(&result)
 	return result

@@ -48,12 +48,18 @@ type Call struct {
 	// Unheld says why, where that cannot be.
 	RunHeld func(ctx context.Context, out func(string)) Result
 	Unheld  string
+
+	// RunDirect runs words without a shell. It is nil where that cannot be.
+	RunDirect func(words []string) func(ctx context.Context, out func(string)) Result
 }
 
 // Runner is the way to make it happen that was decided.
 func (c Call) Runner(decision permit.Decision) func(ctx context.Context, out func(string)) Result {
-	if decision.Held {
+	switch {
+	case decision.Held:
 		return c.RunHeld
+	case decision.Direct != nil:
+		return c.RunDirect(decision.Direct)
 	}
 	return c.Run
 }
@@ -62,7 +68,7 @@ func (c Call) Runner(decision permit.Decision) func(ctx context.Context, out fun
 func (c Call) Describe(tool, root string) permit.Call {
 	return permit.Call{
 		Tool: tool, Class: c.Class, Command: c.Command, Shell: c.Shell, Path: c.Path, Outside: c.Outside, Root: root,
-		Unheld: c.Unheld,
+		Unheld: c.Unheld, Direct: c.RunDirect != nil,
 	}
 }
 
@@ -109,6 +115,8 @@ type Set struct {
 	reaper  *reaper
 	sandbox *sandbox.Sandbox
 
+	unavailable error // why the sandbox holds nothing on this system
+
 	mu     sync.Mutex
 	unheld map[string]bool // commands that were refused something while they were held
 	focus  []string        // patterns that searches without a path keep to
@@ -126,6 +134,8 @@ func New(o Options) (*Set, error) {
 		reaper:  &reaper{command: o.Reaper, grace: shellGrace},
 		sandbox: sandbox.New(sandbox.Options{Secrets: secrets(o), Root: o.Root}),
 		unheld:  map[string]bool{},
+
+		unavailable: sandbox.Available(),
 	}
 	for _, e := range catalog {
 		s.entries[e.name] = e
