@@ -53,6 +53,8 @@ func relaxedMain() {
 //
 //	serve SCRIPT         starts `belay rehearse SCRIPT`, and points
 //	                     OPENAI_BASE_URL at it; its log is server.log
+//	serve SCRIPT NAME    the same beside others: its address is put in place of
+//	                     NAME_URL in config.toml; its log is NAME.log
 //	stopserver           ends it, so that the log is complete
 //	start NAME PROG ...  runs a program in the background; its streams are
 //	                     NAME.out and NAME.err
@@ -252,10 +254,20 @@ func named(ts *testscript.TestScript, name string) *program {
 var line = regexp.MustCompile(`(\S+)\n`)
 
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 1, "serve SCRIPT")
-	p := launch(ts, "server", "belay", "rehearse", ts.MkAbs(args[0]), "--addr", "127.0.0.1:0", "--log",
-		filepath.Join(ts.Getenv("WORK"), "server.log"))
-	ts.Setenv("OPENAI_BASE_URL", p.await(ts, line)[1])
+	want(ts, neg, args, 1, "serve SCRIPT [NAME]")
+	name := "server"
+	if len(args) > 1 {
+		name = args[1]
+	}
+	p := launch(ts, name, "belay", "rehearse", ts.MkAbs(args[0]), "--addr", "127.0.0.1:0", "--log",
+		filepath.Join(ts.Getenv("WORK"), name+".log"))
+	url := p.await(ts, line)[1]
+	if len(args) == 1 {
+		ts.Setenv("OPENAI_BASE_URL", url)
+		return
+	}
+	settings := strings.ReplaceAll(ts.ReadFile("config.toml"), name+"_URL", url)
+	ts.Check(os.WriteFile(ts.MkAbs("config.toml"), []byte(settings), 0o600))
 }
 
 func stopServer(ts *testscript.TestScript, neg bool, args []string) {
