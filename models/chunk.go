@@ -87,8 +87,9 @@ type Waiting struct {
 type Switched struct {
 	From, To         Target
 	FromTier, ToTier Tier
-	Fault            *Fault        // why; nil when the user asked for it, or for the way back
+	Fault            *Fault        // why; nil when the user asked for it, for the way back, and for pictures
 	Failback         bool          // To is the preferred target again
+	Pictures         bool          // To sees the pictures of the request, and From does not
 	FailbackDelay    time.Duration // how long From is left alone before it is tried again
 }
 

@@ -120,7 +120,7 @@ type Model struct {
 	MaxOutput int64    // tokens a reply may take; 0 when unknown
 	Price     Price    //
 	Tools     bool     // can call functions
-	Images    bool     // can be shown pictures
+	Images    bool     // can be shown pictures; see Blind
 	Reasoning bool     // thinks before it answers
 	Efforts   []string // reasoning efforts it knows
 	Known     bool     // the catalogue or the settings describe it; otherwise the rest are defaults
@@ -137,6 +137,10 @@ type Model struct {
 	// EditForm is how it changes files best: EditByPatch, or empty.
 	EditForm string
 }
+
+// Blind reports whether it is known to see no pictures. One that nobody describes
+// is shown them: its refusal teaches more than a guess.
+func (m Model) Blind() bool { return m.Known && !m.Images }
 
 // EditByPatch is the form of edits of models that were trained to write patches.
 const EditByPatch = "patch"

@@ -299,9 +299,10 @@ type Switched struct {
 	To            models.Target `json:"to"`
 	FromTier      models.Tier   `json:"from_tier"`
 	ToTier        models.Tier   `json:"to_tier"`
-	Fault         *models.Fault `json:"fault,omitempty"` // nil: the user asked for it, or it is the way back
-	Failback      bool          `json:"back,omitempty"`  // To is the preferred target again
-	FailbackDelay time.Duration `json:"hold,omitempty"`  // how long From is left alone before it is tried again
+	Fault         *models.Fault `json:"fault,omitempty"`    // nil: the user asked for it, it is the way back, or for pictures
+	Failback      bool          `json:"back,omitempty"`     // To is the preferred target again
+	Pictures      bool          `json:"pictures,omitempty"` // To sees the pictures of the request, and From does not
+	FailbackDelay time.Duration `json:"hold,omitempty"`     // how long From is left alone before it is tried again
 }
 
 // ReplyEnded records who served a reply and what it took.

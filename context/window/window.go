@@ -121,7 +121,7 @@ func Fit(
 	conversation Conversation,
 ) (models.Request, Account, error) {
 	items := Repair(conversation.Items, model.Target)
-	if !model.Images {
+	if model.Blind() {
 		items = withoutImages(items)
 	}
 	account := Account{SystemPrompt: int64(counter.Text(instructions)), Budget: limits.For(model)}

@@ -207,7 +207,7 @@ func TestFit(t *testing.T) {
 	})
 	t.Run("pictures are left out for a model that cannot see", func(t *testing.T) {
 		blind := sol
-		blind.Images = false
+		blind.Known, blind.Images = true, false
 		it := user("look")
 		it.Images = []models.Image{{MIME: "image/png"}}
 		items := []models.Item{it}
@@ -215,6 +215,11 @@ func TestFit(t *testing.T) {
 		if err != nil || len(req.Items[0].Images) != 0 || !strings.Contains(req.Items[0].Text, "cannot see") ||
 			len(items[0].Images) != 1 {
 			t.Errorf("Fit = %+v, %v", req.Items, err)
+		}
+		blind.Known = false
+		req, _, err = Fit(blind, Limits{}, letters{}, "", nil, Conversation{Items: items})
+		if err != nil || len(req.Items[0].Images) != 1 {
+			t.Errorf("one that nobody describes is asked with %+v, %v", req.Items, err)
 		}
 	})
 }

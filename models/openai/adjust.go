@@ -55,7 +55,8 @@ var adjustments = append([]adjustment{
 	{
 		name: "pictures", words: "without pictures",
 		asked: func(r refusal) bool {
-			return r.pictures && r.says("image", "picture", "vision", "multimodal", "mmproj")
+			return r.pictures && r.says("image", "picture", "vision", "multimodal", "mmproj", "modality", "modalities",
+				"valid string", "expected a string", "must be a string") // of a content in parts
 		},
 		apply: func(d *dialect) { d.textOnly = true },
 	},

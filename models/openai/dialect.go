@@ -155,7 +155,7 @@ func findDialect(baseURL string, model models.Model) dialect {
 	default:
 		found = family
 	}
-	found.textOnly = model.Known && !model.Images
+	found.textOnly = model.Blind()
 	found.omit = slices.Concat(found.omit, model.Omit)
 	return found
 }

@@ -73,6 +73,18 @@ func TestBegin(t *testing.T) {
 			s.request.images = true
 		}, "switch sol"},
 		{"pictures go to the first that sees them", func(s *situation) { s.withImages(spare) }, "switch spare"},
+		{"or to the first that nobody describes", func(s *situation) {
+			s.withImages(spare)
+			undescribed := s.targets[sol]
+			undescribed.model.Known = false
+			s.targets[sol] = undescribed
+		}, "switch sol"},
+		{"but not on to one that nobody describes", func(s *situation) {
+			s.withImages()
+			undescribed := s.targets[terra]
+			undescribed.model.Known = false
+			s.targets[terra] = undescribed
+		}, "switch sol"},
 		{"or to the next that sees them when it rests", func(s *situation) {
 			s.withImages(terra, spare)
 			s.set(terra, models.Resting, time.Minute, nil)

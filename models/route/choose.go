@@ -196,7 +196,7 @@ func (s *situation) below(kind models.Kind) []candidate {
 	}
 	otherProvider := kind.Policy().Other == models.OtherProvider
 	return slices.DeleteFunc(s.candidates(except), func(c candidate) bool {
-		up := c.tier.Rank() < s.target.tier.Rank() && (!s.blind(c.Target) || s.blind(s.target.Target))
+		up := c.tier.Rank() < s.target.tier.Rank() && !(s.blind(c.Target) && s.sees(s.target.Target))
 		return up || otherProvider && c.Provider == s.target.Provider
 	})
 }

@@ -34,6 +34,10 @@ func (op *operation) enter(ctx context.Context, c candidate) error {
 		op.need.Control.setFailover(failover{})
 		return op.announce(chunk)
 	}
+	if op.need.Images && router.Model(from.Target).Blind() && router.Model(c.Target).Images {
+		chunk.Pictures = true
+		return op.announce(chunk)
+	}
 	condition := router.o.RateLimiter.Condition(from.Target)
 	if condition.Fault == nil {
 		condition = router.o.RateLimiter.Condition(preferred.Target)

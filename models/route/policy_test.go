@@ -38,7 +38,7 @@ func afterFailures(failures int) *situation {
 	}
 	for _, t := range []models.Target{sol, terra, spare, luna} {
 		s.targets[t] = targetState{
-			model:     models.Model{Target: t, Tools: true, Window: 200_000},
+			model:     models.Model{Target: t, Known: true, Tools: true, Window: 200_000},
 			local:     t == luna,
 			condition: models.Condition{Target: t, State: models.Ready},
 		}

@@ -101,30 +101,37 @@ func (s *situation) available(t models.Target, force bool) bool {
 // able reports whether a target has what every request needs.
 func (s *situation) able(t models.Target) bool { return s.targets[t].model.Tools }
 
-// blind reports whether a target would not see the pictures of the request. It
-// gets a line of text in their place, and is asked after those that see them.
+// blind reports whether a target is known not to see the pictures of the request.
+// It gets a line of text in their place, and is asked after those that see them.
 func (s *situation) blind(t models.Target) bool {
-	return s.request.images && !s.targets[t].model.Images
+	return s.request.images && s.targets[t].model.Blind()
 }
 
-// seeingFirst puts those that see the request's pictures before the others, each
-// in their order.
+// sees reports whether a target is known to see pictures.
+func (s *situation) sees(t models.Target) bool { return s.targets[t].model.Images }
+
+// seeingFirst puts those that see the request's pictures before the first that
+// does not, and leaves the others in their order.
 func (s *situation) seeingFirst(list []candidate) []candidate {
+	first := slices.IndexFunc(list, func(c candidate) bool { return s.blind(c.Target) })
+	if first < 0 {
+		return list
+	}
 	var seeing, others []candidate
-	for _, c := range list {
-		if s.blind(c.Target) {
-			others = append(others, c)
-		} else {
+	for _, c := range list[first:] {
+		if s.sees(c.Target) {
 			seeing = append(seeing, c)
+		} else {
+			others = append(others, c)
 		}
 	}
-	return append(seeing, others...)
+	return slices.Concat(list[:first], seeing, others)
 }
 
 // passedOver reports whether a target stands behind others only because it does
 // not see the request's pictures.
 func (s *situation) passedOver(t models.Target, list []candidate) bool {
-	return s.blind(t) && slices.ContainsFunc(list, func(c candidate) bool { return !s.blind(c.Target) })
+	return s.blind(t) && slices.ContainsFunc(list, func(c candidate) bool { return s.sees(c.Target) })
 }
 
 // mayFailOver reports whether the request may leave its target by itself.

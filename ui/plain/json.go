@@ -264,7 +264,8 @@ func (j *JSON) attempt(record session.Record) {
 			FromTier models.Tier `json:"from_tier"`
 			ToTier   models.Tier `json:"to_tier"`
 			Fault    *fault      `json:"fault"`
-		}{e.From.String(), e.To.String(), e.FromTier, e.ToTier, faultOf(e.Fault)})
+			Pictures bool        `json:"pictures,omitempty"`
+		}{e.From.String(), e.To.String(), e.FromTier, e.ToTier, faultOf(e.Fault), e.Pictures})
 	}
 }
 

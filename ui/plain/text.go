@@ -198,11 +198,14 @@ func (p *Text) attempt(r session.Record) {
 		}
 		p.Tick()
 	case session.Switched:
-		if e.Failback {
+		switch {
+		case e.Failback:
 			p.event("⇄ %s → %s: back at the preferred model", e.From, e.To)
-		} else if e.Fault == nil {
+		case e.Pictures:
+			p.event("⇄ %s → %s: it sees pictures", e.From, e.To)
+		case e.Fault == nil:
 			p.event("⇄ %s → %s: your choice", e.From, e.To)
-		} else {
+		default:
 			p.event("⇄ %s → %s: %s", e.From, e.To, theme.Kind(e.Fault))
 		}
 	case session.ReplyResumed:

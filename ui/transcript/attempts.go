@@ -150,6 +150,8 @@ func (f *fold) switched(r session.Record, e session.Switched) {
 	switch {
 	case e.Failback:
 		text += ": back at the preferred model"
+	case e.Pictures:
+		text += ": it sees pictures"
 	case e.Fault == nil:
 		text += ": your choice"
 	default:

@@ -222,6 +222,8 @@ func TestSwitchLines(t *testing.T) {
 			"⇄ sol → terra: no room at the model"},
 		{"the way back", session.Switched{From: terra, To: heavy, FromTier: models.Medium, ToTier: models.Heavy,
 			Failback: true}, 0, "⇄ terra → sol: back at the preferred model"},
+		{"for pictures", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium,
+			Pictures: true}, 0, "⇄ sol → terra: it sees pictures"},
 		{"a person's choice", session.Switched{From: heavy, To: terra, FromTier: models.Heavy, ToTier: models.Medium}, 0,
 			"⇄ sol → terra: your choice"},
 	} {
