@@ -259,7 +259,8 @@ func (p *Pane) View(width, height int) []string {
 
 func (p *Pane) body(width int, besides bool) []string {
 	detail := p.asked.Preview
-	if strings.HasPrefix(detail, "---") || strings.HasPrefix(detail, "@@") {
+	// A command may begin like a diff, in which lines are left out.
+	if p.asked.Class == session.Write && (strings.HasPrefix(detail, "---") || strings.HasPrefix(detail, "@@")) {
 		return p.diff(p.theme, detail, width, besides)
 	}
 	if detail == "" {

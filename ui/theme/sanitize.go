@@ -3,6 +3,7 @@ package theme
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -51,7 +52,7 @@ func Plain(s string) string {
 // must not have parts that only the computer sees.
 func Visible(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
-	if isSafe(s) {
+	if isSafe(s) && !strings.ContainsFunc(s, isInvisible) {
 		return strings.ReplaceAll(s, "\t", "    ")
 	}
 	var b strings.Builder
@@ -59,7 +60,7 @@ func Visible(s string) string {
 		switch {
 		case r == '\t':
 			b.WriteString("    ")
-		case r == '\n' || !isUnsafe(r):
+		case r == '\n' || !isUnsafe(r) && !isInvisible(r):
 			b.WriteRune(r)
 		case r < 0x20:
 			b.WriteRune('\u2400' + r)
@@ -70,6 +71,13 @@ func Visible(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// isInvisible says whether a character takes no room on the screen, or looks like a
+// space that is none to a shell.
+func isInvisible(r rune) bool {
+	return r > 0x7f && (unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		unicode.Is(unicode.Zs, r) || r == '\u2800' || r == '\u034f')
 }
 
 // Rendered cleans the output of a Markdown renderer, which may have decoded
