@@ -85,6 +85,15 @@ var adjustments = append([]adjustment{
 		apply: func(d *dialect) { d.foreignCall = googleForeignCall },
 	},
 	{
+		name: "no effort", words: "without a reasoning effort",
+		asked: func(r refusal) bool { return r.says("support thinking", "support reasoning") },
+		apply: func(d *dialect) {
+			for _, p := range []string{"reasoning_effort", "reasoning"} {
+				d.leaveOut(p)
+			}
+		},
+	},
+	{
 		name: "without reasoning", words: "without earlier reasoning",
 		asked: func(r refusal) bool {
 			return r.says("reasoning_content", "reasoning_details", "thinking", "'reasoning'") && r.refuses() &&
@@ -120,11 +129,7 @@ func omissions(parameters ...string) []adjustment {
 			name:  "omit " + p,
 			words: "without " + p,
 			asked: func(r refusal) bool { return r.names(p) },
-			apply: func(d *dialect) {
-				if !d.omits(p) {
-					d.omit = append(slices.Clone(d.omit), p)
-				}
-			},
+			apply: func(d *dialect) { d.leaveOut(p) },
 		})
 	}
 	return all

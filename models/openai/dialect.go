@@ -58,6 +58,13 @@ type dialect struct {
 // omits says whether a parameter is left out.
 func (d *dialect) omits(parameter string) bool { return slices.Contains(d.omit, parameter) }
 
+// leaveOut has a parameter left out, in a list of its own.
+func (d *dialect) leaveOut(parameter string) {
+	if !d.omits(parameter) {
+		d.omit = append(slices.Clone(d.omit), parameter)
+	}
+}
+
 // missingReasoning stands where calls must have reasoning and none was kept. It
 // is not empty, for some endpoints take that for none.
 const missingReasoning = "(not kept)"

@@ -85,6 +85,9 @@ func (s *stream) field(line []byte) (complete bool) {
 	switch string(name) {
 	case "event":
 		s.name = string(value)
+	case "error": // a field of llama.cpp's own
+		s.name = "error"
+		s.data = append(append(s.data, value...), '\n')
 	case "data":
 		s.data = append(append(s.data, value...), '\n')
 	}
