@@ -135,7 +135,8 @@ func approvalAsked(detail string) session.Event {
 }
 
 func TestApprovalScreen(t *testing.T) {
-	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Title: "orders/service.go",
+	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Class: session.Write,
+		Title:   "orders/service.go",
 		Preview: orderDiff, Args: "{}", Reason: "every edit asks", Always: "edits in this project"}}
 	for _, size := range sizes {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
