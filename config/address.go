@@ -65,7 +65,7 @@ func isHost(u *url.URL) bool {
 			return false
 		}
 	}
-	return host != "" && !strings.HasPrefix(host, ".") && !strings.Contains(host, "..")
+	return host != "" && !strings.HasSuffix(u.Host, ":") && !strings.HasPrefix(host, ".") && !strings.Contains(host, "..")
 }
 
 // requestPaths are what a base_url is followed by, longest first.

@@ -22,6 +22,7 @@ func TestAddressesThatCannotAnswerAreRefused(t *testing.T) {
 		{"https:/host/v1", "is not an address"},
 		{"https:///v1", "is not an address"},
 		{"https://host:99999/v1", "is not an address"},
+		{"https://host:/v1", "is not an address"},
 		{"https://host:port/v1", "is not an address"},
 		{"https://.example.com/v1", "is not an address"},
 		{"https://api..example.com/v1", "is not an address"},
