@@ -96,7 +96,7 @@ func requestHint(fault *models.Fault, ev Evidence, said report) string {
 		return abilityHint(ev, ability)
 	case containsAny(said.text, otherAPI):
 		return `This model is asked over another API. Set api = "responses" for this provider.`
-	case said.status >= 500:
+	case said.status >= 500, containsAny(said.text, startOptions):
 		return "The server refuses this as it was started. Its words say which option it needs."
 	}
 	return "The request was refused as it stands; sending it again does not help."

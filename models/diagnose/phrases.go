@@ -156,12 +156,15 @@ var unservable = []string{
 	"validation error", "invalid_request_error", "invalid request",
 }
 
+// startOptions are those of them that name an option of the server's own.
+var startOptions = []string{"requires --", "require --", "--jinja", "start it with", "requires the --"}
+
 // wrongPaths are the words with which servers say that nothing is at a path,
 // whatever their status.
 var wrongPaths = []string{
 	"invalid url (", "unexpected endpoint", "unknown request url", "unknown_url", "cannot post /", "cannot get /",
 	"no static resource", "route post:", "route get:", "http request to an https server",
-	"plain http request was sent to https port", "no route for that uri", "no route matched",
+	"plain http request was sent to https port", "no route for that uri", "no route matched", "could not route to /",
 }
 
 // otherAPI are the words about a model that is asked over the Responses API only.
