@@ -35,6 +35,7 @@ type KindPolicy struct {
 	Park      ParkRule    // what happens once the attempts are used up
 	Breaker   BreakerRule // what it says against the target
 	Ledger    bool        // the record counts it for or against the target
+	Lost      bool        // it never arrived: it was not answered, and says nothing about the target
 	Final     bool        // any other request would fail in the same way now: a probe can end
 	Cause     Cause       // what the doctor concludes from it
 	Exit      int         // exit code of a run that ends with it
@@ -174,17 +175,17 @@ var kindTable = [...]kindRow{
 	{KindGateway, KindPolicy{
 		Text: "something else answered", Scope: ScopeNetwork,
 		Retry: RetryFixed, Park: ParkBackoff,
-		Breaker: BreakerPause, Cause: CauseProxy, Exit: ExitUnreachable,
+		Breaker: BreakerPause, Lost: true, Cause: CauseProxy, Exit: ExitUnreachable,
 	}},
 	{KindNetwork, KindPolicy{
 		Text: "no connection", Scope: ScopeNetwork,
 		Retry: RetryFixed, Uncounted: true, Park: ParkBackoff,
-		Final: true, Cause: CauseEndpoint, Exit: ExitUnreachable,
+		Final: true, Lost: true, Cause: CauseEndpoint, Exit: ExitUnreachable,
 	}},
 	{KindAbsent, KindPolicy{
 		Text: "nothing runs there", Scope: ScopeLocal,
 		Switch: SwitchAlways, Park: ParkBackoff,
-		Breaker: BreakerAbsent, Final: true, Cause: CauseEndpoint, Exit: ExitUnreachable,
+		Breaker: BreakerAbsent, Final: true, Lost: true, Cause: CauseEndpoint, Exit: ExitUnreachable,
 	}},
 	{KindStream, KindPolicy{
 		Text: "the reply broke off", Scope: ScopeModel,

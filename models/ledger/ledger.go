@@ -59,13 +59,7 @@ func (a *Attempt) Counts() bool {
 // target, or a connection that was closed took the attempt. It was not answered, but
 // says nothing about how the target is doing.
 func (a *Attempt) Lost() bool {
-	switch a.Kind {
-	case models.KindNetwork, models.KindAbsent, models.KindGateway:
-		return true
-	case models.KindServer:
-		return a.StatusCode == 0
-	}
-	return false
+	return a.Kind.Policy().Lost || a.Kind == models.KindServer && a.StatusCode == 0
 }
 
 // Asked reports whether an answer was to be expected: whether the attempt counts, or
