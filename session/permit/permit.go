@@ -111,8 +111,20 @@ func outsideRules(path string) []string {
 	return []string{ruleOutside + ":" + dir}
 }
 
-// isGuarded reports files whose content other programs obey: a repository's own
-// settings and hooks, and belay's settings of the project.
+// guardedNames are files and folders whose content other programs obey by themselves:
+// repositories, hooks, CI, shells, editors, package managers, keys, and the words
+// that agents read before each task.
+var guardedNames = strings.Fields(`
+	.git .gitmodules .gitattributes .gitconfig .belay.toml .husky .githooks .pre-commit-config.yaml lefthook.yml
+	.github .gitlab-ci.yml .circleci .travis.yml azure-pipelines.yml .drone.yml .woodpecker.yml .buildkite
+	.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .inputrc
+	.envrc .direnv .tmux.conf .screenrc .xprofile .xinitrc .xsession .pam_environment
+	.vscode .idea .vimrc .nvimrc .exrc .gvimrc .emacs .emacs.d .dir-locals.el .devcontainer
+	.npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc .netrc .gdbinit .lldbinit .irbrc .pythonrc
+	.ssh .gnupg .aws .kube .docker .cursor .cursorrules .mcp.json .claude .codex
+	AGENTS.md CLAUDE.md GEMINI.md`)
+
+// isGuarded reports files that steer programs which run by themselves.
 func isGuarded(c Call) bool {
 	rel, err := filepath.Rel(c.Root, c.Path)
 	if err != nil {
@@ -123,8 +135,8 @@ func isGuarded(c Call) bool {
 		// Windows takes .git. and .git:$DATA and git~1 for .git.
 		p, _, _ = strings.Cut(p, ":")
 		p = strings.TrimRight(p, ". ")
-		return strings.EqualFold(p, "git~1") || strings.EqualFold(p, ".git") || strings.EqualFold(p, ".belay.toml") ||
-			strings.EqualFold(p, ".gitmodules")
+		return strings.EqualFold(p, "git~1") || strings.HasSuffix(strings.ToLower(p), ".git") ||
+			slices.ContainsFunc(guardedNames, func(name string) bool { return strings.EqualFold(p, name) })
 	})
 }
 

@@ -189,6 +189,24 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// Files that other programs obey by themselves ask in every mode.
+func TestFilesThatSteerProgramsAlwaysAsk(t *testing.T) {
+	root := workspace(t)
+	for path, want := range map[string]Verdict{
+		".envrc": Ask, ".vscode/tasks.json": Ask, ".husky/pre-commit": Ask, "AGENTS.md": Ask, "docs/agents.MD": Ask,
+		".github/workflows/ci.yml": Ask, "bare.git/hooks/update": Ask, ".bashrc": Ask, "sub/.ssh/config": Ask,
+		".git./config": Ask, ".npmrc": Ask, ".gitattributes": Ask,
+		"a.go": Allow, "git/hooks.go": Allow, "github/x.go": Allow, "docs/AGENTS.md.tmpl": Allow, ".editorconfig": Allow,
+	} {
+		for _, mode := range []session.Mode{session.Edits, session.All} {
+			c := Call{Class: session.Write, Path: filepath.Join(root, path), Root: root}
+			if got := Judge(mode, c, []string{"write:"}); got.Verdict != want {
+				t.Errorf("%s in %s = %s (%s), want %s", path, mode, got.Verdict, got.Reason, want)
+			}
+		}
+	}
+}
+
 func TestARuleHoldsWhereItWasGiven(t *testing.T) {
 	root := workspace(t)
 	c := Call{Class: session.Run, Command: "./x.sh > log", Path: root, Root: root}
