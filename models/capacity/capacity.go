@@ -33,8 +33,8 @@ const (
 )
 
 const (
-	storeTimeout     = 2 * time.Second // a slow store may hold a request up so long
-	storeBackoffTime = 5 * time.Second // a store that failed is left alone so long
+	storeTimeout     = 20 * time.Second // a slow store, or many other writers, may hold a request up so long
+	storeBackoffTime = 5 * time.Second  // a store that failed is left alone so long
 )
 
 // Shared is where all running belays of a user keep what they know.

@@ -22,6 +22,10 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("STORE_TEST_CHILD") {
 	case "append":
 		childAppends()
+	case "herd":
+		childOfHerd()
+	case "hold":
+		childHoldsTheLock()
 	case "list":
 		childLists()
 	default:

@@ -106,7 +106,7 @@ func wrapError(step, path string, err error) error {
 
 func classify(err error) (hint string, kind error) {
 	switch sqliteCode(err) & 0xff {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return "another program holds it: close that one, or wait a moment and try again", ErrLocked
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		return writableHint, ErrReadOnly

@@ -20,3 +20,10 @@ func processStart(pid int) string {
 	began := info.Proc.P_starttime
 	return fmt.Sprintf("%d.%06d", began.Sec, began.Usec)
 }
+
+// processStopped reports whether a process was stopped by a signal or a debugger.
+func processStopped(pid int) bool {
+	const stopped = 4 // SSTOP of <sys/proc.h>
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err == nil && info.Proc.P_stat == stopped
+}

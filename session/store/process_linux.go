@@ -21,8 +21,7 @@ func processStart(pid int) string {
 	if err != nil {
 		return "?"
 	}
-	// The name, in parentheses, may hold anything; what follows is regular.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	fields := statFields(stat)
 	if len(fields) < 20 {
 		return "?"
 	}
@@ -34,4 +33,18 @@ func processStart(pid int) string {
 		return "?"
 	}
 	return string(bytes.TrimSpace(boot)) + " " + string(fields[19])
+}
+
+// statFields are the fields of a process's state, from its third on. The name, in
+// parentheses, may hold anything; what follows is regular.
+func statFields(stat []byte) [][]byte { return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) }
+
+// processStopped reports whether a process was stopped by a signal or a debugger.
+func processStopped(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	fields := statFields(stat)
+	return len(fields) > 0 && (string(fields[0]) == "T" || string(fields[0]) == "t")
 }

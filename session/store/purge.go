@@ -99,6 +99,11 @@ func deleteSession(ctx context.Context, tx *sql.Tx, id session.ID) error {
 // vacuum drops the index's memory of deleted rows, gives free pages back to the
 // disk and empties the log, where the words would live on.
 func (s *Store) vacuum(ctx context.Context) error {
+	release, err := s.lock.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	for _, query := range []string{
 		"INSERT INTO search (search) VALUES ('optimize')",
 		"PRAGMA incremental_vacuum",

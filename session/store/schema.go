@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 )
 
 // applicationID marks our files, so that another program's database is told from
@@ -192,13 +193,20 @@ func (s *Store) openOlder(ctx context.Context, older error) error {
 	return s.openReader(ctx, path, "mode=ro")
 }
 
+// readerPatience is how long a reader waits until it may bring a database up to
+// date; afterwards a copy does as well.
+const readerPatience = 5 * time.Second
+
 func migrateFile(ctx context.Context, path string) error {
-	db, err := connect(path, "mode=rw&_txlock=immediate", pragmas("busy_timeout(5000)"))
+	db, err := connect(path, "mode=rw&_txlock=immediate", pragmas(busyTimeout))
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	return errors.Join(migrate(ctx, db, migrations), db.Close())
+	lock := newWriterLock(filepath.Dir(path), nil)
+	lock.patience = readerPatience
+	err = lock.exclusively(ctx, func() error { return migrate(ctx, db, migrations) })
+	return errors.Join(err, db.Close(), lock.close())
 }
 
 func newNewerError(version int) error {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"belay/session"
 )
@@ -91,9 +92,7 @@ func TestABusyDatabaseIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // only to free it
-	if _, err := b.writer.Exec("PRAGMA busy_timeout = 1"); err != nil {
-		t.Fatal(err)
-	}
+	b.lock.patience = time.Millisecond
 	_, _, err = b.Append(ctx, id, 1, prompt("x"))
 	var e *Error
 	if !errors.Is(err, ErrLocked) || !errors.As(err, &e) || e.Hint() == "" {

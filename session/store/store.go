@@ -31,6 +31,10 @@ type Options struct {
 	// that does not exist is read as an empty one; an older one is brought up to
 	// date first, or a copy of it where that cannot be.
 	ReadOnly bool
+
+	// Waiting hears, from a goroutine of its own, that writing has waited for two
+	// seconds, and for whom. nil: nobody is told.
+	Waiting func(text string)
 }
 
 // Store keeps sessions. It may be used by several goroutines and by several
@@ -45,6 +49,7 @@ type Store struct {
 	writer *sql.DB // one connection, so that writers queue here and not in SQLite
 	reader *sql.DB // readers; the same as w when nothing can be written
 
+	lock        *writerLock
 	dataVersion int64 // PRAGMA data_version as Changed saw it last
 	leases      leases
 }
@@ -60,12 +65,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if s.newID == nil {
 		s.newID = newID
 	}
-	var err error
-	if o.ReadOnly {
-		err = s.openForReading(ctx)
-	} else {
-		err = s.openForWriting(ctx, dir)
-	}
+	err := s.open(ctx, dir, o)
 	if err != nil {
 		err = s.wrap("open sessions", err)
 		if closing := s.Close(); closing != nil {
@@ -76,10 +76,19 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) openForWriting(ctx context.Context, dir string) error {
+func (s *Store) open(ctx context.Context, dir string, o Options) error {
+	if o.ReadOnly {
+		s.lock = &writerLock{patience: writerPatience, noticeDelay: noticeDelay, notice: func(string) {}}
+		return s.lock.retryBusy(ctx, func() error { return s.openForReading(ctx) })
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	s.lock = newWriterLock(dir, o.Waiting)
+	return s.openForWriting(ctx)
+}
+
+func (s *Store) openForWriting(ctx context.Context) error {
 	// SQLite gives the files beside it the mode of the database.
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -89,27 +98,57 @@ func (s *Store) openForWriting(ctx context.Context, dir string) error {
 		return err
 	}
 	s.writer, err = connect(s.path, "_txlock=immediate", pragmas(
-		"busy_timeout(5000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous("+synchronous()+")",
-		"foreign_keys(1)", "secure_delete(fast)"))
+		busyTimeout, "synchronous("+synchronous()+")", "foreign_keys(1)", "secure_delete(fast)"))
 	if err != nil {
 		return err
 	}
 	s.writer.SetMaxOpenConns(1)
-	if err := waitUntilOpen(ctx, s.writer); err != nil {
-		return err
-	}
-	if err := migrate(ctx, s.writer, migrations); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	if err := s.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&s.dataVersion); err != nil {
 		return err
 	}
-	s.reader, err = connect(s.path, "mode=ro", pragmas("busy_timeout(5000)", "query_only(1)"))
+	s.reader, err = connect(s.path, "mode=ro", pragmas(busyTimeout, "query_only(1)"))
 	if err != nil {
 		return err
 	}
 	s.reader.SetMaxOpenConns(4)
 	return nil
+}
+
+// busyTimeout is how long SQLite itself polls for a lock that somebody holds who
+// does not queue. Longer waits are ours, because they can be ended.
+const busyTimeout = "busy_timeout(1000)"
+
+// prepare makes the database one of ours in its newest form. Only one that is not
+// yet needs the lock, so that a writer who was stopped keeps nobody from opening.
+func (s *Store) prepare(ctx context.Context) error {
+	var ready bool
+	err := s.lock.retryBusy(ctx, func() (err error) {
+		ready, err = isPrepared(ctx, s.writer)
+		return err
+	})
+	if err != nil || ready {
+		return err
+	}
+	return s.lock.exclusively(ctx, func() error {
+		const form = "PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal"
+		if _, err := s.writer.ExecContext(ctx, form); err != nil {
+			return err
+		}
+		return migrate(ctx, s.writer, migrations)
+	})
+}
+
+func isPrepared(ctx context.Context, db *sql.DB) (bool, error) {
+	version, err := schemaVersion(ctx, db)
+	if err != nil || version != len(migrations) {
+		return false, err
+	}
+	var journal string
+	err = db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal)
+	return journal == "wal", err
 }
 
 // openForReading opens what there is, brought up to date when it is older.
@@ -167,7 +206,7 @@ func (s *Store) copyAside() (string, error) {
 }
 
 func (s *Store) openReader(ctx context.Context, path, mode string) error {
-	db, err := connect(path, mode, pragmas("busy_timeout(5000)", "query_only(1)"))
+	db, err := connect(path, mode, pragmas(busyTimeout, "query_only(1)"))
 	if err != nil {
 		return err
 	}
@@ -204,6 +243,9 @@ func (s *Store) Close() error {
 	}
 	if s.writer != nil {
 		err = errors.Join(err, s.writer.Close())
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.close())
 	}
 	if s.tempDir != "" {
 		err = errors.Join(err, os.RemoveAll(s.tempDir))

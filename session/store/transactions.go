@@ -13,7 +13,12 @@ func (s *Store) write(ctx context.Context, step string, do func(*sql.Tx) error) 
 	if s.readOnly {
 		return &Error{Step: step, Kind: ErrReadOnly, Advice: "this session list was opened for reading alone"}
 	}
-	tx, err := s.writer.BeginTx(ctx, nil)
+	release, err := s.lock.acquire(ctx)
+	if err != nil {
+		return s.wrap(step, err)
+	}
+	defer release()
+	tx, err := s.begin(ctx, s.writer)
 	if err != nil {
 		return s.wrap(step, err)
 	}
@@ -23,11 +28,27 @@ func (s *Store) write(ctx context.Context, step string, do func(*sql.Tx) error) 
 	return s.wrap(step, tx.Commit())
 }
 
+// begin begins to write, once nobody else does.
+func (s *Store) begin(ctx context.Context, on interface {
+	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
+}) (tx *sql.Tx, err error) {
+	err = s.lock.retryBusy(ctx, func() (err error) {
+		tx, err = on.BeginTx(ctx, nil)
+		return err
+	})
+	return tx, err
+}
+
 // writeRelaxed is write without waiting for the disk. The next write does.
 func (s *Store) writeRelaxed(ctx context.Context, step string, do func(*sql.Tx) error) (err error) {
 	if s.readOnly || relaxed.Load() {
 		return s.write(ctx, step, do)
 	}
+	release, err := s.lock.acquire(ctx)
+	if err != nil {
+		return s.wrap(step, err)
+	}
+	defer release()
 	// The only connection is ours until it is given back, so nobody else
 	// writes while it is careless.
 	c, err := s.writer.Conn(ctx)
@@ -42,7 +63,7 @@ func (s *Store) writeRelaxed(ctx context.Context, step string, do func(*sql.Tx) 
 		_, again := c.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = full")
 		err = errors.Join(err, again)
 	}()
-	tx, err := c.BeginTx(ctx, nil)
+	tx, err := s.begin(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func Open(ctx context.Context, env Env, options Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, dir, store.Options{})
+	st, err := store.Open(ctx, dir, store.Options{Waiting: said.add})
 	if err != nil {
 		return nil, errors.Join(err, transport.Close())
 	}
