@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,11 @@ func (t *turn) approve(
 	approval.Class = prepared.call.Class
 	approval.Title = prepared.call.Title
 	approval.Preview = prepared.call.Detail
-	approval.Args = prepared.item.Arguments
+	approval.Args = cmp.Or(prepared.edited, prepared.item.Arguments)
+	if prepared.looking {
+		approval.Class = session.Read
+		approval.Reason = "to see what this would change, belay has to read the file, and " + approval.Reason
+	}
 	if err := t.Log.Append(ctx, session.ApprovalAsked{Approval: approval}); err != nil {
 		return nil, t.unstorable(ctx, err)
 	}
@@ -79,13 +84,13 @@ func (t *turn) approve(
 	if !answer.Allow {
 		return nil, t.rejected(ctx, prepared, approval, answer)
 	}
-	if answer.Args != "" && answer.Args != prepared.item.Arguments {
-		call, err := t.Tools.Prepare(prepared.item.Name, answer.Args)
+	if answer.Args != "" && answer.Args != approval.Args {
+		call, err := t.prepareForPerson(prepared.item.Name, answer.Args)
 		if err != nil {
 			reason := "The user changed this call, but it cannot run so: " + err.Error()
 			return nil, t.refuse(ctx, prepared.item, prepared.call.Title, reason)
 		}
-		prepared.call = call
+		prepared.call, prepared.edited = call, answer.Args
 		prepared.note = "The user changed the arguments to " + answer.Args + "\n"
 		prepared.args, _ = tools.Canonical(prepared.item.Name, answer.Args)
 		// What is forbidden stays so, and "always" means what runs now.
@@ -100,6 +105,16 @@ func (t *turn) approve(
 		}
 	}
 	return prepared, nil
+}
+
+// prepareForPerson prepares a call that a person has written: what they name may be
+// looked at.
+func (t *turn) prepareForPerson(name, args string) (tools.Call, error) {
+	call, err := t.Tools.Prepare(name, args)
+	if err != nil || call.Look == nil {
+		return call, err
+	}
+	return call.Look()
 }
 
 // rejected answers a call that a person does not allow.

@@ -25,13 +25,15 @@ const maxParallelReads = 8
 
 // preparedCall is a call that may run.
 type preparedCall struct {
-	item models.Item // as the model made it
-	call tools.Call
-	args string // canonical, as run
-	note string // for the model, before the output
-	hash string // of the tool and args, as the model made it
-	id   string // of the effect
+	item   models.Item // as the model made it
+	call   tools.Call
+	args   string // canonical, as run
+	edited string // the arguments, where a person changed them
+	note   string // for the model, before the output
+	hash   string // of the tool and args, as the model made it
+	id     string // of the effect
 
+	looking  bool            // only reading the file that it would change is being decided
 	decision permit.Decision // by rules; zero: a person's
 }
 
@@ -133,19 +135,64 @@ func (t *turn) admit(
 	if interrupted {
 		return t.askUnknown(ctx, prepared, effect)
 	}
+	if decision := t.judge(prepared); decision.Verdict == permit.Deny {
+		return nil, t.forbid(ctx, prepared, decision)
+	}
+	prepared, end := t.look(ctx, prepared)
+	if prepared == nil {
+		return nil, end
+	}
+	return t.permit(ctx, prepared)
+}
+
+// permit lets a call run by the rules, or asks for it.
+func (t *turn) permit(ctx context.Context, prepared *preparedCall) (*preparedCall, *session.TurnEnded) {
 	decision := t.judge(prepared)
 	switch decision.Verdict {
 	case permit.Allow:
 		prepared.decision = decision
 		return prepared, nil
 	case permit.Deny:
-		return nil, t.deny(ctx, item, call.Title, "This call is not allowed: "+decision.Reason+".")
+		return nil, t.forbid(ctx, prepared, decision)
 	}
 	return t.approve(ctx, prepared, decision, session.Approval{Reason: decision.Reason, Always: decision.Always()})
 }
 
+// look has a call read the file that it would change, once the file may be read:
+// what comes of it says what the file holds.
+func (t *turn) look(ctx context.Context, prepared *preparedCall) (*preparedCall, *session.TurnEnded) {
+	if prepared.call.Look == nil {
+		return prepared, nil
+	}
+	prepared.looking = true
+	allowed, end := t.permit(ctx, prepared)
+	if allowed == nil {
+		return nil, end
+	}
+	allowed.looking = false
+	if allowed.call.Look == nil {
+		return allowed, nil // changed by the person, and looked at then
+	}
+	call, err := allowed.call.Look()
+	if err != nil {
+		return nil, t.refuse(ctx, allowed.item, allowed.call.Title, allowed.note+err.Error())
+	}
+	allowed.call, allowed.decision = call, permit.Decision{}
+	return allowed, nil
+}
+
+// judge asks the rules about a call, or about reading the file that it would
+// change.
 func (t *turn) judge(p *preparedCall) permit.Decision {
-	return t.Gate.Judge(p.call.Describe(p.item.Name, t.Root))
+	described := p.call.Describe(p.item.Name, t.Root)
+	if p.looking {
+		described.Tool, described.Class = tools.ReadFile, session.Read
+	}
+	return t.Gate.Judge(described)
+}
+
+func (t *turn) forbid(ctx context.Context, p *preparedCall, decision permit.Decision) *session.TurnEnded {
+	return t.deny(ctx, p.item, p.call.Title, "This call is not allowed: "+decision.Reason+".")
 }
 
 // execute runs admitted calls, in parallel if they are more than one.

@@ -29,18 +29,20 @@ func (editTool) prepare(s *Set, raw []byte) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	old, err := s.current(p)
-	if err != nil {
-		return Call{}, err
-	}
-	if old == nil {
-		return Call{}, fmt.Errorf("%w: use write to create it", s.notExisting(p, fs.ErrNotExist))
-	}
-	content, err := editText(old, args.apply)
-	if err != nil {
-		return Call{}, fmt.Errorf("%s: %w; nothing was changed", p.rel, err)
-	}
-	return s.change(p, old, content)
+	return lookFirst(p, func() (Call, error) {
+		old, err := s.current(p)
+		if err != nil {
+			return Call{}, err
+		}
+		if old == nil {
+			return Call{}, fmt.Errorf("%w: use write to create it", s.notExisting(p, fs.ErrNotExist))
+		}
+		content, err := editText(old, args.apply)
+		if err != nil {
+			return Call{}, fmt.Errorf("%s: %w; nothing was changed", p.rel, err)
+		}
+		return s.change(p, old, content)
+	}), nil
 }
 
 // apply makes the edits in a text, in order.

@@ -43,9 +43,6 @@ func (grepTool) prepare(s *Set, raw []byte) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	if _, err := os.Stat(p.abs); err != nil {
-		return Call{}, s.notExisting(p, err)
-	}
 	expr := args.Pattern
 	if args.IgnoreCase {
 		expr = "(?i)" + expr
@@ -97,6 +94,9 @@ func (h *hits) result(pattern string) Result {
 }
 
 func (s *Set) grep(ctx context.Context, p location, args grepArgs, re *regexp.Regexp) Result {
+	if _, err := os.Stat(p.abs); err != nil {
+		return errorResult(s.notExisting(p, err))
+	}
 	h := hits{focus: s.focused(args.Path)}
 	if rg, err := exec.LookPath("rg"); err == nil {
 		if err := s.ripgrep(ctx, rg, p, args, &h); err == nil {

@@ -94,6 +94,11 @@ func (patchTool) prepare(s *Set, raw []byte) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
+	return lookFirst(target, func() (Call, error) { return s.patch(target, p) }), nil
+}
+
+// patch works out what a patch makes of a file.
+func (s *Set) patch(target location, p patch) (Call, error) {
 	old, err := s.current(target)
 	if err != nil {
 		return Call{}, err

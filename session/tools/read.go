@@ -52,6 +52,9 @@ func (readTool) prepare(s *Set, raw []byte) (Call, error) {
 }
 
 func (s *Set) read(target location, args readArgs) Result {
+	if target.fault != nil {
+		return errorResult(target.fault)
+	}
 	info, err := os.Stat(target.abs)
 	if err != nil {
 		return errorResult(s.notExisting(target, err))

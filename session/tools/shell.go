@@ -43,9 +43,6 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	if info, err := os.Stat(p.abs); err != nil || !info.IsDir() {
-		return Call{}, fmt.Errorf("%s is not a folder", p.rel)
-	}
 	shell, _ := shellProgram()
 	shell = strings.TrimSuffix(filepath.Base(shell), ".exe")
 	limit := shellTimeout
@@ -56,7 +53,12 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	name, flag := shellProgram()
 	job := shellJob{dir: p.abs, line: args.Command, words: []string{name, flag, args.Command}, limit: limit, group: &group}
 	run := func(job shellJob) func(context.Context, func(string)) Result {
-		return func(ctx context.Context, out func(string)) Result { return s.shell(ctx, job, out) }
+		return func(ctx context.Context, out func(string)) Result {
+			if info, err := os.Stat(job.dir); err != nil || !info.IsDir() {
+				return errorResult(fmt.Errorf("%s is not a folder", p.rel))
+			}
+			return s.shell(ctx, job, out)
+		}
 	}
 	call := Call{
 		Group:   func() int { return int(group.Load()) },

@@ -2,8 +2,8 @@
 // file a tool, the prose for the model beside it.
 //
 // A call is first prepared (arguments checked against the schema, paths
-// resolved, the effect described) and only then run, so that a person or a
-// rule can judge exactly what would happen.
+// resolved), which opens no file. Once the file may be read, a change of one is
+// worked out, so that a person sees exactly what would happen. Only then it runs.
 package tools
 
 import (
@@ -43,6 +43,12 @@ type Call struct {
 	Group   func() int     // the process group of the command that runs; 0: none. nil: it is no command
 
 	Run func(ctx context.Context, out func(string)) Result
+
+	// Look reads the file that the call would change, and gives the call with its
+	// diff and hashes. Whoever calls it has made sure that the file may be read:
+	// its errors, which are for the model, quote from it. Nil: there is nothing to
+	// look at. Run looks by itself where nobody has.
+	Look func() (Call, error)
 
 	// RunHeld is Run with the kernel holding a command to reading. It is nil, and
 	// Unheld says why, where that cannot be.
@@ -191,8 +197,8 @@ func (s *Set) readArguments(name, args string) (string, error) {
 	return readArguments(s.schemas[name], args)
 }
 
-// Prepare checks a call and describes what running it would do. Its errors
-// are for the model.
+// Prepare checks a call and describes what running it would do. It opens no file
+// and tells nothing of one. Its errors are for the model.
 func (s *Set) Prepare(name, args string) (Call, error) {
 	args, err := s.readArguments(name, args)
 	if err != nil {
@@ -204,7 +210,26 @@ func (s *Set) Prepare(name, args string) (Call, error) {
 		return Call{}, err
 	}
 	call.Class = e.class
+	if look := call.Look; look != nil {
+		call.Look = func() (Call, error) {
+			looked, err := look()
+			looked.Class = e.class
+			return looked, err
+		}
+	}
 	return call, nil
+}
+
+// lookFirst is a call that changes a file, before anybody has looked at the file.
+func lookFirst(target location, look func() (Call, error)) Call {
+	return Call{Title: target.rel, Path: target.abs, Outside: target.outside, Look: look,
+		Run: func(ctx context.Context, out func(string)) Result {
+			call, err := look()
+			if err != nil {
+				return errorResult(err)
+			}
+			return call.Run(ctx, out)
+		}}
 }
 
 func (s *Set) names() []string {

@@ -49,6 +49,9 @@ func workspace(t *testing.T, files map[string]string) *Set {
 func call(t *testing.T, s *Set, name, args string) (Call, Result) {
 	t.Helper()
 	job, err := s.Prepare(name, args)
+	if err == nil && job.Look != nil {
+		job, err = job.Look()
+	}
 	if err != nil {
 		return job, errorResult(err)
 	}
@@ -121,6 +124,9 @@ func TestALinkSwappedInAfterTheCheckDoesNotLeadOut(t *testing.T) {
 	job, err := s.Prepare("write", `{"path":"dir/a.txt","content":"new"}`)
 	if err != nil || job.Outside {
 		t.Fatal(job, err)
+	}
+	if job, err = job.Look(); err != nil {
+		t.Fatal(err)
 	}
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "a.txt"), []byte("old"), 0o644); err != nil {
@@ -215,6 +221,9 @@ func TestAChangeFromOutsideIsNoticed(t *testing.T) {
 	calls(t, s, [2]string{"read", `{"path":"f"}`})
 	job, err := s.Prepare("edit", `{"path":"f","edits":[{"old":"one","new":"two"}]}`)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if job, err = job.Look(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(s.o.Root, "f"), []byte("one and theirs\n"), 0o644); err != nil {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,7 @@ type location struct {
 	abs     string // absolute, symbolic links followed as far as the path exists
 	rel     string // for people and the model: relative to the workspace when inside
 	outside bool
+	fault   error // why nothing can be done with it; told once it may be read
 }
 
 // resolve follows a path's symbolic links and tells whether it ends inside the
@@ -38,10 +40,7 @@ func (s *Set) resolve(path string) (location, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.o.Root, path)
 	}
-	abs, err := follow(filepath.Clean(path))
-	if err != nil {
-		return location{}, err
-	}
+	abs, fault := follow(filepath.Clean(path))
 	if s.isOwnData(abs) {
 		return location{}, fmt.Errorf("%s holds belay's own data, which is no part of the workspace", path)
 	}
@@ -51,9 +50,9 @@ func (s *Set) resolve(path string) (location, error) {
 	}
 	rel, err := filepath.Rel(root, abs)
 	if err != nil || !filepath.IsLocal(rel) {
-		return location{abs: abs, rel: abs, outside: true}, nil
+		return location{abs: abs, rel: abs, outside: true, fault: fault}, nil
 	}
-	return location{abs: abs, rel: filepath.ToSlash(rel)}, nil
+	return location{abs: abs, rel: filepath.ToSlash(rel), fault: fault}, nil
 }
 
 // isOwnData reports whether a path is belay's own: its database loses its locks when
@@ -67,27 +66,48 @@ func (s *Set) isOwnData(abs string) bool {
 	return within(s.o.Data) && !within(s.o.Outputs)
 }
 
-// follow resolves the links of the part of a path that exists.
-func follow(path string) (string, error) {
-	rest := ""
+// maxLinks bounds how many links to what does not exist lead to one place.
+const maxLinks = 40
+
+// follow resolves the links of a path as far as it exists. Links to what does not
+// exist are followed as well: where they lead decides who is asked. The path is
+// what the rules judge, also when an error says that nothing can be done with it.
+func follow(path string) (resolved string, fault error) {
+	rest, links := "", 0
 	for dir := path; ; {
 		found, err := filepath.EvalSymlinks(dir)
 		if err == nil {
-			return filepath.Join(found, rest), nil
+			return filepath.Join(found, rest), fault
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("resolve %s: %w", path, err)
-		}
-		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return "", fmt.Errorf("resolve %s: it is a link to something that does not exist", path)
+		if !errors.Is(err, fs.ErrNotExist) && fault == nil {
+			fault = fmt.Errorf("resolve %s: %w", path, err)
 		}
 		parent := filepath.Dir(dir)
+		if target, ok := danglingLink(parent, dir); ok && links < maxLinks {
+			links++
+			fault = fmt.Errorf("resolve %s: it is a link to something that does not exist", path)
+			dir = target
+			continue
+		}
 		if parent == dir {
-			return "", fmt.Errorf("resolve %s: %w", path, err)
+			return filepath.Join(dir, rest), cmp.Or(fault, fmt.Errorf("resolve %s: %w", path, err))
 		}
 		rest = filepath.Join(filepath.Base(dir), rest)
 		dir = parent
 	}
+}
+
+// danglingLink gives what a link in a folder names, if it is one.
+func danglingLink(folder, name string) (target string, ok bool) {
+	target, err := os.Readlink(name)
+	if err != nil {
+		return "", false
+	}
+	if filepath.IsAbs(target) {
+		return filepath.Clean(target), true
+	}
+	folder, err = filepath.EvalSymlinks(folder)
+	return filepath.Join(folder, target), err == nil
 }
 
 // readFile reads a resolved file. Inside the workspace it goes through a root

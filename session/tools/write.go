@@ -24,21 +24,24 @@ func (writeTool) prepare(s *Set, raw []byte) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	old, err := s.current(p)
-	if err != nil {
-		return Call{}, err
-	}
-	if old != nil {
+	return lookFirst(p, func() (Call, error) {
+		old, err := s.current(p)
+		if err != nil {
+			return Call{}, err
+		}
 		if _, known := s.seen.get(p.abs); !known && len(old) > 0 {
 			return Call{}, fmt.Errorf("%s exists and has not been read: read it before replacing it", p.rel)
 		}
-	}
-	return s.change(p, old, []byte(args.Content))
+		return s.change(p, old, []byte(args.Content))
+	}), nil
 }
 
 // current reads the file that is to be changed; nil means that there is none.
 // It refuses a file that is no longer what the model has seen.
 func (s *Set) current(target location) ([]byte, error) {
+	if target.fault != nil {
+		return nil, target.fault
+	}
 	info, err := os.Stat(target.abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
