@@ -1,7 +1,9 @@
 package window
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"belay/models"
 )
@@ -24,7 +26,28 @@ func shortest(counter Counter, limits Limits, items []models.Item, account *Acco
 	for _, it := range slices.Concat(items[:begin], items[words:round]) {
 		account.OmittedTokens += int64(counter.Item(it))
 	}
+	for i := range kept {
+		if it := &kept[i]; it.Kind == models.Output && len(it.Text) > shortOutput {
+			before := int64(counter.Item(*it))
+			it.Text = shortenOutput(it.Text)
+			account.PrunedOutputs++
+			account.OmittedTokens += before - int64(counter.Item(*it))
+		}
+	}
 	return kept
+}
+
+// shortOutput is how long an output may be in the shortest request, in bytes. It may
+// be the very one that made the request too long.
+const shortOutput = 8 << 10
+
+// shortenOutput leaves the beginning of an output and, where results stand, more of
+// its end.
+func shortenOutput(text string) string {
+	head := strings.ToValidUTF8(text[:shortOutput/4], "")
+	tail := strings.ToValidUTF8(text[len(text)-shortOutput/2:], "")
+	return fmt.Sprintf("%s\n\n(%d bytes of this output are left out: the request was too long. Ask for a part of it.)\n\n%s",
+		head, len(text)-len(head)-len(tail), tail)
 }
 
 // lastTurn is where the last turn begins.

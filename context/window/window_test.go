@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"belay/models"
 )
@@ -249,6 +250,27 @@ func TestTheShortestRequest(t *testing.T) {
 				t.Errorf("%s, %v, want %s", shape(req.Items), err, tt.want)
 			}
 		})
+	}
+}
+
+// An output that is too long by itself goes in part, and the conversation keeps it.
+func TestTheShortestRequestShortensItsOutputs(t *testing.T) {
+	long := output("1")
+	long.Text = "first " + strings.Repeat("ä", 50_000) + " last"
+	items := []models.Item{user("c"), call("1"), long}
+	large := sol
+	large.Window = 200_000
+	req, a, err := Fit(large, Limits{Smallest: true}, letters{}, "", nil, Conversation{Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := req.Items[len(req.Items)-1].Text
+	if len(got) > shortOutput || !strings.HasPrefix(got, "first ") || !strings.HasSuffix(got, " last") ||
+		!strings.Contains(got, "are left out") || !utf8.ValidString(got) || a.PrunedOutputs != 1 {
+		t.Errorf("%d bytes, %+v: %.80s", len(got), a, got)
+	}
+	if len(items[2].Text) != len(long.Text) || broken(req.Items) != "" {
+		t.Error("the conversation itself was changed")
 	}
 }
 
