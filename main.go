@@ -10,6 +10,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -38,6 +40,10 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
+	// Libraries, net/http first of all, print a line of their own where they meet
+	// something odd, with bytes of the other side in it, across the screen. What
+	// matters reaches belay as an error.
+	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	dir, err := os.Getwd()

@@ -66,7 +66,12 @@ func writeLine(w io.Writer, r session.Record) error {
 	if !json.Valid(data) { // an event of a newer belay whose text was hurt
 		name, data = "noted", []byte(`{"text":"this record cannot be read"}`)
 	}
-	return json.NewEncoder(w).Encode(exportedEvent{1, r.Session, r.Seq, r.Turn, r.Time, name, data})
+	line, err := json.Marshal(exportedEvent{1, r.Session, r.Seq, r.Turn, r.Time, name, data})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(session.EscapeInvisible(line), '\n'))
+	return err
 }
 
 func writeTitle(w io.Writer, s session.Session) {

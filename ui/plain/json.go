@@ -309,7 +309,7 @@ func (j *JSON) line(r session.Record, kind string, body any) {
 	} else {
 		front = append(front, '}')
 	}
-	_, j.err = j.w.Write(append(front, '\n'))
+	_, j.err = j.w.Write(append(session.EscapeInvisible(front), '\n'))
 }
 
 func names(list []models.Attachment) []string {
