@@ -158,9 +158,8 @@ func checkHeader(f *os.File, path string) error {
 	if err != nil {
 		return err
 	}
-	if info.IsDir() {
-		const advice = "a folder is in the way: move it, or set BELAY_HOME to another folder"
-		return &Error{Kind: ErrNotDatabase, Path: path, Advice: advice}
+	if err := checkRegular(info, path); err != nil {
+		return err
 	}
 	size := info.Size()
 	if size == 0 {
@@ -187,4 +186,30 @@ func checkHeader(f *os.File, path string) error {
 		}
 	}
 	return nil
+}
+
+// checkRegular refuses what is no file. Merely opening a pipe would wait for a
+// writer for ever.
+func checkRegular(info fs.FileInfo, path string) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	const advice = "is in the way: move it, or set BELAY_HOME to another folder"
+	what := "something that is no file "
+	switch {
+	case info.IsDir():
+		what = "a folder "
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		what = "a pipe "
+	}
+	return &Error{Kind: ErrNotDatabase, Path: path, Advice: what + advice}
+}
+
+// checkPath is checkRegular for what need not exist.
+func checkPath(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // opening it tells
+	}
+	return checkRegular(info, path)
 }

@@ -54,6 +54,9 @@ func Repair(ctx context.Context, dir string) (Report, error) {
 
 func repair(ctx context.Context, dir, path string, now time.Time) (Report, error) {
 	var report Report
+	if err := checkPath(path); err != nil {
+		return report, err
+	}
 	if _, err := os.Stat(path); err != nil {
 		if _, walErr := os.Stat(path + "-wal"); walErr != nil {
 			return report, err

@@ -133,6 +133,9 @@ func schemaVersion(ctx context.Context, q querier) (int, error) {
 	if owner != applicationID && (version != 0 || tables != 0) {
 		return 0, newForeignError()
 	}
+	if version < 0 {
+		return 0, &Error{Kind: ErrDamaged, Err: fmt.Errorf("its version is %d", version), Advice: repairHint}
+	}
 	return version, nil
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,5 +116,23 @@ func TestWhatIsInTheWayIsNamed(t *testing.T) {
 	}
 	if _, err := Open(ctx, dir, Options{}); err == nil {
 		t.Error("Open(a folder as database) succeeded")
+	}
+}
+
+func TestAVersionThatCannotBeIsDamage(t *testing.T) {
+	for version, want := range map[int]error{-1: ErrDamaged, -1 << 31: ErrDamaged, 1<<31 - 1: ErrNewer} {
+		dir := t.TempDir()
+		s := open(t, dir)
+		if _, err := s.writer.Exec(fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{}, {ReadOnly: true}} {
+			if s, err := Open(ctx, dir, o); !errors.Is(err, want) {
+				t.Errorf("Open(version %d, %+v) = %v, %v, want %v", version, o, s, err, want)
+			}
+		}
 	}
 }

@@ -77,6 +77,9 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, dir string, o Options) error {
+	if err := checkPath(s.path); err != nil {
+		return err
+	}
 	if o.ReadOnly {
 		s.lock = &writerLock{patience: writerPatience, noticeDelay: noticeDelay, notice: func(string) {}}
 		return s.lock.retryBusy(ctx, func() error { return s.openForReading(ctx) })
