@@ -38,8 +38,8 @@ func New(o Options) *Sandbox {
 			continue
 		}
 		// The kernel knows a place by what it is, not by the links to it.
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			path = resolved
 		}
 		path = filepath.Clean(path)
 		if o.Root == path || strings.HasPrefix(o.Root, path+string(filepath.Separator)) {
@@ -83,8 +83,8 @@ func (s *Sandbox) Start(cmd *exec.Cmd) (done func(), err error) {
 		return nil, err
 	}
 	done = func() { _ = os.RemoveAll(temp) }
-	if real, err := filepath.EvalSymlinks(temp); err == nil {
-		temp = real
+	if resolved, err := filepath.EvalSymlinks(temp); err == nil {
+		temp = resolved
 	}
 	cmd.Env = append(cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "GIT_OPTIONAL_LOCKS=0",
 		// go fails where it cannot write to its cache, and would fetch what is missing.
