@@ -271,13 +271,17 @@ func (a *attempt) baseURL() *url.URL {
 	return u
 }
 
-// countingReader counts the bytes that pass.
+// countingReader counts the bytes that pass, as they are when they are unpacked,
+// and ends what has no end.
 type countingReader struct {
 	r io.Reader
 	n *int64
 }
 
 func (c countingReader) Read(p []byte) (int, error) {
+	if *c.n > maxStream {
+		return 0, fmt.Errorf("%w: a reply of more than %d bytes", diagnose.ErrMalformed, maxStream)
+	}
 	n, err := c.r.Read(p)
 	*c.n += int64(n)
 	return n, err
