@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Sources are where settings come from. All fields are optional.
@@ -19,7 +21,7 @@ type Sources struct {
 	ProjectFile string // .belay.toml in the workspace
 	Trusted     bool   // the user trusts the folder; otherwise ProjectFile is not read
 
-	ReadFile func(name string) ([]byte, error)         // nil: os.ReadFile
+	ReadFile func(name string) ([]byte, error)         // nil: of the disk, within a bound
 	Env      func(name string) (value string, ok bool) // nil: no environment
 	Flags    map[string]string                         // values as typed, by key such as "tiers.default"
 
@@ -42,7 +44,7 @@ var variables = []struct{ name, key string }{
 func Load(from Sources) (Settings, error) {
 	loading := loader{settings: Defaults(), from: from}
 	if from.ReadFile == nil {
-		loading.from.ReadFile = os.ReadFile
+		loading.from.ReadFile = readFile
 	}
 	if from.UserFile != "" {
 		loading.loadFile(Origin{Source: "user file", Name: from.UserFile}, from.Named)
@@ -71,6 +73,29 @@ func Load(from Sources) (Settings, error) {
 		return Settings{}, loading.faults
 	}
 	return loading.settings, nil
+}
+
+// maxFile bounds a file of settings.
+const maxFile = 4 << 20
+
+// readFile reads a file of settings. A project's may be anything: a pipe is not
+// waited for, and an endless file is not read to its end.
+func readFile(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it has more than %d MB", maxFile>>20)
+	}
+	return data, err
 }
 
 func rank(source string) int {

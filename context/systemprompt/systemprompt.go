@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -25,7 +26,8 @@ var text string
 // The bounds of what AGENTS.md files may take.
 const (
 	maxFile   = 32 << 10
-	maxNested = 40 // deeper files that are named
+	maxNested = 40               // deeper files that are named
+	maxGit    = 10 * time.Second // git waits for ever for settings that are a pipe
 )
 
 // Options say where to look.
@@ -90,7 +92,7 @@ func (br *Prompt) add(b *strings.Builder, path string) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return // opening a pipe would wait for its other end
 	}
-	out, err := os.Open(path)
+	out, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -99,6 +101,9 @@ func (br *Prompt) add(b *strings.Builder, path string) {
 		return
 	}
 	defer out.Close()
+	if info, err := out.Stat(); err != nil || !info.Mode().IsRegular() {
+		return // it became something else meanwhile
+	}
 	content, err := io.ReadAll(io.LimitReader(out, maxFile+1))
 	if err != nil {
 		fmt.Fprintf(b, "\n(%s could not be read: %v)\n", path, err)
@@ -177,6 +182,8 @@ func Branch(ctx context.Context, dir string) string {
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxGit)
+	defer cancel()
 	cmd := exec.CommandContext(
 		ctx,
 		"git",

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +36,11 @@ func (editTool) prepare(s *Set, raw []byte) (Call, error) {
 		if old == nil {
 			return Call{}, fmt.Errorf("%w: use write to create it", s.notExisting(p, fs.ErrNotExist))
 		}
+		for _, e := range args.Edits {
+			if err := encodable(old, e.Old+e.New); err != nil {
+				return Call{}, fmt.Errorf("%s: %w; nothing was changed", p.rel, err)
+			}
+		}
 		content, err := editText(old, args.apply)
 		if err != nil {
 			return Call{}, fmt.Errorf("%s: %w; nothing was changed", p.rel, err)
@@ -57,25 +61,17 @@ func (a editArgs) apply(text string) (string, error) {
 	return text, nil
 }
 
-// editText changes the text of a file, which may have the line ends of Windows.
+// editText changes the text of a file, whatever its form.
 func editText(old []byte, edit func(string) (string, error)) ([]byte, error) {
 	if binary(old) {
 		return nil, errors.New("it is a binary file")
 	}
-	text := string(old)
-	// Models write \n; a file with \r\n throughout keeps its line ends.
-	crlf := bytes.Count(old, []byte("\r\n")) > 0 && bytes.Count(old, []byte("\r\n")) == bytes.Count(old, []byte("\n"))
-	if crlf {
-		text = strings.ReplaceAll(text, "\r\n", "\n")
-	}
-	text, err := edit(text)
+	plain := fileText(old)
+	changed, err := edit(plain)
 	if err != nil {
 		return nil, err
 	}
-	if crlf {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	return []byte(text), nil
+	return inForm(old, changed), nil
 }
 
 // replaceOnce replaces the one occurrence of old, or all when asked.

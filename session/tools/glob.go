@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 	ignore "github.com/sabhiram/go-gitignore"
@@ -20,9 +21,11 @@ import (
 
 // The bounds of one search.
 const (
-	maxGlobFiles   = 200     // paths that glob returns
-	maxWalkedFiles = 200_000 // files that a walk looks at
-	maxWalkDepth   = 64      // folders deep that a walk goes
+	maxGlobFiles   = 200              // paths that glob returns
+	maxWalkedFiles = 200_000          // files that a walk looks at
+	maxWalkDepth   = 64               // folders deep that a walk goes
+	maxIgnoreFile  = 1 << 20          // bytes of a .gitignore
+	maxListing     = 30 * time.Second // that git may take
 )
 
 type globTool struct{}
@@ -113,12 +116,14 @@ func Files(ctx context.Context, root string, focus []string) ([]string, error) {
 
 // files lists what is below a folder, without what .gitignore leaves out, as
 // slash-separated relative paths. In a repository git itself is asked.
-func files(ctx context.Context, dir string) ([]string, error) {
+func files(whole context.Context, dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("look at %s: %w", dir, err)
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder", dir)
 	}
+	ctx, cancel := context.WithTimeout(whole, maxListing) // it waits for ever for a .gitignore that is a pipe
+	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c",
 		"safe.bareRepository=explicit", "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
 	cmd.Dir = dir
@@ -132,7 +137,7 @@ func files(ctx context.Context, dir string) ([]string, error) {
 		}
 		return files, nil
 	}
-	return walk(ctx, dir)
+	return walk(whole, dir)
 }
 
 // walk is files without git.
@@ -158,8 +163,8 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 			if rel != "." && (d.Name() == ".git" || ignored(rules, rel+"/") || strings.Count(rel, "/") > maxWalkDepth) {
 				return fs.SkipDir
 			}
-			if g, err := ignore.CompileIgnoreFile(filepath.Join(p, ".gitignore")); err == nil {
-				rules[rel] = g
+			if text, err := readBytes(openPath(filepath.Join(p, ".gitignore")), maxIgnoreFile); err == nil {
+				rules[rel] = ignore.CompileIgnoreLines(strings.Split(string(text), "\n")...)
 			}
 			return nil
 		}

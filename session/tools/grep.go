@@ -94,8 +94,10 @@ func (h *hits) result(pattern string) Result {
 }
 
 func (s *Set) grep(ctx context.Context, p location, args grepArgs, re *regexp.Regexp) Result {
-	if _, err := os.Stat(p.abs); err != nil {
+	if info, err := os.Stat(p.abs); err != nil {
 		return errorResult(s.notExisting(p, err))
+	} else if !info.IsDir() && !info.Mode().IsRegular() {
+		return errorResult(fmt.Errorf("%s: %w", p.rel, errNotFile))
 	}
 	h := hits{focus: s.focused(args.Path)}
 	if rg, err := exec.LookPath("rg"); err == nil {
@@ -243,7 +245,7 @@ func (s *Set) searchable(root *os.Root, dir location, name string) (content []by
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGrepFile {
 		return nil, false
 	}
-	content, err = root.ReadFile(file)
+	content, err = readBytes(openBelow(root, file), maxGrepFile)
 	return content, err == nil && !binary(content)
 }
 

@@ -111,6 +111,11 @@ func (s *Set) patch(target location, p patch) (Call, error) {
 	case old == nil:
 		return Call{}, fmt.Errorf("%w: add it", s.notExisting(target, fs.ErrNotExist))
 	}
+	for _, chunk := range p.chunks {
+		if err := encodable(old, strings.Join(chunk.lines, "\n")); err != nil {
+			return Call{}, fmt.Errorf("%s: %w; nothing was changed", target.rel, err)
+		}
+	}
 	content, err := editText(old, p.apply)
 	if err != nil {
 		return Call{}, fmt.Errorf("%s: %w; nothing was changed", target.rel, err)

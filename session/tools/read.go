@@ -156,6 +156,7 @@ func excerpt(name string, b []byte, from, count int) Result {
 	if len(b) == 0 {
 		return Result{Output: name + " is empty", Summary: "empty"}
 	}
+	b = bytes.TrimPrefix(b, []byte(bom))
 	total := countLines(b)
 	from = max(from, 1)
 	if from > total {
@@ -179,6 +180,12 @@ func excerpt(name string, b []byte, from, count int) Result {
 		}
 		fmt.Fprintf(&out, "%6d\t%s\n", i+1, line)
 		n++
+	}
+	if !utf8.Valid(b) {
+		out.WriteString("(not UTF-8: � stands for bytes that cannot be shown; only lines of ASCII can be changed)\n")
+	}
+	if b[len(b)-1] != '\n' && from+n-1 == total {
+		out.WriteString("(no line end after the last line)\n")
 	}
 	if last := from + n - 1; from > 1 || last < total {
 		fmt.Fprintf(&out, "(lines %d to %d of %d)\n", from, last, total)

@@ -114,18 +114,18 @@ func danglingLink(folder, name string) (target string, ok bool) {
 // handle, so that a link swapped in meanwhile cannot lead out.
 func (s *Set) readFile(p location) ([]byte, error) {
 	if p.outside {
-		return os.ReadFile(p.abs)
+		return readBytes(openPath(p.abs), maxReadFile)
 	}
 	root, err := os.OpenRoot(s.o.Root)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	return root.ReadFile(filepath.FromSlash(p.rel))
+	return readBytes(openBelow(root, filepath.FromSlash(p.rel)), maxReadFile)
 }
 
-// writeFile replaces a file in one step: a reader sees the old content or the
-// new, never a part, and a full disk leaves the old.
+// writeFile gives a file its new content; inside the workspace it makes the folders
+// on the way.
 func (s *Set) writeFile(p location, content []byte) error {
 	if p.outside {
 		dir, err := os.OpenRoot(filepath.Dir(p.abs))
@@ -145,51 +145,6 @@ func (s *Set) writeFile(p location, content []byte) error {
 		return err
 	}
 	return s.replace(root, name, content)
-}
-
-func (s *Set) replace(root *os.Root, name string, content []byte) error {
-	mode := fs.FileMode(0o666)
-	if info, err := root.Stat(name); err == nil {
-		mode = info.Mode().Perm()
-		if mode&0o200 == 0 {
-			return fmt.Errorf("%s is write-protected", filepath.Base(name))
-		}
-	}
-	temp := filepath.Join(filepath.Dir(name), tempName(filepath.Base(name), s.o.NewID()))
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil && mode != 0o666 {
-		err = f.Chmod(mode) // the umask must not narrow the mode of a file that exists
-	}
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = root.Rename(temp, name)
-	}
-	if err != nil {
-		root.Remove(temp)
-	}
-	return err
-}
-
-// tempName names what a file's new content is written to, before it takes the
-// place of the old.
-func tempName(name, id string) string { return "." + name + ".belay-" + id + ".tmp" }
-
-// Sweep removes what a belay that was killed while it wrote a file has left
-// beside it.
-func Sweep(path string) error {
-	left, err := filepath.Glob(filepath.Join(quoted(filepath.Dir(path)), tempName(quoted(filepath.Base(path)), "*")))
-	if err != nil {
-		return fmt.Errorf("sweep beside %s: %w", path, err)
-	}
-	var errs []error
-	for _, name := range left {
-		errs = append(errs, os.Remove(name))
-	}
-	return errors.Join(errs...)
 }
 
 // quoted is a path that filepath.Glob takes as it stands.
@@ -265,7 +220,7 @@ const None = "none"
 
 // FileHash is the hash of a file's content now, or None.
 func FileHash(path string) (string, error) {
-	b, err := os.ReadFile(path)
+	b, err := readBytes(openPath(path), maxReadFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return None, nil
 	}

@@ -32,7 +32,11 @@ func (writeTool) prepare(s *Set, raw []byte) (Call, error) {
 		if _, known := s.seen.get(p.abs); !known && len(old) > 0 {
 			return Call{}, fmt.Errorf("%s exists and has not been read: read it before replacing it", p.rel)
 		}
-		return s.change(p, old, []byte(args.Content))
+		content, err := rewritten(old, args.Content)
+		if err != nil {
+			return Call{}, fmt.Errorf("%s: %w; nothing was changed", p.rel, err)
+		}
+		return s.change(p, old, content)
 	}), nil
 }
 
