@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +72,19 @@ func TestAFolderThatLooksLikeARepositoryRunsNothing(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(s.o.Root, "ran")); err == nil {
 			t.Errorf("%s ran what the folder's settings name", c[0])
 		}
+	}
+}
+
+func TestALongLineIsSearchedAndCanBeStopped(t *testing.T) {
+	line := []byte(strings.Repeat("a", 4*longLine) + "b")
+	ctx, cancel := context.WithCancel(t.Context())
+	if re := regexp.MustCompile("ab$"); !matches(ctx, re, line) {
+		t.Error("the end of a long line was not found")
+	}
+	cancel()
+	read := &stoppable{ctx: ctx, Reader: bytes.NewReader(line)}
+	if regexp.MustCompile("(a{1,500}){1,2}c").MatchReader(read) || read.Len() < 3*longLine {
+		t.Errorf("all but %d bytes were searched after the stop", read.Len())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -23,6 +24,10 @@ const (
 	maxHits     = 200
 	maxGrepLine = 300
 	maxGrepFile = 8 << 20
+	maxRipgrep  = time.Minute
+
+	// longLine is from where on the search of one line can be stopped half-way.
+	longLine = 64 << 10
 )
 
 type grepTool struct{}
@@ -115,7 +120,7 @@ func (s *Set) grep(ctx context.Context, p location, args grepArgs, re *regexp.Re
 // ripgrep reads rg's lines as path, NUL, number, colon, text. Its settings
 // file is ignored, so that results do not depend on the user's taste.
 func (s *Set) ripgrep(ctx context.Context, rg string, target location, args grepArgs, hits *hits) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, maxRipgrep) // it waits for ever for a .gitignore that is a pipe
 	defer cancel()
 	argv := []string{
 		"--no-config",
@@ -224,7 +229,7 @@ func (s *Set) goGrep(ctx context.Context, target location, glob string, re *rege
 		number := 0
 		for line := range bytes.Lines(content) {
 			number++
-			if !re.Match(bytes.TrimRight(line, "\r\n")) {
+			if !matches(ctx, re, bytes.TrimRight(line, "\r\n")) {
 				continue
 			}
 			if err := hits.add(s.name(target, name), number, line); err != nil {
@@ -233,6 +238,29 @@ func (s *Set) goGrep(ctx context.Context, target location, glob string, re *rege
 		}
 	}
 	return nil
+}
+
+// matches searches a line. A long one and a hard expression take minutes, so that the
+// search ends where the context does.
+func matches(ctx context.Context, re *regexp.Regexp, line []byte) bool {
+	if len(line) < longLine {
+		return re.Match(line)
+	}
+	return re.MatchReader(&stoppable{ctx: ctx, Reader: bytes.NewReader(line)}) && ctx.Err() == nil
+}
+
+// stoppable is a line that ends where a context does.
+type stoppable struct {
+	*bytes.Reader
+	ctx context.Context
+}
+
+// ReadRune implements io.RuneReader.
+func (s *stoppable) ReadRune() (rune, int, error) {
+	if s.Len()%1024 == 0 && s.ctx.Err() != nil {
+		return 0, 0, io.EOF
+	}
+	return s.Reader.ReadRune()
 }
 
 // searchable reads a file below a folder, if it is one that grep looks into.
