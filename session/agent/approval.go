@@ -64,7 +64,7 @@ func (t *turn) approve(
 	approval.Args = cmp.Or(prepared.edited, prepared.item.Arguments)
 	if prepared.looking {
 		approval.Class = session.Read
-		approval.Reason = "to see what this would change, belay has to read the file, and " + approval.Reason
+		approval.Reason = approval.Reason + "; the change is shown once it may be read"
 	}
 	if err := t.Log.Append(ctx, session.ApprovalAsked{Approval: approval}); err != nil {
 		return nil, t.unstorable(ctx, err)

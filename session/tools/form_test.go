@@ -14,8 +14,8 @@ import (
 )
 
 func TestAFileKeepsItsForm(t *testing.T) {
-	edit := func(old, new string) [2]string {
-		args, _ := json.Marshal(map[string]any{"path": "f", "edits": []any{map[string]string{"old": old, "new": new}}})
+	edit := func(before, after string) [2]string {
+		args, _ := json.Marshal(map[string]any{"path": "f", "edits": []any{map[string]string{"old": before, "new": after}}})
 		return [2]string{"edit", string(args)}
 	}
 	write := func(content string) [2]string {
