@@ -76,8 +76,8 @@ func Visible(s string) string {
 // isInvisible says whether a character takes no room on the screen, or looks like a
 // space that is none to a shell.
 func isInvisible(r rune) bool {
-	return r > 0x7f && (unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
-		unicode.Is(unicode.Zs, r) || r == '\u2800' || r == '\u034f')
+	return r > 0x7f && (r == '\u2800' || r == '\u034f' || unicode.In(r, unicode.Cf, unicode.Zs,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
 }
 
 // Rendered cleans the output of a Markdown renderer, which may have decoded
