@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"belay/models"
 )
@@ -91,10 +90,7 @@ func (d *messageBuilder) append(message *chatMessage) {
 	}
 	begun := len(d.out) > 0 && d.last("system") == nil
 	switch before := d.last(message.Role); {
-	case before != nil && message.Role == "user":
-		before.Content = joinContent(before.Content, message.Content)
-		return
-	case before != nil && message.Role == "assistant" && len(before.Calls) == 0:
+	case before != nil && message.Role != "system" && len(before.Calls) == 0:
 		before.Content = joinContent(before.Content, message.Content)
 		return
 	case message.Role == "user" && d.dialect.answersTools && d.last("tool") != nil:
@@ -203,7 +199,7 @@ func joinContent(before, after any) any {
 	first, ok := before.(string)
 	second, both := after.(string)
 	if ok && both {
-		return strings.TrimPrefix(first+"\n\n"+second, "\n\n")
+		return paragraphs(first, second)
 	}
 	return append(contentParts(before), contentParts(after)...)
 }

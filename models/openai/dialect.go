@@ -69,15 +69,17 @@ func (d *dialect) leaveOut(parameter string) {
 // is not empty, for some endpoints take that for none.
 const missingReasoning = "(not kept)"
 
-// dialectTable has the known dialects: by the host of the endpoint, or by what
-// the model's name contains. A host comes before a name, for it is the endpoint
-// that reads the request.
-var dialectTable = []struct {
+type dialectRow struct {
 	name     string
 	hosts    []string // with their subdomains
 	families []string // in lower case, anywhere in the model's name
 	dialect  dialect
-}{
+}
+
+// dialectTable has the known dialects: by the host of the endpoint, or by what
+// the model's name contains. A host comes before a name, for it is the endpoint
+// that reads the request.
+var dialectTable = []dialectRow{
 	{
 		name:    "openai",
 		hosts:   []string{"api.openai.com", "openai.azure.com", "cognitiveservices.azure.com"},
@@ -138,33 +140,40 @@ func Dialects() []string {
 // findDialect is how to speak to a target: as the settings say, else as its
 // endpoint is known to want it, else by the family of the model.
 func findDialect(baseURL string, model models.Model) dialect {
-	host, name := hostname(baseURL), strings.ToLower(model.Target.Model)
-	var found, family dialect
-	known := false
-	for i := range dialectTable {
-		row := &dialectTable[i]
-		switch {
-		case model.Dialect != "":
-			known = known || row.name == model.Dialect
-			if row.name == model.Dialect {
-				found = row.dialect
-			}
-		case !known && slices.ContainsFunc(row.hosts, func(h string) bool { return isWithin(host, h) }):
-			found, known = row.dialect, true
-		case slices.ContainsFunc(row.families, func(f string) bool { return strings.Contains(name, f) }):
-			family = row.dialect
-		}
-	}
-	switch {
-	case model.Dialect != "":
-	case known:
-		found.needsReasoning = found.needsReasoning || family.needsReasoning
-	default:
-		found = family
-	}
+	found := chooseDialect(hostname(baseURL), model)
 	found.textOnly = model.Blind()
 	found.omit = slices.Concat(found.omit, model.Omit)
 	return found
+}
+
+func chooseDialect(host string, model models.Model) dialect {
+	if model.Dialect != "" {
+		named, _ := dialectWhere(func(row *dialectRow) bool { return row.name == model.Dialect })
+		return named
+	}
+	name := strings.ToLower(model.Target.Model)
+	family, _ := dialectWhere(func(row *dialectRow) bool {
+		return slices.ContainsFunc(row.families, func(f string) bool { return strings.Contains(name, f) })
+	})
+	endpoint, known := dialectWhere(func(row *dialectRow) bool {
+		return slices.ContainsFunc(row.hosts, func(h string) bool { return isWithin(host, h) })
+	})
+	if !known {
+		return family
+	}
+	endpoint.needsReasoning = endpoint.needsReasoning || family.needsReasoning
+	return endpoint
+}
+
+// dialectWhere is the dialect of the last row that fits; the zero value, the
+// strict one, where none does.
+func dialectWhere(fits func(*dialectRow) bool) (found dialect, ok bool) {
+	for i := range dialectTable {
+		if row := &dialectTable[i]; fits(row) {
+			found, ok = row.dialect, true
+		}
+	}
+	return found, ok
 }
 
 func hostname(baseURL string) string {

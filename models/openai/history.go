@@ -36,7 +36,7 @@ func (d *dialect) adapt(items []models.Item, origin models.Origin) []models.Item
 			it.CallID = cmp.Or(sentIDs[it.CallID], it.CallID)
 		}
 		if d.textOnly && len(it.Images) > 0 {
-			it.Text = strings.TrimPrefix(it.Text+"\n\n"+unseen(len(it.Images)), "\n\n")
+			it.Text = paragraphs(it.Text, unseen(len(it.Images)))
 			it.Images = nil
 		}
 	}
@@ -53,7 +53,7 @@ func (d *dialect) joinUsers(items []models.Item) []models.Item {
 	for _, it := range items {
 		if n := len(joined); n > 0 && isUser(&joined[n-1]) && isUser(&it) {
 			before := &joined[n-1]
-			before.Text = strings.TrimPrefix(before.FullText()+"\n\n"+it.FullText(), "\n\n")
+			before.Text = paragraphs(before.FullText(), it.FullText())
 			before.Attachments = nil
 			before.Images = slices.Concat(before.Images, it.Images)
 			continue
@@ -62,6 +62,9 @@ func (d *dialect) joinUsers(items []models.Item) []models.Item {
 	}
 	return joined
 }
+
+// paragraphs is one text of two.
+func paragraphs(before, after string) string { return strings.TrimPrefix(before+"\n\n"+after, "\n\n") }
 
 func isUser(it *models.Item) bool { return it.Kind == models.Message && it.Role == models.User }
 

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,7 +15,7 @@ func (d *dialect) schema(spec models.ToolSpec) json.RawMessage {
 	if len(full) == 0 {
 		full = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	if d.fullSchemas {
+	if d.fullSchemas || !json.Valid(full) {
 		return full
 	}
 	plain, err := plainSchema(full, full, 0)
@@ -41,48 +40,53 @@ func plainSchema(raw, root json.RawMessage, depth int) (json.RawMessage, error) 
 	if len(raw) == 0 || raw[0] != '{' {
 		return raw, nil
 	}
-	members, err := readMembers(raw)
-	if err != nil {
-		return nil, err
-	}
 	var plain object
-	for _, m := range members {
-		value := m.value
-		switch {
-		case m.name == "$ref":
-			return resolve(value, root, depth)
-		case !slices.Contains(plainKeywords, m.name):
-			continue
-		case m.name == "items":
+	var reference json.RawMessage
+	var err error
+	members(raw, func(name string, value json.RawMessage) {
+		if name == "$ref" {
+			reference = value
+		}
+		if err != nil || reference != nil || !slices.Contains(plainKeywords, name) {
+			return
+		}
+		switch name {
+		case "items":
 			value, err = plainSchema(value, root, depth+1)
-		case m.name == "properties":
+		case "properties":
 			value, err = plainProperties(value, root, depth)
-		case m.name == "anyOf":
+		case "anyOf":
 			value, err = plainAlternatives(value, root, depth)
 		}
-		if err != nil {
-			return nil, err
+		if name != "properties" || string(value) != "{}" {
+			plain.set(name, value)
 		}
-		if m.name == "properties" && string(value) == "{}" {
-			continue
-		}
-		plain.set(m.name, value)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case reference != nil:
+		return resolve(reference, root, depth)
 	}
 	return plain.bytes()
 }
 
 func plainProperties(raw, root json.RawMessage, depth int) (json.RawMessage, error) {
-	members, err := readMembers(raw)
-	if err != nil {
-		return nil, err
+	if raw[0] != '{' {
+		return nil, fmt.Errorf("no object: %.40s", raw)
 	}
 	var plain object
-	for _, m := range members {
-		value, err := plainSchema(m.value, root, depth+1)
+	var err error
+	members(raw, func(name string, value json.RawMessage) {
 		if err != nil {
-			return nil, err
+			return
 		}
-		plain.set(m.name, value)
+		if value, err = plainSchema(value, root, depth+1); err == nil {
+			plain.set(name, value)
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return plain.bytes()
 }
@@ -122,30 +126,4 @@ func resolve(reference, root json.RawMessage, depth int) (json.RawMessage, error
 		found = fields[name]
 	}
 	return plainSchema(found, root, depth+1)
-}
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// readMembers gives what a JSON object holds, in its order.
-func readMembers(raw json.RawMessage) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
-		return nil, fmt.Errorf("no object: %.40s", raw)
-	}
-	var members []member
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.(string)} // what stands before a value in an object is a string
-		if err := dec.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
-	}
-	return members, nil
 }

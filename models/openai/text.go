@@ -103,8 +103,8 @@ const (
 	lowMax   = 0xBF
 )
 
-func isHalf(s string, least, most byte) bool {
-	return len(s) >= 3 && s[0] == halfLead && s[1] >= least && s[1] <= most
+func isHalf(s string, low, high byte) bool {
+	return len(s) >= 3 && s[0] == halfLead && s[1] >= low && s[1] <= high
 }
 
 // joinHalves makes one character of two halves that stand together.
