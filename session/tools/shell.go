@@ -43,8 +43,6 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	shell, _ := shellProgram()
-	shell = strings.TrimSuffix(filepath.Base(shell), ".exe")
 	limit := shellTimeout
 	if args.Timeout > 0 {
 		limit = time.Duration(args.Timeout) * time.Second
@@ -65,7 +63,7 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		Title:   firstLine(args.Command),
 		Detail:  args.Command,
 		Command: args.Command,
-		Shell:   shell,
+		Shell:   strings.TrimSuffix(filepath.Base(name), ".exe"),
 		Path:    p.abs,
 		Outside: p.outside,
 		Run:     run(job),
@@ -128,7 +126,7 @@ func notePrompt(result *Result) {
 }
 
 // refusals are the words with which programs say that the kernel refused them.
-var refusals = []string{"permission denied", "operation not permitted", "read-only file system", "not permitted"}
+var refusals = []string{"permission denied", "not permitted", "read-only file system"}
 
 // noteRefusal tells the model of a held command that it may have been refused
 // something, and has a person asked when the same command comes again.
