@@ -135,9 +135,6 @@ func (t *turn) admit(
 	if interrupted {
 		return t.askUnknown(ctx, prepared, effect)
 	}
-	if decision := t.judge(prepared); decision.Verdict == permit.Deny {
-		return nil, t.forbid(ctx, prepared, decision)
-	}
 	prepared, end := t.look(ctx, prepared)
 	if prepared == nil {
 		return nil, end
@@ -163,6 +160,9 @@ func (t *turn) permit(ctx context.Context, prepared *preparedCall) (*preparedCal
 func (t *turn) look(ctx context.Context, prepared *preparedCall) (*preparedCall, *session.TurnEnded) {
 	if prepared.call.Look == nil {
 		return prepared, nil
+	}
+	if decision := t.judge(prepared); decision.Verdict == permit.Deny {
+		return nil, t.forbid(ctx, prepared, decision) // not even looked at
 	}
 	prepared.looking = true
 	allowed, end := t.permit(ctx, prepared)
