@@ -63,8 +63,8 @@ func reset(header http.Header, now time.Time) (time.Duration, bool) {
 // The numbers from which on a time without a unit cannot be a length of time in
 // seconds (11 days), or in milliseconds (three years).
 const (
-	leastMillis = 1e6
-	leastUnix   = 1e8
+	minMillis = 1e6
+	minUnix   = 1e8
 )
 
 // resetTime reads what stands in such a header: seconds, milliseconds, a length
@@ -79,9 +79,9 @@ func resetTime(name, value string, now time.Time) (time.Duration, bool) {
 	}
 	if d, ok := amount(value, time.Nanosecond); ok { // a number, whatever its unit
 		switch number := float64(d); {
-		case number < leastMillis:
+		case number < minMillis:
 			return amount(value, time.Second)
-		case number < leastUnix:
+		case number < minUnix:
 			return amount(value, time.Millisecond)
 		}
 	}
