@@ -32,6 +32,7 @@ var (
 	ErrUnended   = errors.New("the reply ended without its last event")
 	ErrEmpty     = errors.New("the model ended its reply without a word")
 	ErrMalformed = errors.New("the reply is not what the protocol says")
+	ErrTooLarge  = errors.New("the reply is larger than any reply has to be")
 )
 
 // Evidence is what is known of a failed attempt. Every field may be empty.

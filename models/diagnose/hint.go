@@ -213,6 +213,8 @@ func streamHint(ev Evidence) string {
 		return "Nothing came for too long. What was finished is kept."
 	case errors.Is(ev.Err, ErrEmpty):
 		return "The model ended its reply without a word. Trying again or another tier helps."
+	case errors.Is(ev.Err, ErrTooLarge):
+		return "The reply went on and on, and was ended. What was finished is kept; another tier may do better."
 	case errors.Is(ev.Err, ErrMalformed):
 		return "The endpoint sent something that is not part of a reply. What was finished is kept."
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -53,7 +52,7 @@ type attempt struct {
 	status int
 	header http.Header
 	bytes  int64
-	events int64
+	tally  tally
 	items  int // finished
 
 	operation  string
@@ -138,7 +137,9 @@ func (a *attempt) run(req models.Request) error {
 		return err
 	}
 	a.phase, a.status, a.header = models.BeforeEvent, a.res.StatusCode, a.res.Header
-	a.requestID = a.header.Get("X-Request-Id")
+	if a.requestID = a.header.Get("X-Request-Id"); within(nameBytes, len(a.requestID)) != nil {
+		a.requestID = ""
+	}
 	in, form, err := a.detectForm()
 	if err != nil {
 		return err
@@ -202,7 +203,9 @@ func (a *attempt) emitOpened() error {
 
 // emitItem hands a finished item over.
 func (a *attempt) emitItem(it models.Item) error {
-	a.items++
+	if a.items++; a.items > bounds[items].limit {
+		return within(items, a.items)
+	}
 	it.Origin = a.origin
 	switch it.Kind {
 	case models.Message:
@@ -236,7 +239,7 @@ func (a *attempt) fault(err error) *models.Fault {
 	ev := diagnose.Evidence{
 		Target: a.target, Host: a.host(), Local: a.provider.Local, Key: a.provider.Key, KeyEnv: a.provider.KeyEnv,
 		Status: a.status, Header: a.header, Phase: a.phase, Served: a.served,
-		Bytes: a.bytes, Events: a.events, Now: a.c.now(), API: a.origin.API, Path: a.basePath(),
+		Bytes: a.bytes, Events: int64(a.tally[events]), Now: a.c.now(), API: a.origin.API, Path: a.basePath(),
 	}
 	ev.Elapsed = ev.Now.Sub(a.begin)
 	var t *apiError
@@ -269,20 +272,4 @@ func (a *attempt) baseURL() *url.URL {
 		return &url.URL{}
 	}
 	return u
-}
-
-// countingReader counts the bytes that pass, as they are when they are unpacked,
-// and ends what has no end.
-type countingReader struct {
-	r io.Reader
-	n *int64
-}
-
-func (c countingReader) Read(p []byte) (int, error) {
-	if *c.n > maxStream {
-		return 0, fmt.Errorf("%w: a reply of more than %d bytes", diagnose.ErrMalformed, maxStream)
-	}
-	n, err := c.r.Read(p)
-	*c.n += int64(n)
-	return n, err
 }

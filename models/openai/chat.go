@@ -92,6 +92,9 @@ func (a *attempt) takeChatReply(c *chunk) error {
 }
 
 func (t *chatReply) handleChunk(c *chunk) error {
+	if err := namesWithin(c.Model, c.ID); err != nil {
+		return err
+	}
 	t.served = cmp.Or(string(c.Model), t.served)
 	t.responseID = cmp.Or(string(c.ID), t.responseID)
 	for i := range c.Choices {
@@ -155,6 +158,11 @@ func (t *chatReply) handleThoughts(delta *chatDelta) error {
 	if piece != "" {
 		shown = t.thoughts.add(place, piece)
 	}
+	err := errors.Join(t.tally.addContent(reasoningBytes, len(piece)), t.tally.addMembers(delta.Content.thinking),
+		t.tally.add(replyBytes, len(delta.Details)))
+	if err != nil {
+		return err
+	}
 	if delta.Content.thinking != nil {
 		if t.thoughts.part == nil {
 			t.thoughts.part = map[string]json.RawMessage{}
@@ -163,6 +171,9 @@ func (t *chatReply) handleThoughts(delta *chatDelta) error {
 	}
 	if isGiven(delta.Details) {
 		shown += t.thoughts.addDetails(delta.Details)
+		if err := within(items, len(t.thoughts.details)); err != nil {
+			return err
+		}
 	}
 	return t.emitReasoning(shown)
 }
@@ -184,6 +195,10 @@ func (t *chatReply) emitReasoning(piece string) error {
 // addContent takes what a piece of the content adds to the reasoning and to the
 // words.
 func (t *chatReply) addContent(thought, words string) error {
+	if err := errors.Join(t.tally.addContent(reasoningBytes, len(thought)),
+		t.tally.addContent(textBytes, len(words))); err != nil {
+		return err
+	}
 	if thought != "" {
 		if err := t.emitReasoning(t.thoughts.add(inTags, textPiece(thought))); err != nil {
 			return err

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -18,10 +19,18 @@ type callBuilder struct {
 	arguments textBuilder
 	added     map[string]json.RawMessage // members that nobody knows
 	finished  bool
+
+	checked int // the length of the arguments when isWhole looked at them
+	whole   bool
 }
 
 // isWhole says whether the arguments are whole: no such text can be continued.
-func (c *callBuilder) isWhole() bool { return isWholeObject(c.arguments.text.String()) }
+func (c *callBuilder) isWhole() bool {
+	if n := c.arguments.text.Len(); n != c.checked {
+		c.checked, c.whole = n, isWholeObject(c.arguments.text.String())
+	}
+	return c.whole
+}
 
 // isTorn says whether the call broke off within its arguments.
 func (c *callBuilder) isTorn() bool {
@@ -47,6 +56,9 @@ func (t *chatReply) addCalls(delta *chatCallDelta) error {
 	if call == nil {
 		return nil
 	}
+	if err := t.countCall(call, delta); err != nil {
+		return err
+	}
 	if before < len(t.calls) {
 		others := func(c *callBuilder) bool { return c != call && c.isWhole() }
 		if err := t.endCalls(others); err != nil {
@@ -64,6 +76,16 @@ func (t *chatReply) addCalls(delta *chatCallDelta) error {
 		return nil
 	}
 	return t.emit(models.CallDelta{CallID: call.id, Name: call.name, Arguments: arguments})
+}
+
+// countCall counts a piece of a call.
+func (t *chatReply) countCall(call *callBuilder, delta *chatCallDelta) error {
+	return errors.Join(
+		within(calls, len(t.calls)),
+		namesWithin(looseString(call.id), looseString(call.name)),
+		within(argumentBytes, call.arguments.text.Len()+len(delta.function.Arguments)),
+		t.tally.add(replyBytes, len(delta.function.Arguments)),
+		t.tally.addMembers(delta.added))
 }
 
 // builders finds the call that a piece belongs to, or begins one. Some

@@ -13,18 +13,15 @@ import (
 // taken even where a stream was asked for.
 func (a *attempt) readWhole(in io.Reader) error {
 	a.startClock()
-	body, err := io.ReadAll(io.LimitReader(in, maxReply+1))
+	body, err := readDocument(in)
 	a.stopClock()
 	if err != nil {
 		return err
 	}
-	if len(body) > maxReply {
-		return fmt.Errorf("%w: a reply of more than %d bytes", diagnose.ErrMalformed, maxReply)
-	}
 	if !json.Valid(body) {
 		return fmt.Errorf("%w: a torn document", diagnose.ErrUnended)
 	}
-	a.events++
+	a.tally[events]++
 	var top struct {
 		Error   json.RawMessage `json:"error"`
 		Type    looseString     `json:"type"`
@@ -59,6 +56,8 @@ func (r *reply) takeWhole(body []byte) error {
 	case "queued", "in_progress":
 		return fmt.Errorf("%w: it is %s", diagnose.ErrUnended, res.Status)
 	}
-	r.takeHead(&res)
+	if err := r.takeHead(&res); err != nil {
+		return err
+	}
 	return r.responseEnded(&res, body)
 }

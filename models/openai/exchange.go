@@ -17,15 +17,6 @@ import (
 	"belay/models"
 )
 
-// Bounds on what is read at once, in bytes.
-const (
-	maxErrorBody = 1 << 20  // of a reply that is no reply
-	maxReply     = 64 << 20 // of a reply in one piece
-	// Of a reply in events, most of which is their frames: 128,000 tokens, the most
-	// that any model writes, take some 50 MB.
-	maxStream = 256 << 20
-)
-
 // errorBodyLimit is how long the body of an error may take; its status is enough.
 const errorBodyLimit = 30 * time.Second
 

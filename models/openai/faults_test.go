@@ -203,7 +203,7 @@ func TestFaults(t *testing.T) {
 		{name: "malformed", fault: `how="malformed",at="text",after=8`, kind: models.KindStream, phase: models.InText,
 			status: 200, text: "01234567", items: 1, is: diagnose.ErrMalformed},
 		{name: "a line too long", fault: `how="huge",at="text",after=8,size=34000000`, kind: models.KindStream,
-			phase: models.InText, status: 200, text: "01234567", items: 1, is: diagnose.ErrMalformed},
+			phase: models.InText, status: 200, text: "01234567", items: 1, is: diagnose.ErrTooLarge},
 		{name: "silent before the first word", fault: `how="stall"`, kind: models.KindStream, phase: models.BeforeEvent,
 			status: 200, elapsed: 300 * time.Second, is: diagnose.ErrSilent},
 		{name: "silent in reasoning", fault: `how="stall",at="reasoning"`, kind: models.KindStream,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"time"
 
@@ -42,7 +41,7 @@ func (a *attempt) list() ([]string, error) {
 		return nil, err
 	}
 	a.phase, a.status, a.header = models.BeforeEvent, a.res.StatusCode, a.res.Header
-	body, err := io.ReadAll(io.LimitReader(countingReader{a.res.Body, &a.bytes}, maxReply))
+	body, err := readDocument(countingReader{a.res.Body, &a.bytes})
 	if err != nil {
 		return nil, err
 	}

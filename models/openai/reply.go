@@ -83,8 +83,7 @@ func (a *attempt) unwrap(call models.Item) []models.Item {
 func (a *attempt) emitCall(it models.Item) error {
 	if several := a.unwrap(it); len(several) > 0 {
 		for _, one := range several {
-			a.calls[one.CallID] = true
-			if err := a.emitItem(one); err != nil {
+			if err := a.emitOneCall(one); err != nil {
 				return err
 			}
 		}
@@ -95,6 +94,13 @@ func (a *attempt) emitCall(it models.Item) error {
 		// outputs must be told apart all the same.
 		it.CallID = "call_" + a.c.id()
 		it.Raw = renameCall(it.Raw, it.CallID)
+	}
+	return a.emitOneCall(it)
+}
+
+func (a *attempt) emitOneCall(it models.Item) error {
+	if err := a.tally.add(calls, 1); err != nil {
+		return err
 	}
 	a.calls[it.CallID] = true
 	return a.emitItem(it)

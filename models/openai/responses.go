@@ -75,7 +75,7 @@ func (r *reply) readEvents(events *stream) error {
 	for {
 		var ev event
 		data, err := events.nextEvent(&ev)
-		if errors.Is(err, diagnose.ErrMalformed) {
+		if errors.Is(err, diagnose.ErrMalformed) || errors.Is(err, diagnose.ErrTooLarge) {
 			return err // it would come once more
 		}
 		if err != nil {
@@ -136,7 +136,9 @@ func (r *reply) handleEvent(ev *event, data []byte) (over bool, err error) {
 		if err := decode(ev.Response, &res); err != nil {
 			return false, fmt.Errorf("%w: response: %w", diagnose.ErrMalformed, err)
 		}
-		r.takeHead(&res)
+		if err := r.takeHead(&res); err != nil {
+			return false, err
+		}
 	}
 	switch ev.Type {
 	case "response.created", "response.in_progress", "response.queued":
@@ -157,7 +159,7 @@ func (r *reply) handleEvent(ev *event, data []byte) (over bool, err error) {
 			return false, r.emitDelta(ev, models.InReasoning)
 		}
 	case "response.function_call_arguments.done":
-		r.openItem(ev).arguments = string(ev.Arguments)
+		return false, r.argumentsDone(ev)
 	case "":
 		if ev.Object == "response" { // a reply in one piece, though a stream was asked for
 			return true, r.takeWhole(data)
@@ -181,12 +183,16 @@ func (r *reply) handleEvent(ev *event, data []byte) (over bool, err error) {
 }
 
 // takeHead takes what a reply states of itself, at any time.
-func (r *reply) takeHead(res *response) {
+func (r *reply) takeHead(res *response) error {
+	if err := namesWithin(res.Model, res.ID); err != nil {
+		return err
+	}
 	r.served = cmp.Or(string(res.Model), r.served)
 	r.responseID = cmp.Or(string(res.ID), r.responseID)
 	if res.Usage != nil && *res.Usage != (tokenUsage{}) {
 		r.usage = res.Usage.usage()
 	}
+	return nil
 }
 
 // responseEnded takes the end of a reply, as an event or a whole reply states it.
@@ -300,6 +306,9 @@ func (r *reply) outputs(res *response) error {
 		it := outputItem{Raw: raw}
 		if err := decode(raw, &it); err != nil {
 			return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
+		}
+		if err := r.checkItem(&it); err != nil {
+			return err
 		}
 		it.shown = shown[it.Type] || shown[""]
 		stated = stated || it.isKnown()

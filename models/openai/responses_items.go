@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,16 +79,19 @@ type itemBuilder struct {
 // openItem finds the item of an event, or begins one. Events of one item are
 // joined by its place, because some endpoints change an item's id from event to
 // event.
-func (r *reply) openItem(e *event) *itemBuilder {
+func (r *reply) openItem(e *event) (*itemBuilder, error) {
 	if i := r.findOpen(e); i >= 0 {
-		return r.open[i]
+		return r.open[i], nil
+	}
+	if err := r.tally.add(items, 1); err != nil {
+		return nil, err
 	}
 	item := &itemBuilder{id: e.ItemID, index: -1}
 	if e.OutputIndex != nil {
 		item.index = *e.OutputIndex
 	}
 	r.open = append(r.open, item)
-	return item
+	return item, namesWithin(e.ItemID)
 }
 
 func (r *reply) findOpen(e *event) int {
@@ -108,7 +112,10 @@ func (r *reply) itemAdded(ev *event) error {
 		return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
 	}
 	ev.ItemID = cmp.Or(ev.ItemID, it.ID)
-	item := r.openItem(ev)
+	item, err := r.openItem(ev)
+	if err := errors.Join(err, namesWithin(it.CallID, it.Name)); err != nil {
+		return err
+	}
 	item.kind = it.Type
 	item.callID, item.name = string(it.CallID), string(it.Name)
 	switch it.Type {
@@ -130,8 +137,55 @@ func (r *reply) emitDelta(ev *event, phase models.Phase) error {
 		return err
 	}
 	r.phase = phase
-	item := r.openItem(ev)
-	return r.emitPiece(item, phase, item.text.add(ev.Delta))
+	item, err := r.openItem(ev)
+	if err != nil {
+		return err
+	}
+	piece := item.text.add(ev.Delta)
+	if err := r.countPiece(item, phase, len(piece)); err != nil {
+		return err
+	}
+	return r.emitPiece(item, phase, piece)
+}
+
+// countPiece counts a piece of an item.
+func (r *reply) countPiece(item *itemBuilder, phase models.Phase, n int) error {
+	switch phase {
+	case models.InReasoning:
+		return r.tally.addContent(reasoningBytes, n)
+	case models.InArguments:
+		if err := within(argumentBytes, item.text.text.Len()); err != nil {
+			return err
+		}
+		return r.tally.add(replyBytes, n)
+	}
+	return r.tally.addContent(textBytes, n)
+}
+
+// argumentsDone takes the arguments of a call as the event that ends them states them.
+func (r *reply) argumentsDone(ev *event) error {
+	item, err := r.openItem(ev)
+	if err != nil {
+		return err
+	}
+	item.arguments = string(ev.Arguments)
+	if err := within(argumentBytes, len(item.arguments)); err != nil {
+		return err
+	}
+	return r.tally.add(replyBytes, len(item.arguments))
+}
+
+// checkItem checks an item that the endpoint has finished, and counts it.
+func (r *reply) checkItem(it *outputItem) error {
+	err := errors.Join(namesWithin(it.ID, it.CallID, it.Name), within(argumentBytes, len(it.Arguments)),
+		within(argumentBytes, len(it.Input)), r.tally.add(replyBytes, len(it.Raw)))
+	switch {
+	case err != nil:
+		return err
+	case it.Type == "message":
+		return within(textBytes, len(it.text()))
+	}
+	return within(reasoningBytes, len(it.text()))
 }
 
 func (r *reply) emitPiece(item *itemBuilder, phase models.Phase, piece string) error {
@@ -159,6 +213,9 @@ func (r *reply) itemFinished(ev *event) error {
 	it := outputItem{Raw: ev.Item}
 	if err := decode(ev.Item, &it); err != nil {
 		return fmt.Errorf("%w: output item: %w", diagnose.ErrMalformed, err)
+	}
+	if err := r.checkItem(&it); err != nil {
+		return err
 	}
 	ev.ItemID = cmp.Or(ev.ItemID, it.ID)
 	it.index = -1

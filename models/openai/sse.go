@@ -11,9 +11,6 @@ import (
 	"belay/models/diagnose"
 )
 
-// maxLine is how long an event may be, in bytes.
-const maxLine = 32 << 20
-
 // stream reads server-sent events (WHATWG HTML, 9.2), and what servers add to
 // them when they fail: JSON that stands in the stream without a field's name.
 type stream struct {
@@ -25,6 +22,33 @@ type stream struct {
 	atEnd    bool   // the newest event was ended by the end of the stream
 	afterCR  bool   // a line ended with CR; LF would belong to it
 	document bool   // data is JSON without a field
+	nesting  nesting
+}
+
+// nesting says where in a JSON text one is that comes line by line.
+type nesting struct {
+	depth           int
+	quoted, escaped bool
+}
+
+// closes takes the next line and says whether all that was open is closed.
+func (n *nesting) closes(line []byte) bool {
+	for _, c := range line {
+		switch {
+		case n.escaped:
+			n.escaped = false
+		case n.quoted && c == '\\':
+			n.escaped = true
+		case c == '"':
+			n.quoted = !n.quoted
+		case n.quoted:
+		case c == '{' || c == '[':
+			n.depth++
+		case c == '}' || c == ']':
+			n.depth--
+		}
+	}
+	return n.depth == 0 && !n.quoted
 }
 
 func (a *attempt) stream(in *bufio.Reader) *stream { return &stream{a: a, in: in} }
@@ -49,16 +73,16 @@ func (s *stream) next() ([]byte, error) {
 			}
 			break
 		}
-		if len(s.data) > maxLine {
-			return nil, errTooLong
+		if err := within(eventBytes, len(s.data)); err != nil {
+			return nil, err
 		}
 	}
 	s.document = false
-	s.a.events++
-	return s.data, nil
+	if err := s.a.tally.add(events, 1); err != nil {
+		return nil, err
+	}
+	return s.data, valuesWithin(s.data)
 }
-
-var errTooLong = fmt.Errorf("%w: an event of more than 32 MiB", diagnose.ErrMalformed)
 
 // dispatches says whether an empty line ends an event.
 func (s *stream) dispatches() bool {
@@ -74,9 +98,11 @@ func (s *stream) dispatches() bool {
 // field takes a line and says whether it completes an event by itself.
 func (s *stream) field(line []byte) (complete bool) {
 	if s.document || line[0] == '{' && len(s.data) == 0 {
-		s.document = true
+		if !s.document {
+			s.document, s.nesting = true, nesting{}
+		}
 		s.data = append(append(s.data, line...), '\n')
-		return line[len(line)-1] == '}' && json.Valid(s.data)
+		return s.nesting.closes(line) && json.Valid(s.data)
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if len(value) > 0 && value[0] == ' ' {
@@ -118,8 +144,9 @@ func (s *stream) readLine() ([]byte, error) {
 			end, s.afterCR = cr, true
 		}
 		if end == len(buffered) {
-			if s.line = append(s.line, buffered...); len(s.line) > maxLine {
-				return nil, errTooLong
+			s.line = append(s.line, buffered...)
+			if err := within(eventBytes, len(s.line)); err != nil {
+				return nil, err
 			}
 			_, _ = s.in.Discard(len(buffered))
 			continue

@@ -225,6 +225,9 @@ var openingTags = []string{"<think>", "<thinking>", "<thought>"}
 
 const spaces = " \t\r\n"
 
+// maxBlank is how much space may stand before a tag, in bytes.
+const maxBlank = 4 << 10
+
 // split takes the next piece of the content.
 func (s *thoughtTags) split(piece string) (thought, words string) {
 	if s.state == noTag {
@@ -257,7 +260,7 @@ func (s *thoughtTags) open() (decided bool) {
 		case strings.HasPrefix(begin, tag):
 			s.state, s.held, s.closing = withinTags, begin[len(tag):], "</"+tag[1:]
 			return true
-		case strings.HasPrefix(tag, begin):
+		case len(s.held) < maxBlank && strings.HasPrefix(tag, begin):
 			s.state = beforeTag
 		}
 	}

@@ -77,9 +77,10 @@ type reply struct {
 
 	target    models.Target
 	tier      models.Tier
-	held      []models.Item // finished, not committed
-	committed int           // calls committed in this attempt
-	calls     int           // calls in the whole reply
+	held      []models.Item   // finished, not committed
+	committed int             // calls committed in this attempt
+	calls     int             // calls in the whole reply
+	known     map[string]bool // ids of all calls of the conversation; nil: not looked up yet
 	text      strings.Builder
 	reasoning strings.Builder
 	call      string // the tool whose arguments are being written
@@ -154,6 +155,7 @@ func (r *reply) start(c models.AttemptStarted) {
 	r.committed = 0
 	r.calls = 0
 	r.held = nil
+	r.known = nil
 }
 
 // finish commits a reply that has ended well.
@@ -191,7 +193,7 @@ func (r *reply) spend(usage models.Usage, cost float64) {
 func (r *reply) takeItem(ctx context.Context, it models.Item) error {
 	r.argBytes = 0
 	r.call = ""
-	if it.Kind == models.Call && r.t.knowsCall(it.CallID) {
+	if it.Kind == models.Call && r.knowsCall(it.CallID) {
 		// Some servers count anew in every reply; two calls of one id would
 		// count as one, and the second never run.
 		it.CallID = "call_" + r.t.NewID()
@@ -203,6 +205,7 @@ func (r *reply) takeItem(ctx context.Context, it models.Item) error {
 	if it.Kind != models.Call {
 		return nil
 	}
+	r.known[it.CallID] = true
 	r.calls++
 	if r.t.Tools.Check(it.Name, it.Arguments) != nil {
 		return nil
@@ -292,9 +295,16 @@ func (r *reply) forget() {
 }
 
 // knowsCall reports whether the conversation has a call of this id already.
-func (t *turn) knowsCall(id string) bool {
-	same := func(it models.Item) bool { return it.Kind == models.Call && it.CallID == id }
-	return id == "" || slices.ContainsFunc(t.Log.Items(), same)
+func (r *reply) knowsCall(id string) bool {
+	if r.known == nil {
+		r.known = map[string]bool{"": true}
+		for _, it := range r.t.Log.Items() {
+			if it.Kind == models.Call {
+				r.known[it.CallID] = true
+			}
+		}
+	}
+	return r.known[id]
 }
 
 func hasText(items []models.Item) bool {
