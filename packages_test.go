@@ -117,7 +117,7 @@ func mayImport(from, to string) bool {
 	case top == "config":
 		return false
 	case top == "models":
-		return deep && (to == "models" || from == "models/openai" && to == "models/diagnose")
+		return deep && (to == "models" || to == "models/redact" || from == "models/openai" && to == "models/diagnose")
 	case top == "context":
 		return to == "models"
 	case from == "session":

@@ -65,11 +65,11 @@ type Evidence struct {
 // Fault names the failure. It never returns nil and does no I/O.
 func Fault(ev Evidence) *models.Fault {
 	fault := &models.Fault{
-		Phase: ev.Phase, Target: ev.Target, ServedModel: ev.Served, Status: ev.Status,
-		Bytes: ev.Bytes, Events: ev.Events, Elapsed: ev.Elapsed, RequestID: requestID(ev.Header),
+		Phase: ev.Phase, Target: ev.Target, ServedModel: withoutKey(ev.Served, ev.Key), Status: ev.Status,
+		Bytes: ev.Bytes, Events: ev.Events, Elapsed: ev.Elapsed, RequestID: RequestID(ev.Header, ev.Key),
 	}
 	if ev.Err != nil {
-		fault.Err = &redactedError{ev.Err, redact(ev.Err.Error(), ev.Key)}
+		fault.Err = &redactedError{ev.Err, withoutKey(ev.Err.Error(), ev.Key)}
 	}
 	source := ev.Event
 	if len(source) == 0 {
@@ -106,7 +106,7 @@ func Fault(ev Evidence) *models.Fault {
 }
 
 func fill(fault *models.Fault, object errorObject, source []byte, ev Evidence) {
-	clean := func(s string) string { return truncate(redact(s, ev.Key), maxMessage) }
+	clean := func(s string) string { return truncate(withoutKey(s, ev.Key), maxMessage) }
 	fault.Code = clean(object.code)
 	fault.Type = clean(object.kind)
 	fault.Param = clean(object.param)
@@ -115,7 +115,7 @@ func fill(fault *models.Fault, object errorObject, source []byte, ev Evidence) {
 	if len(source) > maxRead {
 		source = source[:maxRead]
 	}
-	fault.Raw = truncate(redact(string(source), ev.Key), maxRaw)
+	fault.Raw = truncate(withoutKey(string(source), ev.Key), maxRaw)
 	if object.empty() {
 		switch {
 		case isPage(source):
@@ -137,11 +137,12 @@ func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// requestID takes the provider's own id before those of the network between.
-func requestID(h http.Header) string {
+// RequestID is the provider's id of a request, by the headers of its reply: its own
+// before those of the network between. Empty: it gave none.
+func RequestID(h http.Header, key string) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Ms-Request-Id", "Cf-Ray"} {
 		if v := strings.TrimSpace(h.Get(name)); v != "" {
-			return truncate(v, 200)
+			return truncate(withoutKey(v, key), maxRequestID)
 		}
 	}
 	return ""

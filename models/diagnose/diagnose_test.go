@@ -318,9 +318,6 @@ func TestSecretsStayOut(t *testing.T) {
 			}
 		}
 	}
-	if got := diagnose.Redact("task-force and desk-top stay", ""); got != "task-force and desk-top stay" {
-		t.Errorf("ordinary words changed: %q", got)
-	}
 }
 
 func TestRawIsBounded(t *testing.T) {

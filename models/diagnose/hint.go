@@ -110,7 +110,7 @@ func addressHint(ev Evidence, said report) string {
 			return host + " sends requests elsewhere. Check base_url."
 		}
 		return fmt.Sprintf("%s sends requests elsewhere. If that is right, write base_url = %q.",
-			host, truncate(redact(movedBase(location), ev.Key), 200))
+			host, truncate(withoutKey(movedBase(location), ev.Key), 200))
 	}
 	if strings.Contains(said.text, "https port") || strings.Contains(said.text, "https server") {
 		return "The server wants https: write https:// in base_url."

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"strings"
 	"unicode/utf8"
+
+	"belay/models/redact"
 )
 
 // Bounds on what a fault carries, in bytes.
@@ -10,25 +12,18 @@ const (
 	maxRead    = 64 << 10 // of a reply that is looked at for words
 	maxRaw     = 8 << 10
 	maxMessage = 2 << 10
+
+	maxRequestID = 200
 )
 
-const hidden = "[redacted]"
-
-// secrets are the forms of credentials that servers are known to repeat.
-var secrets = lazyPattern(
-	`(?i)(\bbearer\s+)[^\s"',;<>]{4,}|\b(?:sk|pk|rk|gsk|xai|key|tok|hf|ghp|gho|ghs|github_pat|nvapi|pplx|csk)[-_][a-z0-9_\-*.]{8,}|\bAIza[a-z0-9_\-]{20,}|\beyJ[a-z0-9_\-]{10,}\.[a-z0-9_\-]{5,}(?:\.[a-z0-9_\-]*)?|((?:api[-_]?key|access[-_]?token|[?&](?:key|token))\s*["']?\s*[=:]\s*["']?)[a-z0-9_\-.]{8,}`,
-)
-
-// redact takes the key, and whatever looks like one, out of a text.
-func redact(s, key string) string {
-	if len(key) >= 4 {
-		s = strings.ReplaceAll(s, key, hidden)
+// withoutKey takes the key, and whatever looks like one, out of a text.
+func withoutKey(s, key string) string {
+	const short = 4 // a server that repeats so short a key may as well repeat another word
+	if len(key) >= short {
+		s = strings.ReplaceAll(s, key, redact.Mark)
 	}
-	return secrets().ReplaceAllString(s, "${1}${2}"+hidden)
+	return redact.Likely(redact.New(key).Text(s))
 }
-
-// Redact takes key, and whatever else looks like a credential, out of s.
-func Redact(s, key string) string { return redact(s, key) }
 
 // truncate cuts s at n bytes, between letters.
 func truncate(s string, n int) string {

@@ -11,6 +11,7 @@ import (
 
 	"belay/models"
 	"belay/models/diagnose"
+	"belay/models/redact"
 )
 
 var (
@@ -69,6 +70,7 @@ type attempt struct {
 
 	opened                        bool
 	served, requestID, responseID string
+	statedModel                   string // as the endpoint wrote it, which may repeat a key
 }
 
 func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *models.Fault) {
@@ -137,9 +139,7 @@ func (a *attempt) run(req models.Request) error {
 		return err
 	}
 	a.phase, a.status, a.header = models.BeforeEvent, a.res.StatusCode, a.res.Header
-	if a.requestID = a.header.Get("X-Request-Id"); within(nameBytes, len(a.requestID)) != nil {
-		a.requestID = ""
-	}
+	a.requestID = diagnose.RequestID(a.header, a.provider.Key)
 	in, form, err := a.detectForm()
 	if err != nil {
 		return err
@@ -190,6 +190,15 @@ func (a *attempt) emit(c models.Chunk) error {
 		return errLeft
 	}
 	return nil
+}
+
+// takeServed takes the name of the model that answers. Most events repeat it.
+func (a *attempt) takeServed(name string) {
+	if name == "" || name == a.statedModel {
+		return
+	}
+	a.statedModel = name
+	a.served = redact.New(a.provider.Key).Text(name)
 }
 
 // emitOpened says once that the reply begins.

@@ -95,7 +95,7 @@ func (t *chatReply) handleChunk(c *chunk) error {
 	if err := namesWithin(c.Model, c.ID); err != nil {
 		return err
 	}
-	t.served = cmp.Or(string(c.Model), t.served)
+	t.takeServed(string(c.Model))
 	t.responseID = cmp.Or(string(c.ID), t.responseID)
 	for i := range c.Choices {
 		choice := &c.Choices[i]

@@ -16,11 +16,12 @@ import (
 	"unicode/utf16"
 
 	"belay/models"
+	"belay/models/redact"
 )
 
 // Curl is a request as a command for a shell that sends the same. The key and
-// the headers of the settings are named as variables, so that it can be shown
-// to others.
+// the headers of the settings are named as variables, and what looks like a
+// credential in the conversation is left out, so that it can be shown to others.
 func (c *Client) Curl(target models.Target, req models.Request) (string, error) {
 	var sent capture
 	own := Client{
@@ -43,7 +44,9 @@ func (c *Client) Curl(target models.Target, req models.Request) (string, error) 
 	if sent.request == nil {
 		return "", fmt.Errorf("write the request as curl: %w", err)
 	}
-	return try.curl(sent.request, plainJSON(sent.body)), nil
+	known := redact.New(try.provider.Key)
+	body := redact.JSON(sent.body, func(text string) string { return redact.Likely(known.Text(text)) })
+	return try.curl(sent.request, plainJSON(body)), nil
 }
 
 // maxArgument is the most that systems take in one argument of a command, in

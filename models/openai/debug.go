@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"belay/models"
-	"belay/models/diagnose"
+	"belay/models/redact"
 )
 
 // Debug writes every exchange that passes through it, as it passes, for people
@@ -31,7 +31,7 @@ type Debug struct {
 	now     func() time.Time
 	report  func(error)
 	hide    map[string]bool // headers, in canonical form
-	secrets []string
+	secrets *redact.Values
 
 	mu     sync.Mutex
 	serial int
@@ -56,17 +56,15 @@ func NewDebug(
 	} {
 		debug.hide[name] = true
 	}
+	var secrets []string
 	for _, p := range providers {
-		if len(p.Key) >= 4 {
-			debug.secrets = append(debug.secrets, p.Key)
-		}
+		secrets = append(secrets, p.Key)
 		for name, value := range p.Headers {
 			debug.hide[http.CanonicalHeaderKey(name)] = true
-			if len(value) >= 8 { // a shorter one would be found in every other text
-				debug.secrets = append(debug.secrets, value)
-			}
+			secrets = append(secrets, value)
 		}
 	}
+	debug.secrets = redact.New(secrets...)
 	return debug
 }
 
@@ -100,7 +98,7 @@ func (d *Debug) headers(h http.Header) string {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
 			if d.hide[http.CanonicalHeaderKey(name)] {
-				value = "[redacted]"
+				value = redact.Mark
 			}
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}
@@ -117,19 +115,16 @@ func address(u *url.URL) string {
 		switch name {
 		case "stream", "starting_after", "api-version", "limit":
 		default:
-			query[name] = []string{"[redacted]"}
+			query[name] = []string{redact.Mark}
 		}
 	}
-	bare.RawQuery = strings.ReplaceAll(query.Encode(), "%5Bredacted%5D", "[redacted]")
+	bare.RawQuery = strings.ReplaceAll(query.Encode(), url.QueryEscape(redact.Mark), redact.Mark)
 	return bare.String()
 }
 
 // write writes whole lines.
 func (d *Debug) write(text string) {
-	for _, secret := range d.secrets {
-		text = strings.ReplaceAll(text, secret, "[redacted]")
-	}
-	text = diagnose.Redact(text, "")
+	text = redact.Likely(d.secrets.Text(text))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken {

@@ -36,7 +36,7 @@ func TestDebugWritesAnExchangeAsItPasses(t *testing.T) {
 		}
 		got := log.String()
 		for _, want := range []string{
-			`(?m)^1 > POST http://rehearsal/v1/responses\?key=\[redacted\] at \d{4}-`, `(?m)^1 > Authorization: \[redacted\]$`, `(?m)^1 > X-Gate: \[redacted\]$`,
+			`(?m)^1 > POST http://rehearsal/v1/responses\?key=\[redacted-by-belay\] at \d{4}-`, `(?m)^1 > Authorization: \[redacted-by-belay\]$`, `(?m)^1 > X-Gate: \[redacted-by-belay\]$`,
 			`(?m)^1 > \{.*"model":"m",`, `(?m)^1 \+0\.000s < HTTP/1\.1 200 OK$`, `(?m)^1 \+0\.0[1-9]0s < data: .*"delta":"4567"`, `(?m)^1 \+0\.\d\d\ds (complete|left)$`,
 		} {
 			if !regexp.MustCompile(want).MatchString(got) {
@@ -68,7 +68,7 @@ func TestDebugCutsLongLinesBetweenFields(t *testing.T) {
 		req)
 	got := log.String()
 	if !strings.Contains(got, "1 >+ ") || strings.Contains(got, "secret-key-1") ||
-		!strings.Contains(got, "[redacted]") {
+		!strings.Contains(got, "[redacted-by-belay]") {
 		t.Errorf("the long line is written as %.300s … %s", got, got[max(0, len(got)-2000):])
 	}
 }

@@ -187,7 +187,7 @@ func (r *reply) takeHead(res *response) error {
 	if err := namesWithin(res.Model, res.ID); err != nil {
 		return err
 	}
-	r.served = cmp.Or(string(res.Model), r.served)
+	r.takeServed(string(res.Model))
 	r.responseID = cmp.Or(string(res.ID), r.responseID)
 	if res.Usage != nil && *res.Usage != (tokenUsage{}) {
 		r.usage = res.Usage.usage()

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"belay/models"
+	"belay/models/redact"
 	"belay/session"
 )
 
@@ -66,6 +67,7 @@ func writeLine(w io.Writer, r session.Record) error {
 	if !json.Valid(data) { // an event of a newer belay whose text was hurt
 		name, data = "noted", []byte(`{"text":"this record cannot be read"}`)
 	}
+	data = redact.JSON(data, redact.Likely)
 	line, err := json.Marshal(exportedEvent{1, r.Session, r.Seq, r.Turn, r.Time, name, data})
 	if err != nil {
 		return err
@@ -178,8 +180,8 @@ func fence(w io.Writer, language, text string) {
 	fmt.Fprintf(w, "\n%s%s\n%s\n%s\n", mark, language, strings.TrimSuffix(printable(text), "\n"), mark)
 }
 
-// printable takes out what could steer a terminal or turn text around: exports are
-// read with cat.
+// printable takes out what could steer a terminal or turn text around, for exports are
+// read with cat; and what looks like a credential, for they are passed on.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -189,7 +191,7 @@ func printable(text string) string {
 			return -1
 		}
 		return r
-	}, text)
+	}, redact.Likely(text))
 }
 
 func firstNonEmpty(s, other string) string {
