@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -86,6 +87,8 @@ var checks = map[string]checkFunc{
 
 	"permissions.mode": oneOf(modes...),
 	"permissions.env":  checkVariables,
+
+	"permissions.readable": checkNamePatterns,
 
 	"screen.theme":  oneOf("auto", "light", "dark"),
 	"screen.notify": oneOf("auto", "bell", "off"),
@@ -199,6 +202,15 @@ func checkVariables(v any) (problem, hint string) {
 	return "", ""
 }
 
+func checkNamePatterns(v any) (problem, hint string) {
+	for i, pattern := range v.([]string) {
+		if _, err := filepath.Match(pattern, ""); err != nil || pattern == "" || strings.ContainsAny(pattern, `/\`) {
+			return fmt.Sprintf("entry %d: is no pattern for the name of a file", i+1), "write names, such as .env.test or *.pem"
+		}
+	}
+	return "", ""
+}
+
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func checkVariableName(v any) (string, string) {
@@ -250,6 +262,8 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say what is recorded and what runs", advice
 	case joinKey(path) == "permissions.env":
 		return "a project may not say which secrets its commands see", advice
+	case joinKey(path) == "permissions.readable":
+		return "a project may not say which of its secrets are read", advice
 	case joinKey(path) == "permissions.mode":
 		if slices.Index(modes, v.String()) > slices.Index(modes, old.String()) {
 			return fmt.Sprintf("a project may only be stricter than your own %q", old.String()), advice

@@ -172,6 +172,8 @@ type Channels []string
 type Permissions struct {
 	Mode string   `toml:"mode"` // "ask", "edits" or "all"
 	Env  []string `toml:"env"`  // variables that look like secrets and reach commands all the same
+
+	Readable []string `toml:"readable"` // patterns for names of files that look like secrets and are read all the same
 }
 
 // Screen is how the full screen looks, and how it gets attention.
@@ -209,7 +211,7 @@ func Defaults() Settings {
 		},
 		Record:      Record{Retention: 90 * 24 * time.Hour},
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
-		Permissions: Permissions{Mode: "ask", Env: []string{}},
+		Permissions: Permissions{Mode: "ask", Env: []string{}, Readable: []string{}},
 		Screen:      Screen{Theme: "auto", Notify: "auto"},
 		origins:     map[string]Origin{},
 	}

@@ -86,7 +86,7 @@ func (p *approvals) allow(rules []string) {
 
 // Judge decides about a call by the session's mode and the project's rules.
 func (s *openSession) Judge(c permit.Call) permit.Decision {
-	return permit.Judge(s.State().Mode, c, s.approvals.allowed())
+	return permit.Judge(s.State().Mode, c, slices.Concat(s.e.o.Grants, s.approvals.allowed()))
 }
 
 // Grant remembers rules for the project.

@@ -35,6 +35,7 @@ type Options struct {
 	Snapshots    func(root string) Snapshots // nil: the files of checkpoints are not kept
 	Watch        time.Duration               // how often changes by other belays are looked for; 0: never
 	Limits       agent.Limits                // of a task
+	Grants       []string                    // rules of the settings, which hold in every project
 
 	// SwitchAfterStep is how many capacity failures in a row a step's turn takes
 	// before it leaves a target; 0: as many as any other.

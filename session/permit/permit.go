@@ -57,6 +57,8 @@ func (d Decision) Always() string {
 			what = append(what, "exactly this command")
 		case rulePrefix:
 			what = append(what, "commands that begin with `"+rest+"`")
+		case ruleSecret:
+			what = append(what, "reading "+filepath.Base(rest))
 		}
 	}
 	return strings.Join(what, " and ")
@@ -68,6 +70,7 @@ const (
 	ruleOutside = "outside"
 	ruleExact   = "exact"
 	rulePrefix  = "prefix"
+	ruleSecret  = "secret"
 )
 
 // Judge decides about a call in an approval mode, with the rules that the
@@ -78,6 +81,11 @@ func Judge(mode session.Mode, call Call, grants []string) Decision {
 	}
 	if call.Class == session.Write && isGuarded(call) {
 		return Decision{Verdict: Ask, Reason: "this file steers programs that run by themselves"}
+	}
+	if call.Class == session.Read && HoldsSecrets(call.Path) && !readable(grants, call.Path) {
+		return Decision{
+			Verdict: Ask, Reason: "this file may hold keys or passwords", Grants: []string{ReadableRule(call.Path)},
+		}
 	}
 	if mode == session.All {
 		return Decision{Verdict: Allow}

@@ -222,7 +222,7 @@ func staysInside(word, dir, root string) bool {
 	if err != nil {
 		return !climbs && within(root, filepath.Clean(path))
 	}
-	return within(root, found)
+	return within(root, found) && !HoldsSecrets(found)
 }
 
 func absolute(path, dir string) string {

@@ -92,7 +92,7 @@ func TestCharactersAreShownWhole(t *testing.T) {
 	text := strings.Repeat("aé漢🙂", 50) + "\xff\xfe"
 	for size := 1; size < 8; size++ {
 		var shown strings.Builder
-		o := newOutput("", nil, func(piece string) {
+		o := newOutput("", nil, nil, func(piece string) {
 			if strings.HasPrefix(text, shown.String()+piece) && !utf8.ValidString(piece) && !strings.Contains(piece, "\xff") &&
 				!strings.Contains(piece, "\xfe") {
 				t.Errorf("in pieces of %d a character was cut: %q", size, piece)
@@ -111,7 +111,7 @@ func TestCharactersAreShownWhole(t *testing.T) {
 }
 
 func TestAnEndlessOutputTakesLittleRoom(t *testing.T) {
-	o := newOutput(t.TempDir(), func() string { return "1" }, nil)
+	o := newOutput(t.TempDir(), func() string { return "1" }, nil, nil)
 	piece := []byte(strings.Repeat("y\n", 16<<10))
 	for range 4 << 10 { // 128 MB
 		if _, err := o.Write(piece); err != nil {

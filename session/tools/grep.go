@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"belay/session/permit"
 )
 
 // The bounds of one grep.
@@ -67,13 +69,14 @@ func (grepTool) prepare(s *Set, raw []byte) (Call, error) {
 // hits collects lines until there are enough.
 type hits struct {
 	focus []string // only these files count
+	named string   // the file that was asked for, which may hold secrets
 	b     strings.Builder
 	n     int
 	more  bool
 }
 
 func (h *hits) add(file string, line int, text []byte) error {
-	if !within(file, h.focus) {
+	if !within(file, h.focus) || permit.HoldsSecrets(file) && file != h.named {
 		return nil
 	}
 	if h.n == maxHits {
@@ -104,12 +107,12 @@ func (s *Set) grep(ctx context.Context, p location, args grepArgs, re *regexp.Re
 	} else if !info.IsDir() && !info.Mode().IsRegular() {
 		return errorResult(fmt.Errorf("%s: %w", p.rel, errNotFile))
 	}
-	h := hits{focus: s.focused(args.Path)}
+	h := hits{focus: s.focused(args.Path), named: p.rel}
 	if rg, err := exec.LookPath("rg"); err == nil {
 		if err := s.ripgrep(ctx, rg, p, args, &h); err == nil {
 			return h.result(args.Pattern)
 		}
-		h = hits{focus: h.focus}
+		h = hits{focus: h.focus, named: h.named}
 	}
 	if err := s.goGrep(ctx, p, args.Glob, re, &h); err != nil && !errors.Is(err, errEnough) {
 		return errorResult(err)

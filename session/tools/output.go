@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"belay/models/redact"
 )
 
 // The bounds of a command's output: what the model is told, and what is kept
@@ -25,8 +27,10 @@ type commandOutput struct {
 	mu      sync.Mutex
 	dir     string
 	newID   func() string
+	redact  *redact.Values
 	publish func(string)
 
+	rest       []byte // that has to be looked at again with the next piece
 	part       []byte // of a character whose rest comes with the next piece
 	head, tail []byte
 	total      int64
@@ -35,8 +39,8 @@ type commandOutput struct {
 	closed     bool
 }
 
-func newOutput(dir string, newID func() string, live func(string)) *commandOutput {
-	return &commandOutput{dir: dir, newID: newID, publish: live}
+func newOutput(dir string, newID func() string, secrets *redact.Values, live func(string)) *commandOutput {
+	return &commandOutput{dir: dir, newID: newID, redact: secrets, publish: live}
 }
 
 // Write takes the next piece. It never fails: a command must not break because
@@ -47,6 +51,16 @@ func (o *commandOutput) Write(p []byte) (int, error) {
 	if o.closed {
 		return len(p), nil
 	}
+	// A secret may be written in pieces.
+	text := append(o.rest, p...)
+	n := len(text) - o.redact.Unfinished(text)
+	o.rest = append([]byte(nil), text[n:]...)
+	o.take([]byte(o.redact.Text(string(text[:n]))))
+	return len(p), nil
+}
+
+// take takes a piece without secrets.
+func (o *commandOutput) take(p []byte) {
 	if o.publish != nil {
 		text := append(o.part, p...)
 		n := len(text) - unfinishedRune(text)
@@ -67,7 +81,6 @@ func (o *commandOutput) Write(p []byte) (int, error) {
 	if len(o.tail) > 2*maxOutputTail {
 		o.tail = append([]byte(nil), o.tail[len(o.tail)-maxOutputTail:]...)
 	}
-	return len(p), nil
 }
 
 // unfinishedRune is the number of bytes at the end that begin a character and do
@@ -111,6 +124,9 @@ func (o *commandOutput) close() (text, file string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
+	if len(o.rest) > 0 {
+		o.take(o.rest)
+	}
 	if o.file != nil {
 		if err := o.file.Close(); o.fileErr == nil && err == nil {
 			file = o.file.Name()

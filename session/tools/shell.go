@@ -148,7 +148,7 @@ var errTimeout = errors.New("timeout")
 func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, job.limit, errTimeout)
 	defer cancel()
-	kept := newOutput(s.o.Outputs, s.o.NewID, out)
+	kept := newOutput(s.o.Outputs, s.o.NewID, s.o.Redact, out)
 	cmd := exec.Command(job.words[0], job.words[1:]...)
 	cmd.Dir = job.dir
 	cmd.Env = s.environment()
@@ -200,9 +200,9 @@ var secretEndings = []string{
 	"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PAT", "DSN",
 }
 
-// looksSecret says whether a variable holds a secret, going by the last word of its
+// LooksSecret says whether a variable holds a secret, going by the last word of its
 // name. What is meant for a program can be passed on by name.
-func looksSecret(name string) bool {
+func LooksSecret(name string) bool {
 	name = strings.ToUpper(name)
 	last := name[strings.LastIndexByte(name, '_')+1:]
 	return slices.Contains(secretEndings, last) || strings.HasSuffix(name, "APIKEY") ||
@@ -214,7 +214,7 @@ func looksSecret(name string) bool {
 func (s *Set) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(s.o.Hide, name) || looksSecret(name) && !slices.Contains(s.o.Pass, name)
+		return slices.Contains(s.o.Hide, name) || LooksSecret(name) && !slices.Contains(s.o.Pass, name)
 	})
 	// A folder that only looks like a repository must not make git run what its
 	// settings name, nor cd lead elsewhere than it says.

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -23,6 +24,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"belay/models"
+	"belay/models/redact"
 	"belay/session"
 	"belay/session/permit"
 	"belay/session/sandbox"
@@ -100,13 +102,14 @@ type tool interface {
 
 // Options are what a Set works with.
 type Options struct {
-	Root    string   // the workspace, absolute
-	Outputs string   // a folder for output that is too long for the model
-	Data    string   // belay's own data, which no tool opens; links resolved; may be empty
-	Secrets []string // files and folders that no command reads unasked, beside those of the home folder
-	Pass    []string // environment variables that commands see although they look like secrets
-	Hide    []string // environment variables that commands must not see
-	Reaper  []string // the command line of the process that ends orphans; empty: none
+	Root    string         // the workspace, absolute
+	Outputs string         // a folder for output that is too long for the model
+	Data    string         // belay's own data, which no tool opens; links resolved; may be empty
+	Secrets []string       // files and folders that no command reads unasked, beside those of the home folder
+	Pass    []string       // environment variables that commands see although they look like secrets
+	Hide    []string       // environment variables that commands must not see
+	Redact  *redact.Values // what no output shows
+	Reaper  []string       // the command line of the process that ends orphans; empty: none
 	NewID   func() string
 }
 
@@ -210,14 +213,36 @@ func (s *Set) Prepare(name, args string) (Call, error) {
 		return Call{}, err
 	}
 	call.Class = e.class
+	call.Run = s.redacted(call.Run)
 	if look := call.Look; look != nil {
 		call.Look = func() (Call, error) {
 			looked, err := look()
 			looked.Class = e.class
-			return looked, err
+			looked.Run = s.redacted(looked.Run)
+			return looked, s.redactError(err)
 		}
 	}
 	return call, nil
+}
+
+// redacted is a job whose result shows no secret. The output of commands is without
+// any from the start.
+func (s *Set) redacted(run func(context.Context, func(string)) Result) func(context.Context, func(string)) Result {
+	return func(ctx context.Context, out func(string)) Result {
+		result := run(ctx, out)
+		result.Output = s.o.Redact.Text(result.Output)
+		result.Summary = s.o.Redact.Text(result.Summary)
+		result.Diff = s.o.Redact.Text(result.Diff)
+		return result
+	}
+}
+
+// redactError is an error that quotes no secret.
+func (s *Set) redactError(err error) error {
+	if err == nil || s.o.Redact.Text(err.Error()) == err.Error() {
+		return err
+	}
+	return errors.New(s.o.Redact.Text(err.Error()))
 }
 
 // lookFirst is a call that changes a file, before anybody has looked at the file.

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"belay/models/redact"
 )
 
 type writeTool struct{}
@@ -76,6 +78,11 @@ func (s *Set) current(target location) ([]byte, error) {
 func (s *Set) change(target location, old, content []byte) (Call, error) {
 	if old != nil && bytes.Equal(old, content) {
 		return Call{}, fmt.Errorf("%s already has exactly this content", target.rel)
+	}
+	// What was shown in place of a secret would take its place.
+	if bytes.Count(content, []byte(redact.Mark)) > bytes.Count(old, []byte(redact.Mark)) {
+		return Call{}, fmt.Errorf("the new text of %s holds %s, which was shown to you in place of a secret: "+
+			"leave that line as it is, and edit around it; nothing was changed", target.rel, redact.Mark)
 	}
 	before := None
 	from := "/dev/null"

@@ -6,6 +6,8 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,10 +18,12 @@ import (
 	"belay/models/capacity"
 	"belay/models/catalog"
 	"belay/models/ledger"
+	"belay/models/redact"
 	"belay/models/route"
 	"belay/session"
 	"belay/session/agent"
 	"belay/session/engine"
+	"belay/session/permit"
 	"belay/session/request"
 	"belay/session/snapshot"
 	"belay/session/store"
@@ -126,9 +130,23 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 		Outputs: filepath.Join(b.dir, "outputs"),
 		Hide:    b.transport.keyVariables,
 		Pass:    b.settings.Permissions.Env,
+		Redact:  b.secretValues(),
 		Reaper:  reaperCommand(),
 		NewID:   b.env.NewID,
 	})
+}
+
+// secretValues are what no output shows: the keys, and what variables hold that look
+// like secrets.
+func (b *builder) secretValues() *redact.Values {
+	values := slices.Clone(b.transport.keys)
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if tools.LooksSecret(name) && redact.LooksRandom(value) {
+			values = append(values, value)
+		}
+	}
+	return redact.New(values...)
 }
 
 // configDir is where the settings and keys are, if there is such a place.
@@ -188,6 +206,7 @@ func (b *builder) newEngine(
 		Random:         mathrand.Float64,
 		Breakers:       breakers,
 		Watch:          time.Second,
+		Grants:         readableRules(b.settings.Permissions.Readable),
 		Limits: agent.Limits{
 			Requests: b.settings.Limits.Requests,
 			Retries:  b.settings.Limits.Retries,
@@ -200,6 +219,15 @@ func (b *builder) newEngine(
 
 		Now: b.env.Now,
 	})
+}
+
+// readableRules let files be read by the patterns of the settings.
+func readableRules(patterns []string) []string {
+	var rules []string
+	for _, pattern := range patterns {
+		rules = append(rules, permit.ReadableRule(pattern))
+	}
+	return rules
 }
 
 // failureThreshold reads from which size on requests have failed, anew every

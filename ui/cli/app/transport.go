@@ -5,8 +5,10 @@ import (
 	_ "embed" // the script of the rehearsal
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 
 	"belay/config"
 	"belay/models"
@@ -22,6 +24,7 @@ type Transport struct {
 
 	learned      *learned // nil: what endpoints teach is forgotten
 	keyVariables []string // the variables that commands must not see
+	keys         []string // and their values
 	debug        *os.File // where exchanges are written; nil: nowhere
 }
 
@@ -56,6 +59,7 @@ func NewTransport(
 	}
 	transport := &Transport{}
 	for _, p := range list {
+		transport.keys = append(append(transport.keys, p.Key), slices.Collect(maps.Values(p.Headers))...)
 		if p.KeyEnv != "" {
 			transport.keyVariables = append(transport.keyVariables, p.KeyEnv)
 		}
