@@ -36,6 +36,7 @@ type Provider struct {
 	API         string            `toml:"api"`     // "responses" or "chat"
 	KeyEnv      string            `toml:"key_env"` // the variable that holds the key; the key itself is never here
 	Headers     map[string]Secret `toml:"headers"`
+	Insecure    bool              `toml:"insecure"`     // the key may go over http:// to another computer
 	Concurrency int               `toml:"concurrency"`  // simultaneous requests; 0: the catalogue's
 	ServiceTier string            `toml:"service_tier"` // sent verbatim
 	Resume      bool              `toml:"resume"`       // resume a broken reply, which the provider stores

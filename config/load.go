@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -134,6 +135,9 @@ func (l *loader) loadFile(origin Origin, mustExist bool) {
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
 		return
 	}
+	if err == nil && origin.Name == l.from.ProjectFile && leadsOut(origin.Name) {
+		err = errors.New("it is a link that leads out of its folder")
+	}
 	if err != nil {
 		l.fault(origin, "", "cannot be read: "+cause(err), "check the name and who may read the file")
 		return
@@ -145,6 +149,21 @@ func (l *loader) loadFile(origin Origin, mustExist bool) {
 		return
 	}
 	l.apply(source{Origin: origin, lines: lines}, nil, tree, reflect.ValueOf(&l.settings).Elem())
+}
+
+// leadsOut reports a link to a file elsewhere. What comes with a project must not have
+// another file read, of which messages would quote lines.
+func leadsOut(path string) bool {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, resolved)
+	return err != nil || !filepath.IsLocal(rel)
 }
 
 // cause is an error without the file's name, which the fault names already.

@@ -23,6 +23,8 @@ import (
 //go:embed systemprompt.md
 var text string
 
+const rulesFile = "AGENTS.md"
+
 // The bounds of what AGENTS.md files may take.
 const (
 	maxFile   = 32 << 10
@@ -68,15 +70,16 @@ func Build(ctx context.Context, options Options) Prompt {
 		fmt.Fprintf(&b, "- git: on %s\n", branch)
 	}
 	rules := b.Len()
-	var dirs []string
 	if options.User != "" {
-		dirs = append(dirs, options.User)
+		br.add(&b, filepath.Join(options.User, rulesFile))
 	}
 	if options.Trusted {
-		dirs = append(dirs, ruleFiles(repo, options.Root)...)
-	}
-	for _, dir := range dirs {
-		br.add(&b, filepath.Join(dir, "AGENTS.md"))
+		dirs := ruleFiles(repo, options.Root)
+		for _, dir := range dirs {
+			if path := filepath.Join(dir, rulesFile); !leadsElsewhere(path, dirs[0]) {
+				br.add(&b, path)
+			}
+		}
 	}
 	if options.Trusted && repo != "" {
 		nested(ctx, &b, options.Root)
@@ -84,6 +87,20 @@ func Build(ctx context.Context, options Options) Prompt {
 	br.Instructions = b.String()
 	br.Environment, br.ProjectRules = br.Instructions[begin:rules], br.Instructions[rules:]
 	return br
+}
+
+// leadsElsewhere reports a link of a project out of its folder, or to what is no
+// text of rules: a repository must not have a key read out that way.
+func leadsElsewhere(path, root string) bool {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false // reading it says why
+	}
+	if linked, err := filepath.EvalSymlinks(root); err == nil {
+		root = linked
+	}
+	rel, err := filepath.Rel(root, resolved)
+	return err != nil || !filepath.IsLocal(rel) || !slices.Contains([]string{".md", ".mdc", ".txt"}, filepath.Ext(resolved))
 }
 
 // add appends one file, marked with its path, so that the model can tell whose
@@ -141,7 +158,7 @@ func ruleFiles(repo, root string) []string {
 // nested names the files below the workspace: they are read when their folder
 // is worked in.
 func nested(ctx context.Context, b *strings.Builder, root string) {
-	out, err := git(ctx, root, "ls-files", "-co", "--exclude-standard", "--", "*/AGENTS.md")
+	out, err := git(ctx, root, "ls-files", "-co", "--exclude-standard", "--", "*/"+rulesFile)
 	if err != nil || out == "" {
 		return
 	}

@@ -49,6 +49,28 @@ func TestAgentsFiles(t *testing.T) {
 			t.Error("the nested file should be named and not read")
 		}
 	})
+	t.Run("a project's link leads to no file elsewhere, and to no key", func(t *testing.T) {
+		key := filepath.Join(dir, "id_ed25519")
+		write(t, key, "PRIVATE")
+		write(t, filepath.Join(repo, ".env"), "PRIVATE")
+		write(t, filepath.Join(repo, "docs", "rules.md"), "rules by a link")
+		for target, want := range map[string]bool{key: false, "../.env": false, "../docs/rules.md": true} {
+			linked := filepath.Join(repo, "linked")
+			if err := os.RemoveAll(linked); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(linked, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, filepath.Join(linked, "AGENTS.md")); err != nil {
+				t.Skip(err)
+			}
+			got := Build(t.Context(), Options{Root: linked, User: user, Trusted: true, Now: now})
+			if strings.Contains(got.Instructions, "PRIVATE") || strings.Contains(got.Instructions, "rules by a link") != want {
+				t.Errorf("a link to %s: %s", target, got.Instructions)
+			}
+		}
+	})
 	t.Run("only the user's is read in a folder that is not trusted", func(t *testing.T) {
 		got := Build(t.Context(), Options{Root: root, User: user, Now: now})
 		if len(got.Sources) != 1 || strings.Contains(got.Instructions, "repository rules") ||

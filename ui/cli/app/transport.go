@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 
 	"belay/config"
 	"belay/models"
@@ -56,6 +57,11 @@ func NewTransport(
 	list, err := providers(known, settings)
 	if err != nil {
 		return nil, err
+	}
+	if options.Rehearsal == "" { // nothing is sent by a script
+		if err := checkEncryption(list, settings); err != nil {
+			return nil, err
+		}
 	}
 	transport := &Transport{}
 	for _, p := range list {
@@ -126,10 +132,14 @@ func rehearsalTransport(script string) (http.RoundTripper, error) {
 // CheckEnvironment reports what of the keys, and of the variables that say how
 // to go over the network, cannot be used.
 func CheckEnvironment(settings config.Settings) error {
-	if _, err := providers(NewCatalog(settings, Options{}, func(string) {}), settings); err != nil {
+	list, err := providers(NewCatalog(settings, Options{}, func(string) {}), settings)
+	if err != nil {
 		return err
 	}
-	_, err := networkTransport(os.Getenv)
+	if err := checkEncryption(list, settings); err != nil {
+		return err
+	}
+	_, err = networkTransport(os.Getenv)
 	return err
 }
 
@@ -179,6 +189,19 @@ func providers(known *catalog.Catalog, s config.Settings) ([]models.Provider, er
 		}
 	}
 	return list, nil
+}
+
+// checkEncryption refuses a provider on another computer whose key everybody on the
+// way could read, unless the settings say so.
+func checkEncryption(list []models.Provider, settings config.Settings) error {
+	for _, p := range list {
+		unencrypted := !p.Local && strings.HasPrefix(strings.ToLower(p.BaseURL), "http:")
+		if unencrypted && (p.Key != "" || len(p.Headers) > 0) && !settings.Providers[p.Name].Insecure {
+			return &exit.SettingsError{Err: fmt.Errorf("the key of %s would go unencrypted over the network (http://): "+
+				"use https://, or write insecure = true below [providers.%s]", p.Name, p.Name)}
+		}
+	}
+	return nil
 }
 
 // keySource says where a provider's key was found.
