@@ -24,7 +24,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"belay/config"
-	"belay/context/systemprompt"
+	"belay/context/repository"
 	"belay/models"
 	"belay/models/openai"
 	"belay/session"
@@ -145,7 +145,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Now:     commands.Now,
 		NewID:   commands.NewID,
 
-		Branch: func(ctx context.Context) string { return systemprompt.Branch(ctx, options.Project) },
+		Branch: func(ctx context.Context) string { return repository.Branch(ctx, options.Project) },
 		ListFiles: func(ctx context.Context, focus []string) ([]string, error) {
 			return tools.Files(ctx, options.Project, focus)
 		},

@@ -119,7 +119,7 @@ func mayImport(from, to string) bool {
 	case top == "models":
 		return deep && (to == "models" || to == "models/redact" || from == "models/openai" && to == "models/diagnose")
 	case top == "context":
-		return to == "models"
+		return to == "models" || to == "context/repository"
 	case from == "session":
 		return to == "models"
 	case top == "session":

@@ -11,13 +11,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"belay/context/repository"
 )
 
 //go:embed systemprompt.md
@@ -28,8 +29,7 @@ const rulesFile = "AGENTS.md"
 // The bounds of what AGENTS.md files may take.
 const (
 	maxFile   = 32 << 10
-	maxNested = 40               // deeper files that are named
-	maxGit    = 10 * time.Second // git waits for ever for settings that are a pipe
+	maxNested = 40 // deeper files that are named
 )
 
 // Options say where to look.
@@ -65,9 +65,9 @@ func Build(ctx context.Context, options Options) Prompt {
 	begin := b.Len()
 	fmt.Fprintf(&b, "\nWhere you are\n- workspace: %s\n- system: %s/%s\n- today: %s\n", options.Root, runtime.GOOS,
 		runtime.GOARCH, options.Now.Format("Monday, 2 January 2006"))
-	repo, branch := repository(ctx, options.Root)
+	repo := repository.Root(ctx, options.Root)
 	if repo != "" {
-		fmt.Fprintf(&b, "- git: on %s\n", branch)
+		fmt.Fprintf(&b, "- git: on %s\n", repository.Branch(ctx, options.Root))
 	}
 	rules := b.Len()
 	if options.User != "" {
@@ -158,11 +158,10 @@ func ruleFiles(repo, root string) []string {
 // nested names the files below the workspace: they are read when their folder
 // is worked in.
 func nested(ctx context.Context, b *strings.Builder, root string) {
-	out, err := git(ctx, root, "ls-files", "-co", "--exclude-standard", "--", "*/"+rulesFile)
-	if err != nil || out == "" {
+	files, err := repository.Files(ctx, root, "*/"+rulesFile)
+	if err != nil || len(files) == 0 {
 		return
 	}
-	files := strings.Split(out, "\n")
 	more := ""
 	if len(files) > maxNested {
 		more = fmt.Sprintf(" and %d more", len(files)-maxNested)
@@ -174,39 +173,4 @@ func nested(ctx context.Context, b *strings.Builder, root string) {
 		strings.Join(files, ", "),
 		more,
 	)
-}
-
-// repository finds the root of the repository around a folder, and its branch.
-func repository(ctx context.Context, dir string) (root, branch string) {
-	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
-	if err != nil {
-		return "", ""
-	}
-	return filepath.FromSlash(root), Branch(ctx, dir)
-}
-
-// Branch is the name of the checked-out branch, "a detached commit" if there
-// is none, and empty outside a repository.
-func Branch(ctx context.Context, dir string) string {
-	branch, err := git(ctx, dir, "symbolic-ref", "--short", "-q", "HEAD")
-	if err == nil {
-		return branch
-	}
-	if _, err := git(ctx, dir, "rev-parse", "--git-dir"); err != nil {
-		return ""
-	}
-	return "a detached commit"
-}
-
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxGit)
-	defer cancel()
-	cmd := exec.CommandContext(
-		ctx,
-		"git",
-		append([]string{"-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}, args...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
-	out, err := cmd.Output()
-	return strings.TrimSpace(string(out)), err
 }

@@ -22,7 +22,7 @@ type operation struct {
 	root  string // the workspace, links followed
 	dir   string // the store of this workspace: a git folder
 	index string // the file that knows what was read already
-	repo  repository
+	repo  repoInfo
 	lock  *lock
 }
 

@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"belay/context/repository"
 )
 
-// repository is what the user's own git, if there is one, says of the workspace:
+// repoInfo is what the user's own git, if there is one, says of the workspace:
 // where its ignore rules are. Nothing of it is ever written to.
-type repository struct {
+type repoInfo struct {
 	root     string // the folder that rules are relative to: of the user's repository, or the workspace
 	prefix   string // of the workspace in top, with a slash at its end; empty when it is top
 	excludes string // the user's own file of ignore rules, for all repositories; possibly empty
@@ -23,8 +25,8 @@ type repository struct {
 
 // inspectRepository asks the user's git about the workspace, and returns the rules that
 // stand in no file of the tree. What cannot be found out is taken as absent.
-func (s *Store) inspectRepository(ctx context.Context, root, home string) (repository, []byte) {
-	var repo repository
+func (s *Store) inspectRepository(ctx context.Context, root, home string) (repoInfo, []byte) {
+	var repo repoInfo
 	var rules []byte
 	var userExcludes string
 	var wait sync.WaitGroup
@@ -55,15 +57,15 @@ func (s *Store) inspectRepository(ctx context.Context, root, home string) (repos
 }
 
 // findRepository finds the user's repository and reads its info/exclude.
-func (s *Store) findRepository(ctx context.Context, root, home string) (repository, []byte) {
-	none := repository{root: root}
+func (s *Store) findRepository(ctx context.Context, root, home string) (repoInfo, []byte) {
+	none := repoInfo{root: root}
 	out, err := run(ctx, s.userGit(ctx, root, "rev-parse", "--show-toplevel", "--show-prefix",
 		"--git-path", "info/exclude", "--git-path", "index"))
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if err != nil || len(lines) != 4 {
 		return none, nil
 	}
-	repo := repository{root: filepath.FromSlash(lines[0]), prefix: lines[1], index: absolute(root, lines[3])}
+	repo := repoInfo{root: filepath.FromSlash(lines[0]), prefix: lines[1], index: absolute(root, lines[3])}
 	here, err1 := os.Stat(root)
 	there, err2 := os.Stat(filepath.Join(repo.root, filepath.FromSlash(repo.prefix)))
 	if err1 != nil || err2 != nil || !os.SameFile(here, there) {
@@ -90,18 +92,9 @@ func (s *Store) findRepository(ctx context.Context, root, home string) (reposito
 }
 
 // userGit is a git that asks for settings of the user and of the user's
-// repository. None of the commands it is used for runs a program.
+// repository.
 func (s *Store) userGit(ctx context.Context, root string, args ...string) *exec.Cmd {
-	args = append([]string{"-c", "safe.directory=*", "-c", "core.fsmonitor=false"}, args...)
-	cmd := exec.CommandContext(ctx, s.git.path, args...)
-	cmd.Dir = root
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(strings.ToUpper(v), "GIT_") && !strings.HasPrefix(v, "LC_ALL=") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat")
-	return cmd
+	return repository.Command(ctx, s.git.path, root, args...)
 }
 
 func absolute(root, name string) string {

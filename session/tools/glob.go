@@ -1,31 +1,29 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 	ignore "github.com/sabhiram/go-gitignore"
+
+	"belay/context/repository"
 )
 
 // The bounds of one search.
 const (
-	maxGlobFiles   = 200              // paths that glob returns
-	maxWalkedFiles = 200_000          // files that a walk looks at
-	maxWalkDepth   = 64               // folders deep that a walk goes
-	maxIgnoreFile  = 1 << 20          // bytes of a .gitignore
-	maxListing     = 30 * time.Second // that git may take
+	maxGlobFiles   = 200     // paths that glob returns
+	maxWalkedFiles = 200_000 // files that a walk looks at
+	maxWalkDepth   = 64      // folders deep that a walk goes
+	maxIgnoreFile  = 1 << 20 // bytes of a .gitignore
 )
 
 type globTool struct{}
@@ -116,28 +114,16 @@ func Files(ctx context.Context, root string, focus []string) ([]string, error) {
 
 // files lists what is below a folder, without what .gitignore leaves out, as
 // slash-separated relative paths. In a repository git itself is asked.
-func files(whole context.Context, dir string) ([]string, error) {
+func files(ctx context.Context, dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("look at %s: %w", dir, err)
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder", dir)
 	}
-	ctx, cancel := context.WithTimeout(whole, maxListing) // it waits for ever for a .gitignore that is a pipe
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "-c",
-		"safe.bareRepository=explicit", "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
-	if out, err := cmd.Output(); err == nil {
-		var files []string
-		for name := range bytes.SplitSeq(bytes.TrimRight(out, "\x00"), []byte{0}) {
-			if len(name) > 0 {
-				files = append(files, string(name))
-			}
-		}
-		return files, nil
+	if names, err := repository.Files(ctx, dir); err == nil {
+		return names, nil
 	}
-	return walk(whole, dir)
+	return walk(ctx, dir)
 }
 
 // walk is files without git.
