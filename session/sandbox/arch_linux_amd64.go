@@ -7,8 +7,11 @@ const (
 	firstForeignCall = 0x40000000 // from here on they are calls of x32
 )
 
-// archCalls are calls that only this architecture has.
-var archCalls = []uint32{
-	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
-	unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_USELIB,
-}
+// Calls that only this architecture has: those refused to all, and those refused to
+// commands that are held to reading.
+var (
+	archCalls        = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_USELIB}
+	archReadingCalls = []uint32{
+		unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
+	}
+)

@@ -7,5 +7,5 @@ const (
 	firstForeignCall = 0x40000000 // none
 )
 
-// archCalls are calls that only this architecture has.
-var archCalls []uint32
+// Calls that only this architecture has.
+var archCalls, archReadingCalls []uint32

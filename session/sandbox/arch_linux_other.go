@@ -8,4 +8,4 @@ const (
 	firstForeignCall = 0x40000000
 )
 
-var archCalls []uint32
+var archCalls, archReadingCalls []uint32

@@ -9,10 +9,11 @@ package sandbox
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrUnavailable says that the system has nothing to hold a command with.
@@ -20,34 +21,54 @@ var ErrUnavailable = errors.New("this system cannot hold a command to reading")
 
 // Options for New.
 type Options struct {
-	Secrets []string // files and folders that are not read, absolute
 	Root    string   // the workspace: what it lies in is read
+	Home    string   // where caches and secrets of tools are; may be empty
+	Own     []string // files and folders of belay itself, which no command reads or writes
+	Secrets []string // files and folders that are not read, unless a profile or Read opens them
+	Temp    []string // folders for what is temporary
+	Write   []string // more places that working commands may write
+	Read    []string // secrets that working commands may read
+
+	Grace time.Duration // between asking a command to end and killing it; 0: two seconds
 }
 
 // Sandbox holds commands. It may be used by several goroutines.
 type Sandbox struct {
-	secrets []string
+	o       Options
+	own     []string
+	secrets []string // own ones included
+	holders holders
 }
 
-// New makes a sandbox in which the secrets given, those that Secrets lists, are
-// not read.
+// New makes a sandbox.
 func New(o Options) *Sandbox {
-	s := &Sandbox{}
-	for _, path := range o.Secrets {
-		if path == "" {
-			continue
+	s := &Sandbox{o: o}
+	// The kernel knows a place by what it is, not by the links to it.
+	outside := func(path string) bool { return !below(path, o.Root) }
+	for _, path := range resolveAll(o.Own) {
+		if outside(path) {
+			s.own = append(s.own, path)
 		}
-		// The kernel knows a place by what it is, not by the links to it.
-		if resolved, err := filepath.EvalSymlinks(path); err == nil {
-			path = resolved
+	}
+	s.secrets = slices.Clone(s.own)
+	for _, path := range resolveAll(o.Secrets) {
+		if outside(path) {
+			s.secrets = append(s.secrets, path)
 		}
-		path = filepath.Clean(path)
-		if o.Root == path || strings.HasPrefix(o.Root, path+string(filepath.Separator)) {
-			continue
-		}
-		s.secrets = append(s.secrets, path)
 	}
 	return s
+}
+
+// Close ends what holds commands.
+func (s *Sandbox) Close() { s.holders.close() }
+
+// TempFolders are those that programs use for what is temporary.
+func TempFolders() []string {
+	list := []string{os.TempDir()}
+	if runtime.GOOS != "windows" {
+		list = append(list, "/tmp", "/var/tmp")
+	}
+	return list
 }
 
 // Secrets lists the places below a home folder that hold keys, tokens and what a
@@ -72,53 +93,24 @@ func Secrets(home string) []string {
 	return append(paths, otherHomes(home)...)
 }
 
-// Start starts a command that the kernel holds. Done is to be called when the
-// command has ended: it removes the command's own folder.
-func (s *Sandbox) Start(cmd *exec.Cmd) (done func(), err error) {
-	if err := Available(); err != nil {
-		return nil, err
-	}
-	temp, err := os.MkdirTemp("", "belay-")
-	if err != nil {
-		return nil, err
-	}
-	done = func() { _ = os.RemoveAll(temp) }
-	if resolved, err := filepath.EvalSymlinks(temp); err == nil {
-		temp = resolved
-	}
-	cmd.Env = append(cmd.Env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "GIT_OPTIONAL_LOCKS=0",
-		// go fails where it cannot write to its cache, and would fetch what is missing.
-		"GOCACHE="+filepath.Join(temp, "go-build"), "GOPROXY=off", "GOTOOLCHAIN=local")
-	if err := s.start(cmd, temp); err != nil {
-		done()
-		return nil, err
-	}
-	return done, nil
-}
-
 // readable lists the files and folders that together are everything but the
 // secrets: a folder with a secret in it stands for what else it holds.
-func (s *Sandbox) readable() []string {
-	var paths []string
-	var add func(dir string)
-	add = func(dir string) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return
-		}
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			switch {
-			case slices.Contains(s.secrets, path):
-			case slices.ContainsFunc(s.secrets, func(secret string) bool {
-				return strings.HasPrefix(secret, path+string(filepath.Separator))
-			}):
-				add(path)
-			default:
-				paths = append(paths, path)
-			}
+func readable(secrets []string) []string { return readableBelow(string(filepath.Separator), secrets) }
+
+func readableBelow(dir string, secrets []string) (paths []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case slices.Contains(secrets, path):
+		case slices.ContainsFunc(secrets, func(secret string) bool { return below(path, secret) }):
+			paths = append(paths, readableBelow(path, secrets)...)
+		default:
+			paths = append(paths, path)
 		}
 	}
-	add(string(filepath.Separator))
 	return paths
 }

@@ -3,8 +3,42 @@ package sandbox
 import (
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
+
+	"belay/session/sandbox/hold"
 )
+
+// endsAll: a process that leaves its group outlives its command unless it is looked
+// for.
+const endsAll = false
+
+// begin starts a command in its place.
+func (s *Sandbox) begin(cmd *exec.Cmd, p Profile) (process, error) {
+	if !p.Outside && Available() == nil {
+		cmd = wrapped(cmd, s.workingProfile(p))
+	}
+	return s.runHeld(cmd, hold.Setup{}, ownSession, hold.Command{})
+}
+
+// spaces: there are none.
+func spaces() bool { return false }
+
+// endMarked ends what carries a mark in its environment, as far as the system shows
+// it: that of Apple's own programs is hidden.
+func endMarked(mark string) {
+	out, err := exec.Command("/bin/ps", "-axEww", "-o", "pid=,command=").Output()
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(out)) {
+		number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if pid, err := strconv.Atoi(number); err == nil && strings.Contains(rest, mark) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
 
 const seatbelt = "/usr/bin/sandbox-exec"
 
@@ -19,14 +53,23 @@ func Available() error {
 // Mechanism names what holds commands on this system.
 func Mechanism() string { return "the seatbelt" }
 
-func (s *Sandbox) start(cmd *exec.Cmd, temp string) error {
-	cmd.Args = append([]string{seatbelt, "-p", s.profile(temp), cmd.Path}, cmd.Args[1:]...)
-	cmd.Path = seatbelt
-	return cmd.Start()
+// beginReading starts a command that writes to one folder, and changes nothing else.
+func (s *Sandbox) beginReading(cmd *exec.Cmd, temp string) (process, error) {
+	return s.runHeld(wrapped(cmd, s.profile(temp)), hold.Setup{}, ownSession, hold.Command{})
 }
 
-// profile is what the kernel holds the command to. Later rules come before earlier
-// ones.
+// wrapped has a command run under a profile of the seatbelt.
+func wrapped(cmd *exec.Cmd, profile string) *exec.Cmd {
+	held := *cmd
+	held.Args = append([]string{seatbelt, "-p", profile, cmd.Path}, cmd.Args[1:]...)
+	held.Path = seatbelt
+	return &held
+}
+
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// profile is what the kernel holds a reading command to. Later rules come before
+// earlier ones.
 func (s *Sandbox) profile(temp string) string {
 	var b strings.Builder
 	b.WriteString(`(version 1)
@@ -42,6 +85,36 @@ func (s *Sandbox) profile(temp string) string {
 	fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", quoted(temp))
 	for _, path := range s.secrets {
 		fmt.Fprintf(&b, "(deny file-read* (subpath %s))\n", quoted(path))
+	}
+	return b.String()
+}
+
+// workingProfile is what the kernel holds a command to that somebody allowed.
+func (s *Sandbox) workingProfile(p Profile) string {
+	var b strings.Builder
+	b.WriteString(`(version 1)
+(allow default)
+(deny file-write*)
+(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/ptmx") (regex #"^/dev/ttys"))
+(deny signal (target others))
+(allow signal (target children) (target same-sandbox))
+`)
+	if !p.Network {
+		b.WriteString(`(deny network*)
+(allow network* (local ip "localhost:*") (remote ip "localhost:*"))
+(deny mach-lookup (global-name "com.apple.dnssd.service"))
+`)
+	}
+	b.WriteString("(deny network-outbound (remote unix-socket))\n")
+	for _, path := range p.Sockets {
+		fmt.Fprintf(&b, "(allow network-outbound (subpath %s))\n", quoted(path))
+	}
+	for _, path := range s.writable(p) {
+		fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", quoted(path))
+		fmt.Fprintf(&b, "(allow network-outbound (subpath %s))\n", quoted(path))
+	}
+	for _, path := range s.closedTo(p) {
+		fmt.Fprintf(&b, "(deny file-read* file-write* (subpath %s))\n", quoted(path))
 	}
 	return b.String()
 }

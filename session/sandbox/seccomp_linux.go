@@ -1,8 +1,7 @@
 package sandbox
 
 import (
-	"fmt"
-	"unsafe"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,12 +9,9 @@ import (
 // Landlock knows files. What else reaches out of a command is refused by system
 // call: sockets of every kind, other processes, the settings of files, the kernel.
 
-// refusedCalls fail as if permission were missing.
+// refusedCalls fail as if permission were missing, whatever the command is held to.
 var refusedCalls = append([]uint32{
-	unix.SYS_SOCKET,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
-	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE,
-	unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_OPEN, unix.SYS_KCMP,
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
@@ -23,11 +19,19 @@ var refusedCalls = append([]uint32{
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_QUOTACTL, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT,
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+}, archCalls...)
+
+// readingCalls are refused to commands that are held to reading: they change files,
+// or reach other processes.
+var readingCalls = append([]uint32{
+	unix.SYS_SOCKET,
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE,
+	unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_OPEN, unix.SYS_KCMP,
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_MSGGET, unix.SYS_SEMGET,
-}, archCalls...)
+}, archReadingCalls...)
 
 // signalCalls are refused where Landlock does not hold signals.
 var signalCalls = []uint32{
@@ -42,52 +46,61 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWNS 
 const (
 	callNumber = 0
 	callArch   = 4
-	callFlags  = 16 // the first argument, its lower half
+	callFirst  = 16 // the first argument, its lower half
 )
 
-func applyFilter() error {
-	filter := buildFilter()
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return fmt.Errorf("refuse system calls: %w", errno)
+// readingFilter is that of commands that are held to reading.
+func readingFilter() []unix.SockFilter {
+	refused := slices.Concat(refusedCalls, readingCalls)
+	if abi() < 6 {
+		refused = append(refused, signalCalls...)
 	}
-	return nil
+	return buildFilter(refused, nil)
 }
 
-func buildFilter() []unix.SockFilter {
-	const (
-		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		above = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-		bits  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
-		give  = unix.BPF_RET | unix.BPF_K
+const (
+	loadWord = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	isEqual  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	isAbove  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	hasBits  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	give     = unix.BPF_RET | unix.BPF_K
 
-		refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-		unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-	)
+	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	noProto = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
+)
+
+// buildFilter refuses system calls, new namespaces, and sockets of other families
+// than those given; without any all calls for a socket that are not refused pass.
+func buildFilter(refused, families []uint32) []unix.SockFilter {
 	filter := []unix.SockFilter{
-		{Code: load, K: callArch},
-		{Code: equal, K: filterArch, Jt: 1}, // calls of another architecture have other numbers
+		{Code: loadWord, K: callArch},
+		{Code: isEqual, K: filterArch, Jt: 1}, // calls of another architecture have other numbers
 		{Code: give, K: unix.SECCOMP_RET_KILL_PROCESS},
-		{Code: load, K: callNumber},
-		{Code: above, K: firstForeignCall, Jf: 1},
+		{Code: loadWord, K: callNumber},
+		{Code: isAbove, K: firstForeignCall, Jf: 1},
 		{Code: give, K: unix.SECCOMP_RET_KILL_PROCESS},
 		// Its flags lie in memory, where a filter cannot look; programs fall back to clone.
-		{Code: equal, K: unix.SYS_CLONE3, Jf: 1},
+		{Code: isEqual, K: unix.SYS_CLONE3, Jf: 1},
 		{Code: give, K: unknown},
 	}
-	refused := refusedCalls
-	if abi() < 6 {
-		refused = append(append([]uint32{}, refused...), signalCalls...)
-	}
 	for _, call := range refused {
-		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jf: 1}, unix.SockFilter{Code: give, K: refuse})
+		filter = append(filter, unix.SockFilter{Code: isEqual, K: call, Jf: 1}, unix.SockFilter{Code: give, K: refuse})
+	}
+	if len(families) > 0 {
+		// load, the families, and the refusal
+		filter = append(filter, unix.SockFilter{Code: isEqual, K: unix.SYS_SOCKET, Jf: uint8(2 + 2*len(families))},
+			unix.SockFilter{Code: loadWord, K: callFirst})
+		for _, family := range families {
+			filter = append(filter, unix.SockFilter{Code: isEqual, K: family, Jf: 1},
+				unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW})
+		}
+		filter = append(filter, unix.SockFilter{Code: give, K: noProto})
 	}
 	return append(filter,
-		unix.SockFilter{Code: equal, K: unix.SYS_CLONE, Jf: 3},
-		unix.SockFilter{Code: load, K: callFlags},
-		unix.SockFilter{Code: bits, K: newNamespaces, Jf: 1},
+		unix.SockFilter{Code: isEqual, K: unix.SYS_CLONE, Jf: 3},
+		unix.SockFilter{Code: loadWord, K: callFirst},
+		unix.SockFilter{Code: hasBits, K: newNamespaces, Jf: 1},
 		unix.SockFilter{Code: give, K: refuse},
 		unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW},
 	)

@@ -4,16 +4,15 @@ package tools
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"belay/session/sandbox"
 )
 
 // lives makes a pipe in the workspace that reads to its end only when every
@@ -34,7 +33,7 @@ func lives(t *testing.T, s *Set) (gone <-chan []byte) {
 
 func TestAStopKillsTheWholeGroup(t *testing.T) {
 	s := workspace(t, nil)
-	s.reaper.grace = 20 * time.Millisecond
+	s.sandbox = sandbox.New(sandbox.Options{Root: s.o.Root, Grace: 20 * time.Millisecond})
 	gone := lives(t, s)
 	job, err := s.Prepare("shell",
 		`{"command":"exec 9>lives; (trap '' TERM; sleep 300) & trap '' TERM; echo up; sleep 300"}`)
@@ -70,50 +69,4 @@ func TestATimeoutEndsACommand(t *testing.T) {
 		t.Errorf("shell = %+v", r)
 	}
 	<-gone
-}
-
-func TestTheReaperEndsWhatOutlivesBelay(t *testing.T) {
-	cmd := exec.Command("sleep", "300")
-	ownGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := exec.Command("true")
-	ownGroup(done)
-	if err := done.Run(); err != nil {
-		t.Fatal(err)
-	}
-	Reap(
-		strings.NewReader(
-			fmt.Sprintf("+%d\n+%d\n-%d\nnonsense\n-1\n+1\n", cmd.Process.Pid, done.Process.Pid, done.Process.Pid),
-		),
-	)
-	if err := cmd.Wait(); err == nil || exitCode(cmd.ProcessState) != 137 {
-		t.Errorf("the command ended with %v, want a kill", err)
-	}
-}
-
-func TestACommandWaitsAtItsGate(t *testing.T) {
-	for name, tt := range map[string]struct {
-		run  bool
-		want int
-	}{"runs when the gate opens": {true, 7}, "ends without having run when belay is gone": {false, 125}} {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command("/bin/sh", "-c", `exit "$0"`, "7")
-			open, err := startGate(cmd)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if err := open(tt.run); err != nil {
-				t.Fatal(err)
-			}
-			var exit *exec.ExitError
-			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != tt.want {
-				t.Errorf("the command ended with %v, want exit status %d", err, tt.want)
-			}
-		})
-	}
 }

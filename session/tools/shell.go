@@ -14,14 +14,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"belay/session/sandbox"
 )
 
-// The bounds of one command.
-const (
-	shellTimeout = 120 * time.Second
-	shellGrace   = 2 * time.Second        // between asking a command to end and killing it
-	shellDrain   = 500 * time.Millisecond // for output that is still in the pipe after the end
-)
+// shellTimeout is how long a command may take that names no limit.
+const shellTimeout = 120 * time.Second
 
 type shellTool struct{}
 
@@ -49,7 +47,13 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	}
 	var group atomic.Int64
 	name, flag := shellProgram()
-	job := shellJob{dir: p.abs, line: args.Command, words: []string{name, flag, args.Command}, limit: limit, group: &group}
+	job := shellJob{
+		dir:   p.abs,
+		line:  args.Command,
+		words: []string{name, flag, args.Command},
+		limit: limit,
+		group: &group,
+	}
 	run := func(job shellJob) func(context.Context, func(string)) Result {
 		return func(ctx context.Context, out func(string)) Result {
 			if info, err := os.Stat(job.dir); err != nil || !info.IsDir() {
@@ -111,9 +115,16 @@ func (s *Set) whyUnheld(command string) string {
 // prompts are the words of programs that would have asked a person, and had no
 // terminal to do it on.
 var prompts = []string{
-	"a terminal is required", "no tty present", "could not read username", "could not read password",
-	"terminal prompts disabled", "host key verification failed", "cannot open /dev/tty", "inappropriate ioctl for device",
-	"no askpass program", "permission denied (publickey",
+	"a terminal is required",
+	"no tty present",
+	"could not read username",
+	"could not read password",
+	"terminal prompts disabled",
+	"host key verification failed",
+	"cannot open /dev/tty",
+	"inappropriate ioctl for device",
+	"no askpass program",
+	"permission denied (publickey",
 }
 
 // notePrompt tells the model why a program did not get an answer.
@@ -153,21 +164,8 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 	cmd.Dir = job.dir
 	cmd.Env = s.environment()
 	cmd.Stdout, cmd.Stderr = kept, kept
-	cmd.WaitDelay = shellDrain
-	start := cmd.Start
-	if job.held {
-		var done func()
-		defer func() {
-			if done != nil {
-				done()
-			}
-		}()
-		start = func() (err error) {
-			done, err = s.sandbox.Start(cmd)
-			return err
-		}
-	}
-	code, err := s.reaper.run(ctx, cmd, start, job.group)
+	code, err := s.sandbox.Run(ctx, cmd, sandbox.Profile{Reading: job.held, Outside: !job.held},
+		func(group int) { job.group.Store(int64(group)) })
 	text, file := kept.close()
 	result := Result{Output: text, File: file}
 	switch {
@@ -185,7 +183,10 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 	default:
 		result.Error, result.Summary = code != 0, fmt.Sprintf("exit %d", code)
 		if code != 0 || text == "" {
-			result.Output = strings.TrimLeft(fmt.Sprintf("%s\n(exit status %d)", strings.TrimRight(text, "\n"), code), "\n")
+			result.Output = strings.TrimLeft(
+				fmt.Sprintf("%s\n(exit status %d)", strings.TrimRight(text, "\n"), code),
+				"\n",
+			)
 		}
 	}
 	if job.held {
@@ -221,6 +222,17 @@ func (s *Set) environment() []string {
 	n, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
 	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1), fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n),
 		fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n), "CDPATH=")
-	return append(env, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0",
-		"GIT_EDITOR=true", "SSH_ASKPASS_REQUIRE=never", "SUDO_ASKPASS=/bin/false", "DEBIAN_FRONTEND=noninteractive", "BELAY=1")
+	return append(
+		env,
+		"TERM=dumb",
+		"NO_COLOR=1",
+		"PAGER=cat",
+		"GIT_PAGER=cat",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_EDITOR=true",
+		"SSH_ASKPASS_REQUIRE=never",
+		"SUDO_ASKPASS=/bin/false",
+		"DEBIAN_FRONTEND=noninteractive",
+		"BELAY=1",
+	)
 }

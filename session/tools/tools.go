@@ -109,7 +109,6 @@ type Options struct {
 	Pass    []string       // environment variables that commands see although they look like secrets
 	Hide    []string       // environment variables that commands must not see
 	Redact  *redact.Values // what no output shows
-	Reaper  []string       // the command line of the process that ends orphans; empty: none
 	NewID   func() string
 }
 
@@ -121,7 +120,6 @@ type Set struct {
 	schemas map[string]*jsonschema.Resolved // of all tools
 	specs   []models.ToolSpec
 	seen    seenFiles
-	reaper  *reaper
 	sandbox *sandbox.Sandbox
 
 	unavailable error // why the sandbox holds nothing on this system
@@ -140,8 +138,7 @@ func New(o Options) (*Set, error) {
 	s := &Set{
 		o: o, entries: map[string]entry{}, schemas: resolved,
 		seen:    seenFiles{hash: map[string]string{}, seenAt: map[string]time.Time{}},
-		reaper:  &reaper{command: o.Reaper, grace: shellGrace},
-		sandbox: sandbox.New(sandbox.Options{Secrets: secrets(o), Root: o.Root}),
+		sandbox: newSandbox(o),
 		unheld:  map[string]bool{},
 
 		unavailable: sandbox.Available(),
@@ -156,17 +153,19 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// secrets are the places that a command which nobody was asked about does not read.
-func secrets(o Options) []string {
-	places := append([]string{o.Data}, o.Secrets...)
+func newSandbox(o Options) *sandbox.Sandbox {
+	options := sandbox.Options{Root: o.Root, Own: append([]string{o.Data}, o.Secrets...), Temp: sandbox.TempFolders()}
 	if home, err := os.UserHomeDir(); err == nil {
-		places = append(places, sandbox.Secrets(home)...)
+		options.Home, options.Secrets = home, sandbox.Secrets(home)
 	}
-	return places
+	return sandbox.New(options)
 }
 
 // Close ends what the tools have left running.
-func (s *Set) Close() error { return s.reaper.close() }
+func (s *Set) Close() error {
+	s.sandbox.Close()
+	return nil
+}
 
 // Specs describes the tools to a model.
 func (s *Set) Specs() []models.ToolSpec { return s.specs }

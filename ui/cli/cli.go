@@ -119,7 +119,6 @@ Without a command it opens the full screen.`,
 		cli.configCommand(&globals),
 		cli.demoCommand(&globals),
 		cli.rehearseCommand(),
-		cli.reaperCommand(),
 		cli.playCommand(&globals),
 	)
 	addCompletion(root)

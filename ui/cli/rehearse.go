@@ -15,8 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"belay/models/rehearsal"
-	"belay/session/tools"
-	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
 	"belay/ui/plain"
 )
@@ -117,13 +115,4 @@ func (cli CLI) serve(ctx context.Context, addr string, h http.Handler) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return <-over
-}
-
-func (cli CLI) reaperCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    app.ReaperCommand,
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		Run:    func(*cobra.Command, []string) { tools.Reap(cli.In) },
-	}
 }

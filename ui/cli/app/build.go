@@ -131,7 +131,6 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 		Hide:    b.transport.keyVariables,
 		Pass:    b.settings.Permissions.Env,
 		Redact:  b.secretValues(),
-		Reaper:  reaperCommand(),
 		NewID:   b.env.NewID,
 	})
 }
@@ -283,16 +282,4 @@ func networkWait(options Options, schedule []time.Duration) time.Duration {
 		all += rest
 	}
 	return all
-}
-
-// ReaperCommand is the name of the command that belay starts itself with to
-// end what outlives it.
-const ReaperCommand = "reap-orphans"
-
-func reaperCommand() []string {
-	self, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	return []string{self, ReaperCommand}
 }

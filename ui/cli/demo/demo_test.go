@@ -17,16 +17,11 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/session/store"
-	"belay/session/tools"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == app.ReaperCommand {
-		tools.Reap(os.Stdin)
-		os.Exit(0)
-	}
 	store.RelaxForTesting()
 	os.Setenv("GIT_TEST_FSYNC", "0")
 	os.Exit(m.Run())

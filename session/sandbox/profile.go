@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Profile is how a command is held. The zero one is that of commands that somebody
+// allowed.
+type Profile struct {
+	Reading bool     // nobody was asked: it only reads; the rest does not matter then
+	Outside bool     // it is not held; what it starts still ends with it
+	Network bool     // it reaches the network, not only what it starts itself
+	Reads   []string // secret places that it may read
+	Writes  []string // places that it may write, beside those of all commands
+	Sockets []string // sockets of other programs that it may talk to, and folders of them
+}
+
+// writable lists where a working command may write: the workspace, folders for what is
+// temporary, the caches of daily tools, and what the settings and the profile add.
+func (s *Sandbox) writable(p Profile) []string {
+	list := slices.Concat([]string{s.o.Root}, s.o.Temp, s.o.Write, p.Writes, caches(s.o.Home))
+	var found []string
+	for _, path := range list {
+		if resolved, err := filepath.EvalSymlinks(path); path != "" && err == nil && !s.isOwn(resolved) {
+			found = append(found, resolved)
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	return slices.DeleteFunc(slices.Clone(found), func(path string) bool {
+		return slices.ContainsFunc(found, func(outer string) bool { return outer != path && below(outer, path) })
+	})
+}
+
+// isOwn reports a place that is belay's own, or that holds nothing else.
+func (s *Sandbox) isOwn(path string) bool {
+	return slices.ContainsFunc(s.own, func(own string) bool { return below(own, path) })
+}
+
+// closedTo lists the secrets that a profile leaves closed.
+func (s *Sandbox) closedTo(p Profile) []string {
+	open := resolveAll(slices.Concat(p.Reads, s.o.Read))
+	closed := slices.DeleteFunc(slices.Clone(s.secrets), func(secret string) bool {
+		return !slices.Contains(s.own, secret) &&
+			slices.ContainsFunc(open, func(path string) bool { return below(path, secret) })
+	})
+	return closed
+}
+
+// below reports whether a path is a folder, or below it.
+func below(dir, path string) bool {
+	return path == dir ||
+		strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// resolveAll gives places by what they are, not by the links to them.
+func resolveAll(paths []string) []string {
+	var list []string
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			path = resolved
+		}
+		list = append(list, filepath.Clean(path))
+	}
+	return list
+}
+
+// caches lists the places of the table that are there.
+func caches(home string) []string {
+	var list []string
+	for _, row := range cacheTable {
+		list = append(list, places(home, row.places)...)
+	}
+	return list
+}
+
+// places reads a list of places of a table: below the home folder, or what the first
+// variable that is set names.
+func places(home, list string) []string {
+	var found []string
+	for entry := range strings.FieldsSeq(list) {
+		for choice := range strings.SplitSeq(entry, "|") {
+			if path := choicePath(home, choice); path != "" {
+				found = append(found, path)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// choicePath is one place of a table; empty: its variable names none.
+func choicePath(home, choice string) string {
+	path := filepath.FromSlash(choice)
+	if name, isVariable := strings.CutPrefix(choice, "$"); isVariable {
+		name, rest, _ := strings.Cut(name, "/")
+		value, _, _ := strings.Cut(strings.TrimPrefix(os.Getenv(name), "unix://"), string(filepath.ListSeparator))
+		if !filepath.IsAbs(value) {
+			return ""
+		}
+		return filepath.Join(value, filepath.FromSlash(rest))
+	}
+	switch {
+	case filepath.IsAbs(path):
+		return path
+	case home == "":
+		return ""
+	}
+	return filepath.Join(home, path)
+}
