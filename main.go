@@ -140,7 +140,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Version: commands.Version,
 		Theme:   settings.Screen.Theme,
 		Quiet:   settings.Screen.Notify == "off",
-		Mode:    session.Mode(cmp.Or(options.Mode, settings.Permissions.Mode)),
+		Mode:    app.ScreenMode(options, settings),
 		Editor:  cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")),
 		Now:     commands.Now,
 		NewID:   commands.NewID,

@@ -54,7 +54,7 @@ func relaxedMain() {
 //	serve SCRIPT         starts `belay rehearse SCRIPT`, and points
 //	                     OPENAI_BASE_URL at it; its log is server.log
 //	serve SCRIPT NAME    the same beside others: its address is put in place of
-//	                     NAME_URL in config.toml; its log is NAME.log
+//	                     NAME_URL in the settings; its log is NAME.log
 //	stopserver           ends it, so that the log is complete
 //	start NAME PROG ...  runs a program in the background; its streams are
 //	                     NAME.out and NAME.err
@@ -121,15 +121,22 @@ func (s *stream) read() (string, <-chan struct{}) {
 }
 
 func setup(e *testscript.Env) error {
-	home := filepath.Join(e.WorkDir, "home")
-	settings := filepath.Join(e.WorkDir, "config.toml")
-	if _, err := os.Stat(settings); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(settings, nil, 0o600); err != nil {
-			return err
-		}
+	// A workspace that holds the home folder or belay's own is a case of its own.
+	own, err := os.MkdirTemp(filepath.Dir(e.WorkDir), "own-")
+	if err != nil {
+		return err
 	}
-	e.Setenv("HOME", home)
-	e.Setenv("BELAY_HOME", filepath.Join(e.WorkDir, "data"))
+	e.Defer(func() { _ = os.RemoveAll(own) })
+	settings := filepath.Join(own, "config.toml")
+	text, err := os.ReadFile(filepath.Join(e.WorkDir, "config.toml"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(settings, text, 0o600); err != nil {
+		return err
+	}
+	e.Setenv("HOME", filepath.Join(own, "home"))
+	e.Setenv("BELAY_HOME", filepath.Join(own, "data"))
 	e.Setenv("BELAY_CONFIG", settings)
 	e.Setenv("OPENAI_API_KEY", "sk-of-the-script")
 	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -139,7 +146,7 @@ func setup(e *testscript.Env) error {
 	}
 	e.Vars = append(e.Vars, relaxed...)
 	e.Values[background{}] = map[string]*program{}
-	return os.MkdirAll(home, 0o700)
+	return os.MkdirAll(e.Getenv("HOME"), 0o700)
 }
 
 func condition(cond string) (bool, error) {
@@ -266,8 +273,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("OPENAI_BASE_URL", url)
 		return
 	}
-	settings := strings.ReplaceAll(ts.ReadFile("config.toml"), name+"_URL", url)
-	ts.Check(os.WriteFile(ts.MkAbs("config.toml"), []byte(settings), 0o600))
+	settings := strings.ReplaceAll(ts.ReadFile(ts.Getenv("BELAY_CONFIG")), name+"_URL", url)
+	ts.Check(os.WriteFile(ts.Getenv("BELAY_CONFIG"), []byte(settings), 0o600))
 }
 
 func stopServer(ts *testscript.TestScript, neg bool, args []string) {

@@ -262,6 +262,8 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say what is recorded and what runs", advice
 	case joinKey(path) == "permissions.env":
 		return "a project may not say which secrets its commands see", advice
+	case joinKey(path) == "permissions.anywhere":
+		return "a project may not say where you need not be asked", advice
 	case joinKey(path) == "permissions.readable":
 		return "a project may not say which of its secrets are read", advice
 	case joinKey(path) == "permissions.mode":

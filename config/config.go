@@ -174,6 +174,7 @@ type Permissions struct {
 	Mode string   `toml:"mode"` // "ask", "edits" or "all"
 	Env  []string `toml:"env"`  // variables that look like secrets and reach commands all the same
 
+	Anywhere bool     `toml:"anywhere"` // edits and all also where the workspace is more than a project
 	Readable []string `toml:"readable"` // patterns for names of files that look like secrets and are read all the same
 }
 

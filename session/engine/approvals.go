@@ -84,9 +84,36 @@ func (p *approvals) allow(rules []string) {
 	p.grants = append(slices.Clone(p.grants), rules...)
 }
 
+// modeOf is the mode that holds in a workspace where one was chosen.
+func (e *Engine) modeOf(root string, chosen session.Mode) session.Mode {
+	if chosen != session.Ask && e.tooWide(root) != "" {
+		return session.Ask
+	}
+	return chosen
+}
+
+func (e *Engine) tooWide(root string) string {
+	if e.o.TooWide == nil {
+		return ""
+	}
+	return e.o.TooWide(root)
+}
+
+// WideError refuses a mode in a workspace that is more than a project.
+type WideError struct{ Reason string }
+
+func (e *WideError) Error() string { return e.Reason + ": every change asks there" }
+
+// Hint says how else to go on.
+func (e *WideError) Hint() string {
+	return "start belay in a project's folder, or write anywhere = true below [permissions] in your settings"
+}
+
 // Judge decides about a call by the session's mode and the project's rules.
 func (s *openSession) Judge(c permit.Call) permit.Decision {
-	return permit.Judge(s.State().Mode, c, slices.Concat(s.e.o.Grants, s.approvals.allowed()))
+	state := s.State()
+	mode := s.e.modeOf(state.Project, state.Mode)
+	return permit.Judge(mode, c, slices.Concat(s.e.o.Grants, s.approvals.allowed()))
 }
 
 // Grant remembers rules for the project.

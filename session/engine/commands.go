@@ -98,6 +98,11 @@ func (s *openSession) do(ctx context.Context, c session.Command) error {
 	if s.closed() {
 		return ErrNotOpen
 	}
+	if choice, ok := c.(session.ChooseMode); ok && choice.Mode != session.Ask {
+		if reason := s.e.tooWide(s.state.Project); reason != "" {
+			return &WideError{Reason: reason}
+		}
+	}
 	if event, ok := asEvent(c); ok {
 		return s.appendLocked(ctx, event)
 	}

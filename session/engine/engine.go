@@ -36,6 +36,7 @@ type Options struct {
 	Watch        time.Duration               // how often changes by other belays are looked for; 0: never
 	Limits       agent.Limits                // of a task
 	Grants       []string                    // rules of the settings, which hold in every project
+	TooWide      func(root string) string    // why changes in a workspace ask in every mode; nil: they never do
 
 	// SwitchAfterStep is how many capacity failures in a row a step's turn takes
 	// before it leaves a target; 0: as many as any other.
@@ -68,7 +69,7 @@ func New(o Options) *Engine {
 
 // Start makes a session in a workspace and opens it.
 func (e *Engine) Start(ctx context.Context, project string) (session.Session, error) {
-	s, err := e.o.Store.Create(ctx, session.Created{Project: project, Tier: e.o.Tier, Mode: e.o.Mode})
+	s, err := e.o.Store.Create(ctx, session.Created{Project: project, Tier: e.o.Tier, Mode: e.modeOf(project, e.o.Mode)})
 	if err != nil {
 		return session.Session{}, fmt.Errorf("start session: %w", err)
 	}

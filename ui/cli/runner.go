@@ -146,7 +146,9 @@ func (r *sessionRunner) prepare(ctx context.Context, options app.Options, state 
 		}
 	}
 	if mode := session.Mode(options.Mode); mode != "" && mode != state.Mode {
-		return r.app.Engine.Do(ctx, r.id, session.ChooseMode{Mode: mode})
+		if err := r.app.Engine.Do(ctx, r.id, session.ChooseMode{Mode: mode}); err != nil {
+			return fmt.Errorf("--approve %s: %w", mode, err)
+		}
 	}
 	return nil
 }

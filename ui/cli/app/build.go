@@ -162,6 +162,10 @@ func (b *builder) newEngine(
 	breakers *capacity.Breakers,
 	budget func(context.Context) (float64, string),
 ) *engine.Engine {
+	mode, reason := startingMode(b.options, b.settings, b.dir)
+	if reason != "" {
+		b.notices.add(reason + ": every change asks there (anywhere = true below [permissions] in your settings lets a mode decide)")
+	}
 	counter := tokens.New()
 	user, _ := config.Dir(os.Getenv)
 	requests := request.Options{
@@ -198,7 +202,7 @@ func (b *builder) newEngine(
 			return nil
 		},
 		Tier:           models.Tier(b.settings.Tiers.Default),
-		Mode:           approvalMode(b.options, b.settings),
+		Mode:           mode,
 		Program:        b.options.Program,
 		NonInteractive: b.options.NonInteractive,
 		ParkSchedule:   b.settings.Park.Ladder,
@@ -206,6 +210,7 @@ func (b *builder) newEngine(
 		Breakers:       breakers,
 		Watch:          time.Second,
 		Grants:         readableRules(b.settings.Permissions.Readable),
+		TooWide:        func(root string) string { return tooWide(b.settings, b.dir, root) },
 		Limits: agent.Limits{
 			Requests: b.settings.Limits.Requests,
 			Retries:  b.settings.Limits.Retries,
@@ -218,6 +223,41 @@ func (b *builder) newEngine(
 
 		Now: b.env.Now,
 	})
+}
+
+// tooWide says why changes in a workspace ask in every mode; empty: they need not.
+func tooWide(settings config.Settings, data, root string) string {
+	if settings.Permissions.Anywhere {
+		return ""
+	}
+	own := append(configDir(), data)
+	if file, _, err := config.File(os.Getenv); err == nil {
+		own = append(own, file)
+	}
+	return permit.TooWide(root, own...)
+}
+
+// startingMode is the approval mode of new sessions in the options' project, and why it
+// is not the one that was chosen.
+func startingMode(options Options, settings config.Settings, data string) (mode session.Mode, reason string) {
+	mode = approvalMode(options, settings)
+	if mode == session.Ask {
+		return mode, ""
+	}
+	if reason = tooWide(settings, data, options.Project); reason != "" {
+		mode = session.Ask
+	}
+	return mode, reason
+}
+
+// ScreenMode is the approval mode that the first frame shows.
+func ScreenMode(options Options, settings config.Settings) session.Mode {
+	data, err := DataDir()
+	if err != nil {
+		data = "" // opening it reports that
+	}
+	mode, _ := startingMode(options, settings, data)
+	return mode
 }
 
 // readableRules let files be read by the patterns of the settings.

@@ -10,6 +10,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/engine"
 	"belay/session/store"
 )
 
@@ -66,12 +67,15 @@ func (e *Error) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 func Code(err error) int {
 	var told *Error
 	var usage *UsageError
+	var wide *engine.WideError
 	var settings *SettingsError
 	var fault *models.Fault
 	switch {
 	case errors.As(err, &told):
 		return told.Code
-	case errors.As(err, &usage), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous):
+	case errors.As(err, &usage), errors.As(err, &wide):
+		return Usage
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous):
 		return Usage
 	case errors.As(err, &settings):
 		return Settings
