@@ -29,6 +29,7 @@ type Call struct {
 	Shell   string // the name of the shell it is for; empty: bash
 	Path    string // absolute, links resolved
 	Outside bool   // Path lies outside the workspace
+	Secret  bool   // Path lies where keys, tokens and what a person did are kept
 	Root    string // the workspace, absolute, links resolved
 	Unheld  string // why the kernel would not hold the command to reading; empty: it would
 	Direct  bool   // it can run without a shell
@@ -82,7 +83,7 @@ func Judge(mode session.Mode, call Call, grants []string) Decision {
 	if call.Class == session.Write && isGuarded(call) {
 		return Decision{Verdict: Ask, Reason: "this file steers programs that run by themselves"}
 	}
-	if call.Class == session.Read && HoldsSecrets(call.Path) && !readable(grants, call.Path) {
+	if call.Class == session.Read && (call.Secret || HoldsSecrets(call.Path)) && !readable(grants, call.Path) {
 		return Decision{
 			Verdict: Ask, Reason: "this file may hold keys or passwords", Grants: []string{ReadableRule(call.Path)},
 		}

@@ -59,6 +59,12 @@ func New(o Options) *Sandbox {
 	return s
 }
 
+// IsSecret reports a file or folder in one of the places that hold secrets. Links of
+// the path have been followed.
+func (s *Sandbox) IsSecret(path string) bool {
+	return slices.ContainsFunc(s.secrets, func(place string) bool { return below(place, path) })
+}
+
 // Close ends what holds commands.
 func (s *Sandbox) Close() { s.holders.close() }
 

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"belay/session"
+	"belay/session/permit"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,6 +97,25 @@ func TestALinkIsJudgedByWhereItLeads(t *testing.T) {
 			if _, r := call(t, s, c[0], fmt.Sprintf(c[1], path)); !r.Error || !strings.Contains(r.Output, "resolve ") {
 				t.Errorf("%s of %s: %+v", c[0], path, r)
 			}
+		}
+	}
+}
+
+// TestSecretPlacesAskInEveryMode has a workspace that holds such a place, and one beside
+// it.
+func TestSecretPlacesAskInEveryMode(t *testing.T) {
+	s := workspace(t, map[string]string{"home/.ssh/config": "Host x\n", "home/.config/gh/hosts.yml": "x\n", "home/notes.md": "x\n"})
+	t.Setenv("HOME", filepath.Join(s.o.Root, "home"))
+	s.sandbox = newSandbox(s.o)
+	for path, want := range map[string]permit.Verdict{
+		"home/.ssh/config": permit.Ask, "home/.config/gh/hosts.yml": permit.Ask, "~/.ssh/new": permit.Ask, "home/notes.md": permit.Allow,
+	} {
+		call, err := s.Prepare("read", `{"path":"`+path+`"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := permit.Judge(session.All, call.Describe("read", s.o.Root), nil); got.Verdict != want {
+			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}
 }

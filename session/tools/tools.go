@@ -37,6 +37,7 @@ type Call struct {
 	Detail  string         // the diff or the whole command
 	Path    string         // of the file that is read or changed, absolute
 	Outside bool           // touches a path outside the workspace
+	Secret  bool           // touches a place of keys, tokens and what a person did
 	Before  string         // hash of the file before, for a Write
 	After   string         // and after
 	Command string         // the shell line, for a Run
@@ -75,7 +76,8 @@ func (c Call) Runner(decision permit.Decision) func(ctx context.Context, out fun
 // Describe gives a call of a tool in the form that rules judge.
 func (c Call) Describe(tool, root string) permit.Call {
 	return permit.Call{
-		Tool: tool, Class: c.Class, Command: c.Command, Shell: c.Shell, Path: c.Path, Outside: c.Outside, Root: root,
+		Tool: tool, Class: c.Class, Command: c.Command, Shell: c.Shell, Path: c.Path, Outside: c.Outside, Secret: c.Secret,
+		Root:   root,
 		Unheld: c.Unheld, Direct: c.RunDirect != nil,
 	}
 }
@@ -211,12 +213,12 @@ func (s *Set) Prepare(name, args string) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	call.Class = e.class
+	call.Class, call.Secret = e.class, s.sandbox.IsSecret(call.Path)
 	call.Run = s.redacted(call.Run)
 	if look := call.Look; look != nil {
 		call.Look = func() (Call, error) {
 			looked, err := look()
-			looked.Class = e.class
+			looked.Class, looked.Secret = call.Class, call.Secret
 			looked.Run = s.redacted(looked.Run)
 			return looked, s.redactError(err)
 		}
