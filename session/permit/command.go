@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -17,95 +15,9 @@ import (
 	"belay/session"
 )
 
-// shellLine is a shell line, taken apart.
-type shellLine struct {
-	calls       [][]*syntax.Word // the words of each simple command
-	unjudgeable string           // why it cannot be judged by its words; empty if it can
-	writes      bool             // output goes to a file
-	redirects   bool             // something goes elsewhere, or comes from there
-}
-
-// parse takes a shell line apart. Whatever is more than simple commands side
-// by side (substitutions, variables, tests, loops) makes it opaque: the shell
-// evaluates text in more places than anybody can list.
-func parse(command string) shellLine {
-	if !utf8.ValidString(command) ||
-		strings.ContainsFunc(command, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-		return shellLine{unjudgeable: "it holds control characters"} // shells do not agree on them
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
-	if err != nil {
-		return shellLine{unjudgeable: "it cannot be read as a shell command"}
-	}
-	var line shellLine
-	syntax.Walk(file, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case nil, *syntax.File, *syntax.Stmt, *syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause,
-			*syntax.TimeClause, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
-		case *syntax.Word:
-			line.word(n)
-		case *syntax.Redirect:
-			line.redirect(n)
-		case *syntax.CallExpr:
-			if len(n.Args) > 0 {
-				line.calls = append(line.calls, n.Args)
-			}
-		case *syntax.Assign:
-			line.unjudgeable = "it sets variables"
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			line.unjudgeable = "it runs a command inside another"
-		case *syntax.ParamExp, *syntax.ArithmExp:
-			line.unjudgeable = "it uses variables"
-		default:
-			line.unjudgeable = "it does more than call programs"
-		}
-		return true
-	})
-	return line
-}
-
-// word notes what turns one word into others that can only be guessed.
-func (l *shellLine) word(w *syntax.Word) {
-	braces := *w // SplitBraces changes what it is given
-	if syntax.SplitBraces(&braces) {
-		l.unjudgeable = "it uses braces"
-	}
-	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok &&
-			(strings.HasPrefix(lit.Value, "~") || strings.Contains(lit.Value, "=~") || strings.Contains(lit.Value, ":~")) {
-			l.unjudgeable = "it uses a home folder"
-		}
-	}
-}
-
-func (l *shellLine) redirect(r *syntax.Redirect) {
-	l.redirects = true
-	if r.N != nil && !digits(r.N.Value) {
-		l.unjudgeable = "it sets variables"
-	}
-	if r.Word == nil {
-		return
-	}
-	to, err := expand.Literal(nil, r.Word)
-	if err != nil {
-		l.unjudgeable = "it uses variables"
-	}
-	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-	case syntax.RdrIn:
-		l.calls = append(l.calls, []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{Value: "cat"}}}, r.Word})
-	case syntax.DplIn, syntax.DplOut:
-		l.writes = l.writes || to != "-" && !digits(to) // >&name is a file
-	default:
-		l.writes = l.writes || to != os.DevNull
-	}
-}
-
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-
 // The bounds of what a pattern may become before it is asked about.
 const (
-	maxWords   = 2000
+	maxWords   = 10_000
 	maxFolders = 2000
 )
 
@@ -117,8 +29,12 @@ func fields(words []*syntax.Word, dir string) ([]string, error) {
 	folders := 0
 	cfg := &expand.Config{
 		Env: expand.FuncEnviron(func(name string) string {
-			if name == "PWD" {
+			switch name {
+			case "PWD":
 				return dir
+			case "HOME":
+				home, _ := os.UserHomeDir()
+				return home
 			}
 			return ""
 		}),
@@ -157,8 +73,6 @@ func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
 	rule := ruleExact + ":" + exactCommand(call)
 	exact := []string{rule}
 	switch {
-	case call.Refused != "":
-		return Decision{Verdict: Ask, Reason: call.Refused}
 	case slices.Contains(grants, rule):
 		return Decision{Verdict: Allow}
 	case call.Shell != "" && call.Shell != "bash" && call.Shell != "sh":
@@ -168,13 +82,17 @@ func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
 	case line.writes:
 		return Decision{Verdict: Ask, Reason: "it writes to a file", Grants: exact}
 	}
-	missing, granted, ok := line.missing(call, grants)
+	needs := line.needs(call, grants)
+	// Bash runs what a rule covers, a part of the line or all of it.
+	guessed := line.guessed != "" && (needs.granted || len(needs.rules) > 0)
 	switch {
-	case !ok:
-		return Decision{Verdict: Ask, Reason: "it can change things", Grants: exact}
-	case len(missing) > 0:
-		return Decision{Verdict: Ask, Reason: "it can change things", Grants: missing}
-	case granted:
+	case needs.reason != "":
+		return Decision{Verdict: Ask, Reason: needs.reason, Grants: exact}
+	case guessed:
+		return Decision{Verdict: Ask, Reason: line.guessed, Grants: exact}
+	case len(needs.rules) > 0:
+		return Decision{Verdict: Ask, Reason: reasonChanges, Grants: needs.rules}
+	case needs.granted:
 		return Decision{Verdict: Allow}
 	case call.Unheld != "" && call.Direct:
 		if words := line.directWords(call); words != nil {
@@ -191,10 +109,10 @@ func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
 // no other program; nil: it is more, or another. Nothing but these words is run, so no
 // shell can take them for something else.
 func (l shellLine) directWords(c Call) []string {
-	if len(l.calls) != 1 || l.redirects {
+	if !l.single || len(l.calls) != 1 || l.calls[0].expands {
 		return nil
 	}
-	words, err := fields(l.calls[0], c.Path)
+	words, err := fields(l.calls[0].words, c.Path)
 	if err != nil || !slices.Contains(directCommands, words[0]) {
 		return nil
 	}
@@ -210,52 +128,70 @@ func exactCommand(c Call) string {
 	return c.Command
 }
 
-// missing lists the rules for beginnings that the line still needs; !ok means
-// that no such rule can cover it. Granted says that a person's rule covers a part.
-// After a cd the line is judged in the folder
+// needs is what a line lacks to be let through.
+type needs struct {
+	reason  string   // no rule for a beginning can cover it; empty: one can
+	rules   []string // for beginnings that it still needs
+	granted bool     // a person's rule covers a part
+}
+
+// needs judges the commands of a line, as far as their words are known before it runs;
+// the interpreter judges the others. After a cd the line is judged in the folder
 // before and in the one after, because who knows whether the cd is reached.
-func (l shellLine) missing(c Call, grants []string) (rules []string, granted, ok bool) {
+func (l shellLine) needs(c Call, grants []string) needs {
+	var n needs
 	dirs := []string{c.Path}
 	for _, call := range l.calls {
+		if call.expands {
+			if reason := call.refuseKnown(Place{Dir: c.Path, Root: c.Root}); reason != "" {
+				return needs{reason: reason}
+			}
+			continue
+		}
 		for _, dir := range slices.Clone(dirs) {
-			words, err := fields(call, dir)
-			if err != nil || len(words) == 0 {
-				return nil, false, false
+			at := Place{Dir: dir, Root: c.Root}
+			words, err := fields(call.words, dir)
+			if err != nil || len(words) == 0 || words[0] == "" {
+				return needs{reason: reasonChanges}
 			}
-			if words[0] == "cd" {
-				to, ok := changedFolder(words, dir, c.Root)
-				if !ok {
-					return nil, false, false
+			reason := Refuse(words, at)
+			if reason == "" {
+				if to, ok := changedFolder(words, at); ok && words[0] == "cd" {
+					dirs = append(dirs, to)
 				}
-				dirs = append(dirs, to)
 				continue
 			}
-			covers := func(rule string) bool { return hasPrefix(words, strings.Fields(rule)) }
-			if readOnly(words, dir, c.Root) {
+			if anyGrant(grants, rulePrefix, func(rule string) bool { return hasPrefix(words, strings.Fields(rule)) }) {
+				n.granted = true
 				continue
 			}
-			if anyGrant(grants, rulePrefix, covers) {
-				granted = true
-				continue
+			rule, ok := prefix(words)
+			if !ok {
+				return needs{reason: reason}
 			}
-			rule, prefixed := prefix(words)
-			if !prefixed {
-				return nil, false, false
-			}
-			rules = append(rules, rulePrefix+":"+rule)
+			n.rules = append(n.rules, rulePrefix+":"+rule)
 		}
 		dirs = distinct(dirs)
 	}
-	return distinct(rules), granted, true
+	n.rules = distinct(n.rules)
+	return n
 }
 
-// changedFolder is the folder after a cd, if that is known and in the workspace.
-// Without an argument, or with a dash, it goes who knows where.
-func changedFolder(words []string, dir, root string) (string, bool) {
-	if len(words) != 2 || words[1] == "" || words[1][0] == '-' || !allInside(words[1:], dir, root) {
-		return "", false
+// refuseKnown judges a command by those of its words that are known before it runs.
+func (c shellCall) refuseKnown(at Place) string {
+	text := "1" // a number, a name, a file that is not there
+	if c.words[0].Lit() == "sed" {
+		text = "p" // a script
 	}
-	return absolute(words[1], dir), true
+	var words []*syntax.Word
+	for _, w := range c.words {
+		words = append(words, standIn(w, text))
+	}
+	known, err := fields(words, at.Dir)
+	if err != nil || len(known) == 0 || known[0] == "" {
+		return reasonChanges
+	}
+	return Refuse(known, at)
 }
 
 func distinct(list []string) []string {
@@ -273,7 +209,7 @@ func hasPrefix(words, prefix []string) bool {
 // because of where they look.
 func prefix(words []string) (string, bool) {
 	name := words[0]
-	if strings.ContainsAny(name, "*?[{") || runsPrograms(name) || onlyReads(words) {
+	if strings.ContainsAny(name, "*?[{") || runsPrograms(name) || knownToLook(words) {
 		return "", false
 	}
 	n := 1

@@ -9,15 +9,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxHidden bounds the text that is read for what lines run within lines.
+const maxHidden = 8 * maxLine
+
 // forbidden names the few commands that no mode and no person's hurry should
 // run: they destroy more than a project.
 func (l shellLine) forbidden() string {
+	d := destruction{left: maxHidden}
+	return d.line(l)
+}
+
+// destruction looks for it in lines within lines.
+type destruction struct{ left int }
+
+func (d *destruction) line(l shellLine) string {
 	for _, call := range l.calls {
 		var words []string
-		for _, w := range call {
+		for _, w := range call.words {
 			words = append(words, wordText(w.Parts))
 		}
-		if reason := destruction(words); reason != "" {
+		if reason := d.command(words); reason != "" {
 			return reason
 		}
 	}
@@ -45,23 +56,45 @@ func wordText(parts []syntax.WordPart) string {
 }
 
 // wrapperCommands run the command that follows their own flags.
-var wrapperCommands = strings.Fields("sudo doas env command exec nohup nice time timeout xargs")
+var wrapperCommands = strings.Fields(`sudo doas env command exec builtin nohup nice ionice time timeout xargs setsid
+	stdbuf busybox find watch su runuser script unshare chroot flock`)
 
-func destruction(words []string) string {
-	name, args := filepath.Base(words[0]), words[1:]
-	if slices.Contains(wrapperCommands, name) {
-		for i := range args {
-			if reason := destruction(args[i:]); reason != "" {
+// lineReaders read one of their arguments as a shell line.
+var lineReaders = strings.Fields("sh bash dash zsh ksh ash fish eval su runuser watch script")
+
+// command sees through what runs another command, in all its forms.
+func (d *destruction) command(words []string) string {
+	name := filepath.Base(words[0])
+	if slices.Contains(wrapperCommands, name) || slices.Contains(lineReaders, name) {
+		for i := range words[1:] {
+			if reason := d.plain(words[1+i:]); reason != "" {
 				return reason
 			}
 		}
 	}
-	if at := slices.IndexFunc(
-		args,
-		func(w string) bool { return strings.HasPrefix(w, "-") && strings.HasSuffix(w, "c") },
-	); slices.Contains([]string{"sh", "bash", "dash", "zsh"}, name) && at >= 0 &&
-		at+1 < len(args) {
-		return parse(args[at+1]).forbidden()
+	return d.plain(words)
+}
+
+// hidden reads an argument as a line.
+func (d *destruction) hidden(text string) string {
+	if d.left -= len(text) + 1; d.left < 0 {
+		return "it hides too much to see what it would destroy"
+	}
+	return d.line(parse(text))
+}
+
+// plain judges one command as it stands.
+func (d *destruction) plain(words []string) string {
+	name, args := filepath.Base(words[0]), words[1:]
+	if slices.Contains(lineReaders, name) {
+		if name == "eval" {
+			args = []string{strings.Join(args, " ")}
+		}
+		for _, arg := range args {
+			if reason := d.hidden(arg); reason != "" {
+				return reason
+			}
+		}
 	}
 	switch {
 	case name == "rm" && slices.ContainsFunc(args, isRootOrHome):

@@ -86,7 +86,7 @@ func TestCommands(t *testing.T) {
 		{"a loop that sets a variable asks", "for PATH in bin; do ls; done", Ask, ""},
 		{"a descriptor that sets a variable asks", "ls {PATH}<a.go", Ask, ""},
 		{"a substitution in a here-document asks", "cat <<X\n$(rm a.go)\nX", Ask, ""},
-		{"a variable in a here-string asks", "cat <<< $TOKEN", Ask, ""},
+		{"a variable in a here-string runs", "cat <<< $TOKEN", Allow, ""},
 		{"a quoted here-document runs", "cat <<'X'\n$(rm a.go)\nX", Allow, ""},
 		// Where it looks.
 		{"cd into the home folder asks", "cd; cat .profile", Ask, ""},
@@ -146,7 +146,7 @@ func TestCommands(t *testing.T) {
 
 func TestAGrantCoversWhatItSays(t *testing.T) {
 	root := workspace(t)
-	for _, command := range []string{"go vet ./...", "make out > log", "a.out", "npm run build -- --watch",
+	for _, command := range []string{"go build ./...", "make out > log", "a.out", "npm run build -- --watch",
 		"ls && cargo test"} {
 		c := Call{Tool: "shell", Class: session.Run, Command: command, Path: root, Root: root}
 		d := Judge(session.Edits, c, nil)
@@ -266,10 +266,10 @@ func FuzzTheShellPassesOnTheWordsThatWereJudged(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, args string) {
 		l := parse("rec " + args)
-		if l.unjudgeable != "" || l.writes || len(l.calls) != 1 || strings.ContainsAny(args, "<>\x00") {
+		if l.unjudgeable != "" || l.guessed != "" || l.writes || len(l.calls) != 1 || strings.ContainsAny(args, "<>\x00") {
 			return
 		}
-		judged, err := fields(l.calls[0], root)
+		judged, err := fields(l.calls[0].words, root)
 		if err != nil || judged[0] != "rec" {
 			return
 		}

@@ -24,24 +24,33 @@ var errNotFile = errors.New("it is neither a file nor a folder")
 // readBytes reads a file that is one, and never more than a bound. Opening does not
 // wait for the other end of a pipe, and what was opened is what is judged.
 func readBytes(open func(flag int) (*os.File, error), limit int64) ([]byte, error) {
-	f, err := open(os.O_RDONLY | syscall.O_NONBLOCK)
+	f, err := openRegular(open)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotFile
-	}
 	_ = f.SetReadDeadline(time.Now().Add(maxReadWait)) // most files know none, and do not wait
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(content)) > limit {
 		err = fmt.Errorf("it has more than %d MB", limit>>20)
 	}
 	return content, err
+}
+
+// openRegular opens a file that is one, without waiting for the other end of a pipe.
+func openRegular(open func(flag int) (*os.File, error)) (*os.File, error) {
+	f, err := open(os.O_RDONLY | syscall.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotFile
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // openPath opens a path for readBytes.

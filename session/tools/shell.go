@@ -47,14 +47,12 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	}
 	var group atomic.Int64
 	name, flag := shellProgram()
-	profile := s.working(args.Command)
 	job := shellJob{
-		profile: profile,
-		dir:     p.abs,
-		line:    args.Command,
-		words:   []string{name, flag, args.Command},
-		limit:   limit,
-		group:   &group,
+		dir:   p.abs,
+		line:  args.Command,
+		words: []string{name, flag, args.Command},
+		limit: limit,
+		group: &group,
 	}
 	run := func(job shellJob) func(context.Context, func(string)) Result {
 		return func(ctx context.Context, out func(string)) Result {
@@ -74,13 +72,11 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		Outside: p.outside,
 		Run:     run(job),
 		Unheld:  s.whyUnheld(args.Command),
-		Reach:   s.reach(profile),
-		Refused: s.refusedBefore(args.Command).why,
 	}
 	switch {
 	case call.Unheld == "":
 		held := job
-		held.profile = sandbox.Profile{Reading: true}
+		held.held = true
 		call.RunHeld = run(held)
 	case s.unavailable != nil && runtime.GOOS != "windows":
 		call.RunDirect = func(words []string) func(context.Context, func(string)) Result {
@@ -88,11 +84,6 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 			direct.words = words
 			return run(direct)
 		}
-	}
-	if !profile.Outside {
-		outside := job
-		outside.profile = sandbox.Profile{Outside: true}
-		call.RunOutside = run(outside)
 	}
 	return call, nil
 }
@@ -104,9 +95,10 @@ type shellJob struct {
 	words []string // the program and what it is given
 	limit time.Duration
 	group *atomic.Int64
-
-	profile sandbox.Profile // how the kernel holds it
+	held  bool // the kernel holds it to reading
 }
+
+func (j shellJob) started(group int) { j.group.Store(int64(group)) }
 
 // whyUnheld says why the kernel would not hold a command to reading; empty: it
 // would.
@@ -116,10 +108,8 @@ func (s *Set) whyUnheld(command string) string {
 	switch {
 	case s.unavailable != nil:
 		return "nothing on this system can hold it to reading"
-	case s.unheld[command]:
-		return "it was refused something when it was held to reading"
 	}
-	return ""
+	return s.unheld[command]
 }
 
 // prompts are the words of programs that would have asked a person, and had no
@@ -157,7 +147,7 @@ func (s *Set) noteRefusal(command string, result *Result) {
 		return
 	}
 	s.mu.Lock()
-	s.unheld[command] = true
+	s.unheld[command] = "it was refused something when it was held to reading"
 	s.mu.Unlock()
 	result.Output += "\n(It ran without a question, so it was held to reading: no writing, no network, no secret places. " +
 		"If it needs more, make exactly the same call again: the user is asked then.)"
@@ -170,12 +160,11 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 	ctx, cancel := context.WithTimeoutCause(ctx, job.limit, errTimeout)
 	defer cancel()
 	kept := newOutput(s.o.Outputs, s.o.NewID, s.o.Redact, out)
-	cmd := exec.Command(job.words[0], job.words[1:]...)
-	cmd.Dir = job.dir
-	cmd.Env = s.environment()
-	cmd.Stdout, cmd.Stderr = kept, kept
-	code, err := s.sandbox.Run(ctx, cmd, job.profile,
-		func(group int) { job.group.Store(int64(group)) })
+	run := s.runShell
+	if job.held {
+		run = s.runHeld
+	}
+	code, err := run(ctx, job, kept)
 	text, file := kept.close()
 	result := Result{Output: text, File: file}
 	switch {
@@ -188,6 +177,8 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 	case ctx.Err() != nil:
 		result.Error, result.Summary = true, "stopped"
 		result.Output += "\n(stopped by the user; what it had done until then stays)"
+	case s.noteEnded(job.line, err, &result):
+		return result
 	case err != nil:
 		return errorResult(fmt.Errorf("run the command: %w", err))
 	default:
@@ -199,12 +190,20 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 			)
 		}
 	}
-	if job.profile.Reading {
+	if job.held {
 		s.noteRefusal(job.line, &result)
 	}
-	s.noteWorking(job, &result)
 	notePrompt(&result)
 	return result
+}
+
+// runShell runs what was approved, or the words of a command that needs no shell.
+func (s *Set) runShell(ctx context.Context, job shellJob, out *commandOutput) (code int, err error) {
+	cmd := exec.Command(job.words[0], job.words[1:]...)
+	cmd.Dir = job.dir
+	cmd.Env = s.environment()
+	cmd.Stdout, cmd.Stderr = out, out
+	return s.sandbox.Run(ctx, cmd, sandbox.Profile{Outside: true}, job.started)
 }
 
 // secretEndings are how the names of variables end that hold keys and passwords.

@@ -1,0 +1,135 @@
+package permit
+
+import (
+	"slices"
+	"strings"
+)
+
+// readSubcommands are the sub-commands that only look, with the flags that some of
+// them need.
+var readSubcommands = map[string][]string{
+	"git": strings.Fields(`status log diff show rev-parse ls-files blame annotate describe shortlog cat-file ls-tree
+		merge-base rev-list grep diff-tree diff-index diff-files for-each-ref show-ref name-rev count-objects cherry
+		range-diff whatchanged check-ignore check-attr show-branch version
+		branch tag remote stash config reflog worktree symbolic-ref`),
+	"go": strings.Fields("version list doc env vet help mod"),
+}
+
+// gitFlags let git write, or run a program that its settings name.
+var gitFlags = []string{
+	"--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters", "--show-signature", "--help",
+}
+
+// refuseGit looks at the flags in front of the sub-command, at the sub-command, and at
+// what is asked of it.
+func refuseGit(args []string, at Place) string {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch {
+		case slices.Contains([]string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"}, args[0]):
+			args = args[1:]
+		case args[0] == "-C" && len(args) > 1:
+			to, ok := changedFolder([]string{"cd", args[1]}, at)
+			if !ok {
+				return reasonOutside
+			}
+			at.Dir, args = to, args[2:]
+		case args[0] == "--version" && len(args) == 1:
+			return ""
+		default:
+			return reasonChanges
+		}
+	}
+	if len(args) == 0 || !slices.Contains(readSubcommands["git"], args[0]) {
+		return reasonChanges
+	}
+	name, rest := args[0], args[1:]
+	refused := gitFlags
+	if name == "grep" {
+		refused = append(slices.Clone(refused), "-O")
+	}
+	switch {
+	case hasFlag(rest, refused), slices.ContainsFunc(rest, asksForSignature), !listing(name, rest):
+		return reasonChanges
+	}
+	return program{pattern: name == "grep"}.check(rest, at)
+}
+
+// asksForSignature reports a format that has git run gpg.
+func asksForSignature(arg string) bool {
+	return strings.Contains(arg, "%G") || strings.Contains(arg, "(signature")
+}
+
+// listingFlags are the flags of sub-commands that list without them, and change
+// something with others. Those with a dash at the end take a word.
+var listingFlags = map[string][]string{
+	"branch": strings.Fields(`-a -r -v -vv -av -avv --all --remotes --list --show-current --verbose --no-color --column
+		--contains- --no-contains- --merged- --no-merged- --points-at- --sort- --format- -i --ignore-case`),
+	"tag": strings.Fields(`-l --list -n --contains- --no-contains- --merged- --no-merged- --points-at- --sort- --format-
+		-i --ignore-case --column`),
+	"remote":   strings.Fields("-v --verbose"),
+	"worktree": strings.Fields("--porcelain -v --verbose"),
+	"config": strings.Fields(`-l --list --get- --get-all- --get-regexp- --local --worktree --show-origin --show-scope
+		--name-only --type- --bool --int --path -z --null --includes`),
+	"symbolic-ref": strings.Fields("-q --quiet --short"),
+}
+
+// listing reports whether a sub-command that can change something is asked for a list.
+func listing(name string, args []string) bool {
+	first := ""
+	if len(args) > 0 {
+		first = args[0]
+	}
+	switch name {
+	case "stash":
+		return first == "list" || first == "show"
+	case "reflog":
+		return first == "" || first == "show" || strings.HasPrefix(first, "-")
+	case "worktree":
+		if first != "list" {
+			return false
+		}
+		args = args[1:]
+	case "remote":
+		if first == "get-url" {
+			return !strings.HasPrefix(args[len(args)-1], "-") && len(args) == 2
+		}
+	case "config":
+		if first == "list" || first == "get" && len(args) == 2 {
+			return len(args) < 3
+		}
+		if len(args) == 0 {
+			return false
+		}
+	}
+	flags, ok := listingFlags[name]
+	if !ok {
+		return true
+	}
+	patterns := 0
+	named := false // a name is a pattern here, and not the name of something new
+	for i := 0; i < len(args); i++ {
+		flag, _, attached := strings.Cut(args[i], "=")
+		switch {
+		case !strings.HasPrefix(flag, "-"):
+			patterns++
+		case slices.Contains(flags, flag+"-"):
+			named = true
+			if !attached && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+			}
+		case slices.Contains(flags, flag):
+			named = named || flag == "--list" || flag == "-l" && name != "branch"
+		default:
+			return false
+		}
+	}
+	switch name {
+	case "symbolic-ref":
+		return patterns == 1
+	case "config":
+		return named && patterns == 0 || len(args) == 1 && patterns == 1
+	case "branch", "tag":
+		return patterns == 0 || slices.Contains(args, "--list") || name == "tag" && slices.Contains(args, "-l")
+	}
+	return patterns == 0
+}
