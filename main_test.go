@@ -77,8 +77,18 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Condition:          condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serve, "stopserver": stopServer, "start": start, "await": await, "signal": signalTo,
-			"ends": ends, "code": code, "field": field, "jsonlines": jsonLines, "overwrite": overwrite, "drafted": drafted,
+			"serve":      serve,
+			"stopserver": stopServer,
+			"start":      start,
+			"await":      await,
+			"signal":     signalTo,
+			"ends":       ends,
+			"code":       code,
+			"field":      field,
+			"jsonlines":  jsonLines,
+			"overwrite":  overwrite,
+			"alter":      alter,
+			"drafted":    drafted,
 		},
 	})
 }
@@ -358,6 +368,18 @@ func overwrite(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = f.WriteAt(bytes.Repeat([]byte("noise"), length/5+1)[:length], offset)
 	ts.Check(errors.Join(err, f.Close()))
+}
+
+// alter puts other words in the place of those that a file holds, as many bytes long.
+func alter(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 3, "alter FILE OLD NEW")
+	file := ts.MkAbs(args[0])
+	data, err := os.ReadFile(file)
+	ts.Check(err)
+	if n := bytes.Count(data, []byte(args[1])); n == 0 || len(args[1]) != len(args[2]) {
+		ts.Fatalf("%s holds %q %d times, in whose place %q is to stand", file, args[1], n, args[2])
+	}
+	ts.Check(os.WriteFile(file, bytes.ReplaceAll(data, []byte(args[1]), []byte(args[2])), 0o600))
 }
 
 // drafted waits for what another process saves, so it has to look again and

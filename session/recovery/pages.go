@@ -173,18 +173,40 @@ func (d *Database) leaf(at int64, page []byte, start int, yield func(location, [
 // row reads the row in a cell. Its long end is looked for in the newest pages
 // and then in the older ones, and taken where it makes an event's JSON.
 func (d *Database) row(page []byte, offset int) []any {
+	var readable []any
 	for _, newest := range []bool{true, false} {
 		payload, spilled := d.payload(page, offset, newest)
 		columns := parse(payload)
 		if len(columns) == 0 {
 			continue
 		}
-		data, ok := columns[len(columns)-1].([]byte)
-		if !ok || json.Valid(data) || !spilled {
+		if !spilled {
 			return columns
 		}
+		data, sum := contents(columns)
+		if !json.Valid(data) {
+			continue
+		}
+		if e, ok := asEvent(columns); !ok || sum == nil || !e.Altered {
+			return columns
+		}
+		readable = columns
 	}
-	return nil
+	return readable
+}
+
+// contents gives the JSON with which a row ends, and the checksum behind it; nil:
+// it has none.
+func contents(columns []any) (data []byte, sum *int64) {
+	last := len(columns) - 1
+	if n, ok := columns[last].(int64); ok {
+		sum = &n
+	}
+	if _, ok := columns[last].([]byte); !ok && last > 0 {
+		last--
+	}
+	data, _ = columns[last].([]byte)
+	return data, sum
 }
 
 // payload is a cell's content (§1.6), with what spilled into other pages.

@@ -1,22 +1,32 @@
 package recovery
 
 // ours reports whether a record's header is that of a table we look for, before
-// any long end is followed: sessions, events or drafts end in a blob.
+// any long end is followed: sessions, events or drafts end in a blob, or in a
+// checksum behind it.
 func ours(payload []byte) bool {
 	header, n := varint(payload)
 	if n == 0 || header < int64(n) || header > int64(len(payload)) {
 		return false
 	}
-	columns, kind := 0, int64(0)
+	columns, kind, before := 0, int64(0), int64(0)
 	for types := payload[n:header]; len(types) > 0; columns++ {
 		var n int
+		before = kind
 		if kind, n = varint(types); n == 0 {
 			return false
 		}
 		types = types[n:]
 	}
-	return (columns == 2 || columns == 7 || columns == 8) && kind >= 12 && kind%2 == 0
+	if kind == 0 || isNumber(kind) { // NULL: copied from a row that had none
+		return (columns == 3 || columns == 8) && isBlob(before)
+	}
+	return (columns == 2 || columns == 7 || columns == 8) && isBlob(kind)
 }
+
+// isNumber and isBlob tell what a serial type stands for (§2.1).
+func isNumber(kind int64) bool { return kind >= 1 && kind <= 6 || kind == 8 || kind == 9 }
+
+func isBlob(kind int64) bool { return kind >= 12 && kind%2 == 0 }
 
 // parse takes a record apart (§2.1) into int64, string, []byte or nil; nil when
 // it is none. Numbers with a fraction occur in none of our tables.

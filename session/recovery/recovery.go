@@ -46,12 +46,15 @@ type Event struct {
 	Time    time.Time
 	Name    string
 	Data    []byte
+	Altered bool // it is not what was written; of those without a checksum nobody can tell
+	summed  bool // it has one
 }
 
 // asEvent reads a row as an event: a NULL that stands for the row's id, then
-// session, number, turn, time, name and JSON.
+// session, number, turn, time, name, JSON and, since version 4 of the schema, the
+// checksum.
 func asEvent(columns []any) (Event, bool) {
-	if len(columns) != 7 || columns[0] != nil {
+	if len(columns) != 7 && len(columns) != 8 || columns[0] != nil {
 		return Event{}, false
 	}
 	id, isText := columns[1].(string)
@@ -60,6 +63,10 @@ func asEvent(columns []any) (Event, bool) {
 	at, isTime := columns[4].(int64)
 	name, isName := columns[5].(string)
 	data, isBlob := columns[6].([]byte)
+	var sum *int64
+	if len(columns) == 8 {
+		_, sum = contents(columns)
+	}
 	if !isText || !isNumber || !isTurn || !isTime || !isName || !isBlob {
 		return Event{}, false
 	}
@@ -73,6 +80,8 @@ func asEvent(columns []any) (Event, bool) {
 		Time:    time.Unix(0, at).UTC(),
 		Name:    name,
 		Data:    data,
+		Altered: sum != nil && *sum != EventSum(seq, int(turn), at, name, data),
+		summed:  sum != nil,
 	}, true
 }
 
@@ -98,14 +107,26 @@ type Session struct {
 	LastSeq int64           // the highest number seen, readable or not
 	Draft   session.Draft
 	rows    []row
-	db      *Database
+
+	DraftAltered bool // it is not what was written
+	db           *Database
 }
 
 // row is where an event stands.
 type row struct {
-	seq int64
-	at  location
+	seq  int64
+	at   location
+	rank rank
 }
+
+// rank says how far a copy of an event can be relied on.
+type rank int
+
+const (
+	proven rank = iota
+	unproven
+	altered
+)
 
 // Events reads the session's events again, in their order.
 func (s *Session) Events() iter.Seq[Event] {
@@ -123,7 +144,7 @@ func (s *Session) Events() iter.Seq[Event] {
 }
 
 // Sessions finds the sessions of a database, in the order of their ids. Where a
-// row exists several times, any copy that can be read is as good as another,
+// row exists several times, any copy whose checksum is right is as good as another,
 // because events never change.
 func (d *Database) Sessions() []*Session {
 	found := map[session.ID]*Session{}
@@ -134,19 +155,12 @@ func (d *Database) Sessions() []*Session {
 		return found[id]
 	}
 	for place, columns := range d.rows() {
-		switch len(columns) {
-		case 7:
-			if e, ok := asEvent(columns); ok {
-				at(e.Session).addEvent(e, place)
-			}
-		case 8:
-			if state, ok := asState(columns); ok && state.LastSeq >= at(state.ID).State.LastSeq {
-				at(state.ID).State = state
-			}
-		case 2:
-			if id, draft, ok := asDraft(columns); ok && draft.Turn >= at(id).Draft.Turn {
-				at(id).Draft = draft
-			}
+		if e, ok := asEvent(columns); ok {
+			at(e.Session).addEvent(e, place)
+		} else if state, ok := asState(columns); ok && state.LastSeq >= at(state.ID).State.LastSeq {
+			at(state.ID).State = state
+		} else if id, draft, altered, ok := asDraft(columns); ok && draft.Turn >= at(id).Draft.Turn {
+			at(id).Draft, at(id).DraftAltered = draft, altered
 		}
 	}
 	for id, s := range found {
@@ -154,7 +168,9 @@ func (d *Database) Sessions() []*Session {
 			delete(found, id)
 			continue
 		}
-		slices.SortFunc(s.rows, func(a, b row) int { return cmp.Compare(a.seq, b.seq) })
+		slices.SortStableFunc(s.rows, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.rank, b.rank))
+		})
 		s.rows = slices.CompactFunc(s.rows, func(a, b row) bool { return a.seq == b.seq })
 		s.LastSeq = max(s.LastSeq, s.State.LastSeq)
 	}
@@ -168,25 +184,44 @@ func (d *Database) Sessions() []*Session {
 func (s *Session) addEvent(e Event, at location) {
 	s.LastSeq = max(s.LastSeq, e.Seq)
 	if _, err := session.Decode(e.Name, e.Data); err == nil && json.Valid(e.Data) {
-		s.rows = append(s.rows, row{e.Seq, at})
+		s.rows = append(s.rows, row{e.Seq, at, e.rank()})
 	}
+}
+
+func (e Event) rank() rank {
+	switch {
+	case e.Altered:
+		return altered
+	case e.summed:
+		return proven
+	}
+	return unproven
 }
 
 // asState reads a row of the table of sessions: its last column is the state.
 func asState(columns []any) (session.Session, bool) {
-	data, isBlob := columns[7].([]byte)
 	var state session.Session
+	if len(columns) != 8 {
+		return state, false
+	}
+	data, isBlob := columns[7].([]byte)
 	if !isBlob || json.Unmarshal(data, &state) != nil {
 		return state, false
 	}
 	return state, state.ID != "" && columns[0] == string(state.ID)
 }
 
-// asDraft reads a row of the table of drafts.
-func asDraft(columns []any) (session.ID, session.Draft, bool) {
-	id, isText := columns[0].(string)
+// asDraft reads a row of the table of drafts: session, JSON and, since version 4 of
+// the schema, the checksum. A draft that was altered is still worth having.
+func asDraft(columns []any) (id session.ID, draft session.Draft, altered, ok bool) {
+	if len(columns) != 2 && len(columns) != 3 {
+		return "", draft, false, false
+	}
+	name, isText := columns[0].(string)
 	data, isBlob := columns[1].([]byte)
-	var draft session.Draft
-	ok := isText && isBlob && json.Unmarshal(data, &draft) == nil
-	return session.ID(id), draft, ok
+	if !isText || !isBlob || json.Unmarshal(data, &draft) != nil {
+		return "", draft, false, false
+	}
+	_, sum := contents(columns)
+	return session.ID(name), draft, sum != nil && *sum != DraftSum(name, data), true
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"belay/session"
+	"belay/session/recovery"
 )
 
 // SaveDraft keeps the unfinished reply in place of the one before. It survives
@@ -21,8 +22,9 @@ func (s *Store) SaveDraft(ctx context.Context, id session.ID, d session.Draft) e
 		if err := s.checkOwner(ctx, tx, id); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO drafts SELECT id, ? FROM sessions WHERE id = ?
-			ON CONFLICT DO UPDATE SET data = excluded.data`, data, id)
+		res, err := tx.ExecContext(ctx, `INSERT INTO drafts SELECT id, ?, ? FROM sessions WHERE id = ?
+			ON CONFLICT DO UPDATE SET data = excluded.data, sum = excluded.sum`,
+			data, recovery.DraftSum(string(id), data), id)
 		if err != nil {
 			return err
 		}

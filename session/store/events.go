@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"belay/session"
+	"belay/session/recovery"
 )
 
 // Append adds events to a session's log, all or none, and returns their
@@ -77,9 +78,10 @@ func insert(ctx context.Context, tx *sql.Tx, r session.Record) (int64, error) {
 	if data == nil {
 		data = []byte{}
 	}
-	const statement = "INSERT INTO events (session, seq, turn, time, type, data) VALUES (?, ?, ?, ?, ?, ?)"
+	const statement = "INSERT INTO events (session, seq, turn, time, type, data, sum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	at := nanos(r.Time)
 	res, err := tx.ExecContext(ctx, statement,
-		r.Session, r.Seq, r.Turn, nanos(r.Time), name, data)
+		r.Session, r.Seq, r.Turn, at, name, data, recovery.EventSum(r.Seq, r.Turn, at, name, data))
 	if err != nil {
 		return 0, err
 	}

@@ -28,8 +28,8 @@ func (s *Store) Fork(ctx context.Context, id session.ID, at int64) (session.Sess
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO events (session, seq, turn, time, type, data)
-			SELECT ?, seq, turn, time, type, data FROM events WHERE session = ? AND seq BETWEEN 2 AND ? ORDER BY seq`,
+		_, err = tx.ExecContext(ctx, `INSERT INTO events (session, seq, turn, time, type, data, sum)
+			SELECT ?, seq, turn, time, type, data, sum FROM events WHERE session = ? AND seq BETWEEN 2 AND ? ORDER BY seq`,
 			forked.ID, id, end)
 		if err != nil {
 			return err

@@ -19,9 +19,11 @@ type Report struct {
 	Healthy         bool   // the database was in order and was not touched
 	KeptFile        string // the damaged file, as it was; its log lies beside it
 	Sessions        int
-	Events          int  // in those sessions
-	Lost            int  // records that could not be read; a note stands in their place
-	PermissionsKept bool // permissions and trust could be read; otherwise belay asks again
+	Events          int       // in those sessions
+	Lost            int       // records that could not be read; a note stands in their place
+	Altered         []Altered // what the disk changed; it is kept, and a note stands behind each record
+	Outdated        int       // states that did not say what their logs do; they were made anew
+	PermissionsKept bool      // permissions and trust could be read; otherwise belay asks again
 }
 
 // String says it to a person.
@@ -30,13 +32,24 @@ func (r Report) String() string {
 	if r.Healthy {
 		return "the database is in order: " + kept
 	}
+	outdated := fmt.Sprintf(
+		"the overview of %d sessions did not say what their records do, and was made anew",
+		r.Outdated,
+	)
+	if r.KeptFile == "" {
+		return kept + " are in order; " + outdated
+	}
 	text := kept + " are saved"
 	if r.Lost > 0 {
 		text += fmt.Sprintf("; %d records could not be read, and a note stands in their place", r.Lost)
 	}
+	if len(r.Altered) > 0 {
+		text += fmt.Sprintf("; what the disk altered is kept and marked, for it may not be what was said: %s",
+			listAltered(r.Altered))
+	}
 	text += "\nthe damaged file is kept: " + r.KeptFile
 	if !r.PermissionsKept {
-		text += "\nwhat you allowed and which folders you trust could not be read: belay asks again"
+		text += "\nwhat you allowed and which folders you trust could not be read, or not all of it: belay asks again"
 	}
 	return text
 }
@@ -67,15 +80,20 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 	} else if used {
 		return report, &Error{Kind: ErrLocked, Path: path, Advice: "leave every running belay first"}
 	}
-	healthy, err := checkIntegrity(ctx, dir)
+	sound, found, err := checkIntegrity(ctx, dir)
 	if errors.Is(err, ErrForeign) && recovery.Recognized(path) {
 		err = nil // only the mark is damaged
 	}
 	if err != nil {
 		return report, err
 	}
-	if healthy {
-		report.Healthy = true
+	if sound && !found.harmRows() {
+		if report.Outdated = len(found.states); report.Outdated > 0 {
+			if err := rewriteStates(ctx, dir, found.states); err != nil {
+				return report, err
+			}
+		}
+		report.Healthy = report.Outdated == 0
 		return report, countRows(ctx, dir, &report)
 	}
 
@@ -100,19 +118,27 @@ func repair(ctx context.Context, dir, path string, now time.Time) (Report, error
 	return report, replaceDatabase(filepath.Join(scratch, File), path)
 }
 
-// checkIntegrity reports whether the database is in order. What is no case for a
-// repair is an error.
-func checkIntegrity(ctx context.Context, dir string) (bool, error) {
+// checkIntegrity reports whether SQLite finds the database sound, and what it does
+// not see: what the disk has altered within rows. What is no case for a repair is an
+// error.
+func checkIntegrity(ctx context.Context, dir string) (sound bool, found alterations, err error) {
 	s, err := Open(ctx, dir, Options{ReadOnly: true})
 	switch {
 	case errors.Is(err, ErrForeign), errors.Is(err, ErrNewer):
-		return false, err
+		return false, found, err
 	case err != nil:
-		return false, nil
+		return false, found, nil
 	}
 	var verdict string
 	err = s.reader.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict)
-	return err == nil && verdict == "ok", s.Close()
+	if err == nil && verdict == "ok" {
+		found, err = findAlterations(ctx, s.reader)
+	}
+	sound = err == nil && verdict == "ok"
+	if ctx.Err() != nil {
+		return false, found, errors.Join(ctx.Err(), s.Close())
+	}
+	return sound, found, s.Close()
 }
 
 func countRows(ctx context.Context, dir string, report *Report) error {
@@ -177,6 +203,7 @@ func restoreSession(ctx context.Context, s *Store, report *Report, found *recove
 		}
 		state = log.state
 		report.Lost += log.lost
+		report.Altered = append(report.Altered, log.altered...)
 		if state.PartOf != "" {
 			if err := insertPart(ctx, tx, state.ID, state.PartOf, state.Step); err != nil {
 				return err
@@ -187,6 +214,9 @@ func restoreSession(ctx context.Context, s *Store, report *Report, found *recove
 		return saveState(ctx, tx, state, 0)
 	})
 	if draft := found.Draft; err == nil && draft.Turn > 0 && draft.Turn == state.Turn && state.Live() {
+		if found.DraftAltered {
+			report.Altered = append(report.Altered, Altered{Session: found.ID})
+		}
 		err = s.SaveDraft(ctx, found.ID, draft)
 	}
 	return err
@@ -198,6 +228,8 @@ type restoredLog struct {
 	tx    *sql.Tx
 	state session.Session
 	lost  int // records that could not be read
+
+	altered []Altered
 }
 
 func (l *restoredLog) restore(ctx context.Context, found *recovery.Session) error {
@@ -217,6 +249,9 @@ func (l *restoredLog) restore(ctx context.Context, found *recovery.Session) erro
 		}
 		next = e.Seq + 1
 		if err := l.add(ctx, e.Turn, e.Time, event); err != nil {
+			return err
+		}
+		if err := l.noteAltered(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -247,6 +282,16 @@ func (l *restoredLog) add(ctx context.Context, turn int, at time.Time, e session
 	return err
 }
 
+// noteAltered marks a record that is not what was written.
+func (l *restoredLog) noteAltered(ctx context.Context, e recovery.Event) error {
+	if !e.Altered {
+		return nil
+	}
+	l.altered = append(l.altered, Altered{l.state.ID, l.state.LastSeq})
+	const text = "the disk altered the record before this one: it may not be what was said"
+	return l.add(ctx, e.Turn, e.Time, session.Noted{Text: text})
+}
+
 func (l *restoredLog) noteLost(ctx context.Context, records int64, at time.Time) error {
 	if records <= 0 {
 		return nil
@@ -264,16 +309,47 @@ func restorePermissions(ctx context.Context, s *Store, kept string) error {
 	if err != nil {
 		return errors.Join(err, removeSharedMemory(kept))
 	}
-	err = s.write(ctx, "restore permissions", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO grants SELECT * FROM old.grants;
-			INSERT INTO trust SELECT * FROM old.trust`)
+	altered := 0
+	err = s.write(ctx, "restore permissions", func(tx *sql.Tx) (err error) {
+		altered, err = copyPermissions(ctx, tx)
 		return err
 	})
+	if err == nil && altered > 0 {
+		err = fmt.Errorf("%d of them were altered", altered)
+	}
 	// The record of attempts is worth keeping, but nothing depends on it; a
 	// database of version 1 has none.
 	_ = restoreAttempts(ctx, s)
 	_, detach := s.writer.ExecContext(ctx, "DETACH old")
 	return errors.Join(err, detach, removeSharedMemory(kept))
+}
+
+// copyPermissions takes over what is as it was written, and says how much is not.
+func copyPermissions(ctx context.Context, tx *sql.Tx) (altered int, err error) {
+	for table, find := range map[string]func(context.Context, querier, string) ([]int64, error){
+		"grants": alteredGrants, "trust": alteredTrust,
+	} {
+		var columns string // an older database has no checksums
+		const query = "SELECT group_concat(name, ', ') FROM pragma_table_info(?, 'old')"
+		if err := tx.QueryRowContext(ctx, query, table).Scan(&columns); err != nil {
+			return 0, err
+		}
+		copied := fmt.Sprintf("INSERT INTO %s (%s) SELECT %[2]s FROM old.%[1]s", table, columns)
+		if _, err := tx.ExecContext(ctx, copied); err != nil {
+			return 0, err
+		}
+		ids, err := find(ctx, tx, table)
+		if err != nil {
+			return 0, err
+		}
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE rowid = ?", id); err != nil {
+				return 0, err
+			}
+		}
+		altered += len(ids)
+	}
+	return altered, nil
 }
 
 // removeSharedMemory removes the index of the log that reading has made.

@@ -119,6 +119,14 @@ var migrations = []string{`
 	);
 	CREATE INDEX parts_whole ON parts (whole);
 	CREATE INDEX events_trees ON events (session) WHERE type IN ('checkpoint', 'rewinding');`,
+	// 4: checksums (package recovery) tell what a disk altered. Rows from before have
+	// none, and nobody can tell. Events then have 8 columns and drafts 3, the last of
+	// them a number, by which recovery knows them from sessions.
+	`
+	ALTER TABLE events ADD COLUMN sum INTEGER;
+	ALTER TABLE drafts ADD COLUMN sum INTEGER;
+	ALTER TABLE grants ADD COLUMN sum INTEGER;
+	ALTER TABLE trust ADD COLUMN sum INTEGER;`,
 }
 
 // schemaVersion reads the version of a database of ours; 0 is an empty one.

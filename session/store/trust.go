@@ -4,27 +4,42 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"belay/session/recovery"
 )
 
 // Trusted reports whether the user trusts the settings and instructions in a
 // folder, and whether that was ever decided.
 func (s *Store) Trusted(ctx context.Context, project string) (trusted, known bool, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT trusted FROM trust WHERE project = ?", project).Scan(&trusted)
+	var sum sql.NullInt64
+	err = s.reader.QueryRowContext(ctx, "SELECT trusted, sum FROM trust WHERE project = ?", project).
+		Scan(&trusted, &sum)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, false, nil
 	}
 	if err != nil {
 		return false, false, s.wrap("read trust", err)
 	}
+	if isAltered(sum, trustSum(project, trusted)) {
+		return false, false, nil // ask again
+	}
 	return trusted, true, nil
+}
+
+func trustSum(project string, trusted bool) int64 {
+	word := int64(0)
+	if trusted {
+		word = 1
+	}
+	return recovery.Sum(project, word)
 }
 
 // SetTrusted keeps the user's word about a folder.
 func (s *Store) SetTrusted(ctx context.Context, project string, trusted bool) error {
 	return s.write(ctx, "save trust", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO trust VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET trusted = excluded.trusted, time = excluded.time`,
-			project, trusted, nanos(s.now()))
+		_, err := tx.ExecContext(ctx, `INSERT INTO trust VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET trusted = excluded.trusted, time = excluded.time, sum = excluded.sum`,
+			project, trusted, nanos(s.now()), trustSum(project, trusted))
 		return err
 	})
 }
