@@ -20,8 +20,13 @@ const (
 	maxRepeatsEver = 8 // then the turn ends
 )
 
-// maxParallelReads bounds how many reading calls run at once.
-const maxParallelReads = 8
+// maxParallelReads bounds how many reading calls run at once, maxAdmittedReads how
+// many are begun together: each that has begun is recorded as ended, even when the
+// turn is stopped.
+const (
+	maxParallelReads = 8
+	maxAdmittedReads = 4 * maxParallelReads
+)
 
 // preparedCall is a call that may run.
 type preparedCall struct {
@@ -89,7 +94,7 @@ func (t *turn) runCalls(ctx context.Context, calls []models.Item) *session.TurnE
 			continue // answered without running
 		}
 		reads = append(reads, *p)
-		if p.call.Class != session.Read {
+		if p.call.Class != session.Read || len(reads) == maxAdmittedReads {
 			if end := flush(); end != nil {
 				return end
 			}

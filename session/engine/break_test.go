@@ -561,3 +561,31 @@ func TestWhatIsKnownOfACommandThatWasCutOffIsShown(t *testing.T) {
 		})
 	}
 }
+
+// A stopped turn records the end of each call that has begun: they must be few.
+func TestOfManyCallsFewAreBegunAtOnce(t *testing.T) {
+	t.Parallel()
+	script := "[[reply]]\n"
+	for n := range 100 {
+		script += fmt.Sprintf("[[reply.calls]]\nname = \"read\"\narguments = { path = \"file%d\" }\n", n)
+	}
+	script += "[[reply]]\ntimes = -1\ntext = \"Done.\"\n"
+	inBubble(t, script, allowAll, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		r.wait(id)
+		open, most, ended := 0, 0, 0
+		for _, record := range r.published() {
+			switch record.Event.(type) {
+			case session.ToolStarted:
+				open++
+			case session.ToolEnded:
+				open--
+				ended++
+			}
+			most = max(most, open)
+		}
+		if ended != 100 || most > 40 || most < 8 {
+			t.Errorf("%d calls ended, %d were open at once; want 100, and few at once", ended, most)
+		}
+	})
+}
