@@ -90,12 +90,29 @@ var checks = map[string]checkFunc{
 
 	"permissions.readable": checkNamePatterns,
 
+	"sandbox.network": oneOf(networks...),
+	"sandbox.write":   checkPlaces,
+	"sandbox.read":    checkPlaces,
+
 	"screen.theme":  oneOf("auto", "light", "dark"),
 	"screen.notify": oneOf("auto", "bell", "off"),
 }
 
 // modes are the permission modes from strict to free.
 var modes = []string{"ask", "edits", "all"}
+
+// networks are what commands may do with the network, from strict to free.
+var networks = []string{"deny", "ask", "allow"}
+
+// checkPlaces checks a list of files and folders.
+func checkPlaces(v any) (problem, hint string) {
+	for _, path := range v.([]string) {
+		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
+			return fmt.Sprintf("%.60q is no place", path), "write a path that begins with / or ~/"
+		}
+	}
+	return "", ""
+}
 
 func oneOf(list ...string) checkFunc {
 	return func(v any) (string, string) {
@@ -266,6 +283,12 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say where you need not be asked", advice
 	case joinKey(path) == "permissions.readable":
 		return "a project may not say which of its secrets are read", advice
+	case joinKey(path) == "sandbox.network":
+		if slices.Index(networks, v.String()) > slices.Index(networks, old.String()) {
+			return fmt.Sprintf("a project may only be stricter than your own %q", old.String()), advice
+		}
+	case path[0] == "sandbox" && (joinKey(path) != "sandbox.enabled" || !v.Bool()):
+		return "a project may not say what its commands reach", advice
 	case joinKey(path) == "permissions.mode":
 		if slices.Index(modes, v.String()) > slices.Index(modes, old.String()) {
 			return fmt.Sprintf("a project may only be stricter than your own %q", old.String()), advice

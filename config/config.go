@@ -24,6 +24,7 @@ type Settings struct {
 	Budget      CostBudget          `toml:"budget"`
 	Alerts      Alerts              `toml:"alerts"`
 	Permissions Permissions         `toml:"permissions"`
+	Sandbox     Sandbox             `toml:"sandbox"`
 	Screen      Screen              `toml:"screen"`
 
 	origins map[string]Origin
@@ -178,6 +179,14 @@ type Permissions struct {
 	Readable []string `toml:"readable"` // patterns for names of files that look like secrets and are read all the same
 }
 
+// Sandbox is what commands reach that somebody allowed.
+type Sandbox struct {
+	Enabled bool     `toml:"enabled"` // false: they run with nothing around them
+	Network string   `toml:"network"` // "ask", "allow" or "deny"
+	Write   []string `toml:"write"`   // more places that they may write
+	Read    []string `toml:"read"`    // secret places that they may read
+}
+
 // Screen is how the full screen looks, and how it gets attention.
 type Screen struct {
 	Theme  string `toml:"theme"`  // "auto", "light" or "dark"
@@ -214,6 +223,7 @@ func Defaults() Settings {
 		Record:      Record{Retention: 90 * 24 * time.Hour},
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
 		Permissions: Permissions{Mode: "ask", Env: []string{}, Readable: []string{}},
+		Sandbox:     Sandbox{Enabled: true, Network: "ask", Write: []string{}, Read: []string{}},
 		Screen:      Screen{Theme: "auto", Notify: "auto"},
 		origins:     map[string]Origin{},
 	}

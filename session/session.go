@@ -184,6 +184,9 @@ type Approval struct {
 	// Always is what "always" would allow from now on; empty: it cannot be allowed for good.
 	Always string `json:"always,omitempty"`
 
+	Reach   string `json:"reach,omitempty"`   // what a command could reach
+	Outside bool   `json:"outside,omitempty"` // it can also be run outside the sandbox
+
 	// UnknownOutcome says that it was running when belay ended: nobody knows whether
 	// it was carried out.
 	UnknownOutcome bool   `json:"unknown,omitempty"`
@@ -194,9 +197,10 @@ type Approval struct {
 type Answer struct {
 	CallID  string `json:"call_id"`
 	Allow   bool   `json:"allow"`
-	Always  bool   `json:"always,omitempty"` // also from now on, in this project
-	Args    string `json:"args,omitempty"`   // edited arguments, JSON
-	Message string `json:"words,omitempty"`  // told to the model when the call is denied
+	Always  bool   `json:"always,omitempty"`  // also from now on, in this project
+	Args    string `json:"args,omitempty"`    // edited arguments, JSON
+	Outside bool   `json:"outside,omitempty"` // outside the sandbox, this once
+	Message string `json:"words,omitempty"`   // told to the model when the call is denied
 
 	Outcome bool `json:"happened,omitempty"` // of an unknown outcome: it was carried out
 }

@@ -61,6 +61,8 @@ func (t *turn) approve(
 	approval.Class = prepared.call.Class
 	approval.Title = prepared.call.Title
 	approval.Preview = prepared.call.Detail
+	approval.Reach = prepared.call.Reach
+	approval.Outside = prepared.call.RunOutside != nil && !approval.UnknownOutcome
 	approval.Args = cmp.Or(prepared.edited, prepared.item.Arguments)
 	if prepared.looking {
 		approval.Class = session.Read
@@ -98,6 +100,10 @@ func (t *turn) approve(
 			reason := "The user changed this call to one that is not allowed: " + decision.Reason + "."
 			return nil, t.deny(ctx, prepared.item, prepared.call.Title, reason)
 		}
+	}
+	if answer.Outside && approval.Outside {
+		prepared.decision = permit.Decision{Verdict: permit.Allow, Outside: true}
+		return prepared, nil // this once
 	}
 	if answer.Always && len(decision.Grants) > 0 {
 		if err := t.Gate.Grant(ctx, decision.Grants); err != nil {

@@ -73,6 +73,8 @@ func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
 	rule := ruleExact + ":" + exactCommand(call)
 	exact := []string{rule}
 	switch {
+	case call.Refused != "":
+		return Decision{Verdict: Ask, Reason: call.Refused}
 	case slices.Contains(grants, rule):
 		return Decision{Verdict: Allow}
 	case call.Shell != "" && call.Shell != "bash" && call.Shell != "sh":

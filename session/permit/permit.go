@@ -33,6 +33,7 @@ type Call struct {
 	Root    string // the workspace, absolute, links resolved
 	Unheld  string // why the kernel would not hold the command to reading; empty: it would
 	Direct  bool   // it can run without a shell
+	Refused string // what the sandbox refused it when it last ran; empty: nothing
 }
 
 // Decision is a verdict with its reason for people and for the model.
@@ -42,6 +43,7 @@ type Decision struct {
 	Grants  []string // the rules that "always" would add; none: it asks each time
 	Held    bool     // allowed because it only reads, so the kernel has to hold it to that
 	Direct  []string // allowed as these words, without a shell
+	Outside bool     // a person has it run outside the sandbox
 }
 
 // Always tells a person what "always" would allow.

@@ -43,3 +43,8 @@ func (p groupProcess) terminate() { p.kill() }
 func (p groupProcess) kill() {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.pid())).Run()
 }
+
+// Detect says that nothing holds commands.
+func Detect() Grip { return None }
+
+const partText = ""

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +17,7 @@ type Profile struct {
 	Reads   []string // secret places that it may read
 	Writes  []string // places that it may write, beside those of all commands
 	Sockets []string // sockets of other programs that it may talk to, and folders of them
+	Caches  []string // folders that its programs make if they are missing
 }
 
 // writable lists where a working command may write: the workspace, folders for what is
@@ -48,6 +50,56 @@ func (s *Sandbox) closedTo(p Profile) []string {
 			slices.ContainsFunc(open, func(path string) bool { return below(path, secret) })
 	})
 	return closed
+}
+
+// Rule reports whether a profile closes a place to reading or writing, and the
+// setting that opens it; empty: none does.
+func (s *Sandbox) Rule(p Profile, path string) (closed bool, rule string) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
+		path = s.o.Home + rest
+	}
+	path = resolveExisting(path)
+	contains := func(dir string) bool { return below(dir, path) }
+	secrets := s.closedTo(p)
+	switch {
+	case s.isOwn(path):
+		return true, ""
+	case slices.ContainsFunc(secrets, contains):
+		return true, "read = [" + strconv.Quote(s.short(secrets[slices.IndexFunc(secrets, contains)])) + "]"
+	case slices.ContainsFunc(s.writable(p), contains), below("/proc", path), below("/dev", path), path == "/":
+		return false, ""
+	}
+	dir := path
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		dir = filepath.Dir(path)
+	}
+	if dir == s.o.Home || dir == "/" {
+		dir = path // not all of the home folder for one file
+	}
+	return true, "write = [" + strconv.Quote(s.short(dir)) + "]"
+}
+
+// short names a place as settings do.
+func (s *Sandbox) short(path string) string {
+	if rest, ok := strings.CutPrefix(path, s.o.Home+string(filepath.Separator)); ok && s.o.Home != "" {
+		return "~/" + filepath.ToSlash(rest)
+	}
+	return path
+}
+
+// resolveExisting follows the links of as much of a path as is there.
+func resolveExisting(path string) string {
+	path = filepath.Clean(path)
+	for rest, dir := "", path; ; {
+		if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(resolved, rest)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return path
+		}
+		rest, dir = filepath.Join(filepath.Base(dir), rest), parent
+	}
 }
 
 // below reports whether a path is a folder, or below it.

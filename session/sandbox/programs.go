@@ -184,29 +184,18 @@ func (s *Sandbox) Needs(line string) (p Profile) {
 	home := s.o.Home
 	for _, words := range commands(line) {
 		name := s.programName(words[0])
-		n, known := needTable[name]
-		if !known {
-			continue
+		for _, row := range cacheTable {
+			if slices.Contains(strings.Fields(row.programs), name) {
+				p.Caches = append(p.Caches, places(home, row.places)...)
+			}
 		}
+		n := needTable[name]
 		p.Network = p.Network || usesNetwork(n.network, words[1:])
 		p.Reads = append(p.Reads, places(home, n.reads)...)
 		p.Writes = append(p.Writes, places(home, n.writes)...)
 		p.Sockets = append(p.Sockets, places(home, n.sockets)...)
 	}
 	return p
-}
-
-// missingCaches lists the caches that the programs of a line would make.
-func (s *Sandbox) missingCaches(line string) (paths []string) {
-	for _, words := range commands(line) {
-		name := s.programName(words[0])
-		for _, row := range cacheTable {
-			if slices.Contains(strings.Fields(row.programs), name) {
-				paths = append(paths, places(s.o.Home, row.places)...)
-			}
-		}
-	}
-	return paths
 }
 
 // programName is what a word names in the tables. A program of the workspace is

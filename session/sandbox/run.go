@@ -81,6 +81,11 @@ func (s *Sandbox) start(cmd *exec.Cmd, p Profile) (running process, done func(),
 		running, err = s.beginReading(cmd, temp)
 		return running, done, err
 	}
+	if !p.Outside {
+		for _, dir := range p.Caches {
+			_ = os.MkdirAll(dir, 0o755) // without it the program says what it misses
+		}
+	}
 	running, err = s.begin(cmd, p)
 	return running, done, err
 }

@@ -124,3 +124,14 @@ func quoted(path string) string {
 }
 
 func otherHomes(string) []string { return nil } // permissions keep them apart
+
+// Detect says how well commands are held.
+func Detect() Grip {
+	if Available() != nil {
+		return None
+	}
+	return Parts
+}
+
+// partText is what the seatbelt leaves.
+const partText = "what they start is looked for when they end, and found unless it hides its environment"

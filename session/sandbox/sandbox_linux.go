@@ -45,7 +45,12 @@ func Available() error {
 }
 
 // Mechanism names what holds commands on this system.
-func Mechanism() string { return fmt.Sprintf("Landlock %d and seccomp", abi()) }
+func Mechanism() string {
+	if spaces() {
+		return fmt.Sprintf("Landlock %d, seccomp and namespaces", abi())
+	}
+	return fmt.Sprintf("Landlock %d and seccomp", abi())
+}
 
 // beginReading starts a command that writes to one folder, and changes nothing else.
 func (s *Sandbox) beginReading(cmd *exec.Cmd, temp string) (process, error) {

@@ -209,3 +209,18 @@ func endMarked(mark string) {
 		}
 	}
 }
+
+// Detect says how well commands are held. The first time takes a moment.
+func Detect() Grip {
+	switch {
+	case Available() != nil:
+		return None
+	case !spaces():
+		return Parts
+	}
+	return Full
+}
+
+// partText is what is missing without namespaces.
+const partText = "this system gives no namespaces, so without the network they cannot use the loopback either, " +
+	"and what they change of files outside is bound by Landlock alone (modes and times are not)"

@@ -18,3 +18,8 @@ func (s *Sandbox) begin(cmd *exec.Cmd, _ Profile) (process, error) {
 }
 
 func endMarked(string) {}
+
+// Detect says that nothing holds commands.
+func Detect() Grip { return None }
+
+const partText = ""

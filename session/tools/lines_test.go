@@ -50,14 +50,14 @@ func lineRows(t testing.TB, outside string) []lineRow {
 	return rows
 }
 
-// attacked is a workspace with a project in it, in a folder with what is none of the
+// project is a workspace with a project in it, in a folder with what is none of the
 // project's business.
-type attacked struct {
+type project struct {
 	*Set
 	base string
 }
 
-func newAttacked(t testing.TB) attacked {
+func newProject(t testing.TB) project {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -135,7 +135,7 @@ func newAttacked(t testing.TB) attacked {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return attacked{s, base}
+	return project{s, base}
 }
 
 func gitIn(t testing.TB, dir string, args ...string) {
@@ -148,7 +148,7 @@ func gitIn(t testing.TB, dir string, args ...string) {
 }
 
 // print is what everything below the folder is: names, modes, content.
-func (a attacked) print(t testing.TB) string {
+func (a project) print(t testing.TB) string {
 	t.Helper()
 	sum := sha256.New()
 	err := filepath.WalkDir(a.base, func(path string, d fs.DirEntry, err error) error {
@@ -179,7 +179,7 @@ func (a attacked) print(t testing.TB) string {
 }
 
 // decide gives the call of a line and what the rules say.
-func (a attacked) decide(t testing.TB, line string) (Call, permit.Decision) {
+func (a project) decide(t testing.TB, line string) (Call, permit.Decision) {
 	t.Helper()
 	call, err := a.Prepare("shell", `{"command":`+jsonText(line)+`}`)
 	if err != nil {
@@ -201,7 +201,7 @@ func jsonText(s string) string {
 }
 
 // inBash gives what bash makes of a line that only reads.
-func (a attacked) inBash(t testing.TB, line string) (string, int) {
+func (a project) inBash(t testing.TB, line string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := exec.Command("bash", "-c", line)
@@ -221,7 +221,7 @@ func TestLines(t *testing.T) {
 		t.Skip(err)
 	}
 	home := t.TempDir()
-	a := newAttacked(t)
+	a := newProject(t)
 	t.Setenv("HOME", filepath.Join(a.base, "home"))
 	t.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(home, "go")))
 	before := a.print(t)
@@ -245,7 +245,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func (a attacked) check(t *testing.T, row lineRow) {
+func (a project) check(t *testing.T, row lineRow) {
 	call, decision := a.decide(t, row.line)
 	verdict := map[string]permit.Verdict{"asks": permit.Ask, "never": permit.Deny}[row.want]
 	if decision.Verdict != cmp.Or(verdict, permit.Allow) {
@@ -275,7 +275,7 @@ func (a attacked) check(t *testing.T, row lineRow) {
 }
 
 // compare compares with bash. A program that is not there is named differently.
-func (a attacked) compare(t *testing.T, line string, result Result) {
+func (a project) compare(t *testing.T, line string, result Result) {
 	want, code := a.inBash(t, line)
 	got := strings.TrimRight(result.Output, "\n")
 	if code != 0 || want == "" {
@@ -299,7 +299,7 @@ func BenchmarkHeld(b *testing.B) {
 	if err := sandbox.Available(); err != nil {
 		b.Skip(err)
 	}
-	a := newAttacked(b)
+	a := newProject(b)
 	for name, line := range map[string]string{
 		"one": "ls main.go", "pipe": "ls | sort | head -1", "shell": "echo a", "loop": "for f in *.go; do wc -l $f; done",
 	} {

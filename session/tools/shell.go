@@ -47,12 +47,14 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 	}
 	var group atomic.Int64
 	name, flag := shellProgram()
+	profile := s.working(args.Command)
 	job := shellJob{
-		dir:   p.abs,
-		line:  args.Command,
-		words: []string{name, flag, args.Command},
-		limit: limit,
-		group: &group,
+		profile: profile,
+		dir:     p.abs,
+		line:    args.Command,
+		words:   []string{name, flag, args.Command},
+		limit:   limit,
+		group:   &group,
 	}
 	run := func(job shellJob) func(context.Context, func(string)) Result {
 		return func(ctx context.Context, out func(string)) Result {
@@ -72,11 +74,13 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 		Outside: p.outside,
 		Run:     run(job),
 		Unheld:  s.whyUnheld(args.Command),
+		Reach:   s.reach(profile),
+		Refused: s.refusedBefore(args.Command).why,
 	}
 	switch {
 	case call.Unheld == "":
 		held := job
-		held.held = true
+		held.profile = sandbox.Profile{Reading: true}
 		call.RunHeld = run(held)
 	case s.unavailable != nil && runtime.GOOS != "windows":
 		call.RunDirect = func(words []string) func(context.Context, func(string)) Result {
@@ -84,6 +88,11 @@ func (shellTool) prepare(s *Set, raw []byte) (Call, error) {
 			direct.words = words
 			return run(direct)
 		}
+	}
+	if !profile.Outside {
+		outside := job
+		outside.profile = sandbox.Profile{Outside: true}
+		call.RunOutside = run(outside)
 	}
 	return call, nil
 }
@@ -95,7 +104,8 @@ type shellJob struct {
 	words []string // the program and what it is given
 	limit time.Duration
 	group *atomic.Int64
-	held  bool // the kernel holds it to reading
+
+	profile sandbox.Profile // how the kernel holds it
 }
 
 func (j shellJob) started(group int) { j.group.Store(int64(group)) }
@@ -161,7 +171,7 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 	defer cancel()
 	kept := newOutput(s.o.Outputs, s.o.NewID, s.o.Redact, out)
 	run := s.runShell
-	if job.held {
+	if job.profile.Reading {
 		run = s.runHeld
 	}
 	code, err := run(ctx, job, kept)
@@ -190,9 +200,10 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 			)
 		}
 	}
-	if job.held {
+	if job.profile.Reading {
 		s.noteRefusal(job.line, &result)
 	}
+	s.noteWorking(job, &result)
 	notePrompt(&result)
 	return result
 }
@@ -203,7 +214,7 @@ func (s *Set) runShell(ctx context.Context, job shellJob, out *commandOutput) (c
 	cmd.Dir = job.dir
 	cmd.Env = s.environment()
 	cmd.Stdout, cmd.Stderr = out, out
-	return s.sandbox.Run(ctx, cmd, sandbox.Profile{Outside: true}, job.started)
+	return s.sandbox.Run(ctx, cmd, job.profile, job.started)
 }
 
 // secretEndings are how the names of variables end that hold keys and passwords.

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -58,6 +57,12 @@ type Call struct {
 	RunHeld func(ctx context.Context, out func(string)) Result
 	Unheld  string
 
+	// RunOutside is Run without the sandbox that Reach tells of. It is nil where there
+	// is none.
+	RunOutside func(ctx context.Context, out func(string)) Result
+	Reach      string // what the command could reach, in a few words
+	Refused    string // what the sandbox refused the same command before, for a person
+
 	// RunDirect runs words without a shell. It is nil where that cannot be.
 	RunDirect func(words []string) func(ctx context.Context, out func(string)) Result
 }
@@ -65,6 +70,8 @@ type Call struct {
 // Runner is the way to make it happen that was decided.
 func (c Call) Runner(decision permit.Decision) func(ctx context.Context, out func(string)) Result {
 	switch {
+	case decision.Outside && c.RunOutside != nil:
+		return c.RunOutside
 	case decision.Held:
 		return c.RunHeld
 	case decision.Direct != nil:
@@ -78,7 +85,7 @@ func (c Call) Describe(tool, root string) permit.Call {
 	return permit.Call{
 		Tool: tool, Class: c.Class, Command: c.Command, Shell: c.Shell, Path: c.Path, Outside: c.Outside, Secret: c.Secret,
 		Root:   root,
-		Unheld: c.Unheld, Direct: c.RunDirect != nil,
+		Unheld: c.Unheld, Direct: c.RunDirect != nil, Refused: c.Refused,
 	}
 }
 
@@ -111,6 +118,10 @@ type Options struct {
 	Pass    []string       // environment variables that commands see although they look like secrets
 	Hide    []string       // environment variables that commands must not see
 	Redact  *redact.Values // what no output shows
+	Network string         // what commands may do with the network: "ask", "allow" or "deny"; empty: "ask"
+	Write   []string       // more places that commands may write
+	Read    []string       // secret places that commands may read
+	Open    bool           // commands that somebody allowed run with nothing around them
 	NewID   func() string
 }
 
@@ -126,9 +137,10 @@ type Set struct {
 
 	unavailable error // why the sandbox holds nothing on this system
 
-	mu     sync.Mutex
-	unheld map[string]string // why commands were refused something while they were held
-	focus  []string          // patterns that searches without a path keep to
+	mu      sync.Mutex
+	unheld  map[string]string  // why commands were refused something while they were held
+	refused map[string]refusal // and those that somebody had allowed
+	focus   []string           // patterns that searches without a path keep to
 }
 
 // New returns the tools for a workspace.
@@ -142,6 +154,7 @@ func New(o Options) (*Set, error) {
 		seen:    seenFiles{hash: map[string]string{}, seenAt: map[string]time.Time{}},
 		sandbox: newSandbox(o),
 		unheld:  map[string]string{},
+		refused: map[string]refusal{},
 
 		unavailable: sandbox.Available(),
 	}
@@ -153,14 +166,6 @@ func New(o Options) (*Set, error) {
 		})
 	}
 	return s, nil
-}
-
-func newSandbox(o Options) *sandbox.Sandbox {
-	options := sandbox.Options{Root: o.Root, Own: append([]string{o.Data}, o.Secrets...), Temp: sandbox.TempFolders()}
-	if home, err := os.UserHomeDir(); err == nil {
-		options.Home, options.Secrets = home, sandbox.Secrets(home)
-	}
-	return sandbox.New(options)
 }
 
 // Close ends what the tools have left running.

@@ -172,7 +172,8 @@ func (a *App) Curl(ctx context.Context, id session.ID) (string, error) {
 	return a.transport.Client.Curl(target, req)
 }
 
-// Shell runs a command that a person typed, within the bounds of the model's.
+// Shell runs a command that a person typed, within the bounds of the model's in time
+// and output, and outside the sandbox.
 func (a *App) Shell(ctx context.Context, project, command string) (output string, err error) {
 	set, err := a.Tools(project)
 	if err != nil {
@@ -187,7 +188,11 @@ func (a *App) Shell(ctx context.Context, project, command string) (output string
 	if err != nil {
 		return "", err
 	}
-	r := call.Run(ctx, func(string) {})
+	run := call.Run
+	if call.RunOutside != nil {
+		run = call.RunOutside // as it would in their own terminal
+	}
+	r := run(ctx, func(string) {})
 	if r.Error {
 		return r.Output, fmt.Errorf("the command: %s", r.Summary)
 	}

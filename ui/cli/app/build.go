@@ -131,6 +131,10 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 		Hide:    b.transport.keyVariables,
 		Pass:    b.settings.Permissions.Env,
 		Redact:  b.secretValues(),
+		Network: b.settings.Sandbox.Network,
+		Write:   b.settings.Sandbox.Write,
+		Read:    b.settings.Sandbox.Read,
+		Open:    !b.settings.Sandbox.Enabled,
 		NewID:   b.env.NewID,
 	})
 }
