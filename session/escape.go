@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -31,6 +32,40 @@ func EscapeInvisible(text []byte) []byte {
 		rest = rest[size:]
 	}
 	return out
+}
+
+// EscapeText writes the same characters as \u escapes into a text for people. What
+// joins the signs of an emoji or of a script, or chooses between their forms, stays:
+// there it is seen.
+func EscapeText(text string) string {
+	if strings.IndexFunc(text, isInvisible) < 0 {
+		return text
+	}
+	var b strings.Builder
+	before := ' '
+	for _, r := range text {
+		switch {
+		case !isInvisible(r), joins(before, r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		before = r
+	}
+	return b.String()
+}
+
+// joins says whether an invisible character belongs to the one before: one zero width
+// joiner or one selector of a text or emoji form. Rows of them say something else.
+func joins(before, r rune) bool {
+	switch r {
+	case 0x200c, 0x200d, 0xfe0e, 0xfe0f:
+		return unicode.In(before, unicode.So, unicode.Sk, unicode.Lo, unicode.M) && !isInvisible(before) ||
+			r == 0x200d && before == 0xfe0f
+	}
+	return false
 }
 
 func isInvisible(r rune) bool {

@@ -34,3 +34,21 @@ func TestInvisibleCharactersOfJSONAreEscaped(t *testing.T) {
 		})
 	}
 }
+
+func TestInvisibleCharactersOfATextAreEscaped(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"plain text stays":        {"tést → 日本 👍\n\tx", "tést → 日本 👍\n\tx"},
+		"a C1 control":            {"a\u009b31m", `a\u009b31m`},
+		"bidi":                    {"\u202egnp.", `\u202egnp.`},
+		"zero width":              {"a\u200bb\ufeff", `a\u200bb\ufeff`},
+		"tags":                    {"a\U000E0041", `a\U000e0041`},
+		"an emoji of several":     {"👩\u200d💻 ❤\ufe0f\u200d🔥", "👩\u200d💻 ❤\ufe0f\u200d🔥"},
+		"a joiner of a script":    {"क्\u200dष", "क्\u200dष"},
+		"a joiner after a letter": {"a\u200db", `a\u200db`},
+		"a row of selectors":      {"👍\ufe0f\ufe0f\ufe0e", "👍\ufe0f" + `\ufe0f\ufe0e`},
+	} {
+		if got := EscapeText(c.text); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -78,10 +78,11 @@ func (p *approvals) allowed() []string {
 	return p.grants
 }
 
-func (p *approvals) allow(rules []string) {
+// remember takes the rules of the project in place of those that were known.
+func (p *approvals) remember(rules []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.grants = append(slices.Clone(p.grants), rules...)
+	p.grants = rules
 }
 
 // modeOf is the mode that holds in a workspace where one was chosen.
@@ -109,9 +110,14 @@ func (e *WideError) Hint() string {
 	return "start belay in a project's folder, or write anywhere = true below [permissions] in your settings"
 }
 
-// Judge decides about a call by the session's mode and the project's rules.
+// Judge decides about a call by the session's mode and the project's rules. These
+// are read each time, because another belay may have been told "always" meanwhile;
+// a store that cannot be read leaves what is known.
 func (s *openSession) Judge(c permit.Call) permit.Decision {
 	state := s.State()
+	if grants, err := s.e.o.Store.PermissionGrants(s.life, state.Project); err == nil {
+		s.approvals.remember(grants)
+	}
 	mode := s.e.modeOf(state.Project, state.Mode)
 	return permit.Judge(mode, c, slices.Concat(s.e.o.Grants, s.approvals.allowed()))
 }
@@ -124,7 +130,6 @@ func (s *openSession) Grant(ctx context.Context, rules []string) error {
 			return fmt.Errorf("remember what is allowed: %w", err)
 		}
 	}
-	s.approvals.allow(rules)
 	return nil
 }
 

@@ -589,3 +589,34 @@ func TestOfManyCallsFewAreBegunAtOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatAnotherBelayWasAllowedHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	const script = `
+[[reply]]
+[[reply.calls]]
+name = "shell"
+arguments = { command = "touch made" }
+[[reply.calls]]
+name = "shell"
+arguments = { command = "mkdir other" }
+[[reply]]
+times = -1
+text = "Done."
+`
+	inBubble(t, script, nil, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "go")
+		asked := r.asks(id)
+		other, err := store.Open(t.Context(), r.data, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(other.GrantPermission(t.Context(), r.project, "prefix:mkdir"), other.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r.do(id, session.AnswerApproval{Answer: session.Answer{CallID: asked.CallID, Allow: true}})
+		if s := r.wait(id); s.Status != session.Idle || !r.exists("other") {
+			t.Errorf("Status = %s, want the second call run unasked\n%s", s.Status, r.log(id))
+		}
+	})
+}

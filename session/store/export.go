@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"belay/models"
 	"belay/models/redact"
@@ -187,11 +186,11 @@ func printable(text string) string {
 		if r == '\n' || r == '\t' {
 			return r
 		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if r < ' ' {
 			return -1
 		}
 		return r
-	}, redact.Likely(text))
+	}, session.EscapeText(redact.Likely(text)))
 }
 
 func firstNonEmpty(s, other string) string {

@@ -45,7 +45,7 @@ func TestExportsHoldTheWholeSession(t *testing.T) {
 	if err := s.Export(ctx, id, &md, "markdown"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# fix\n", "fix\nit\n", "done  so\n", "**shell** cat x",
+	for _, want := range []string{"# fix\n", "fix\nit\n", "done \\u202e so\n", "**shell** cat x",
 		"\n````\n```\n]52;c;evilfence\n```\n````\n", "failed. capacity: full"} {
 		if !strings.Contains(md.String(), want) {
 			t.Errorf("markdown lacks %q:\n%.1000s", want, md.String())
