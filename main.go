@@ -158,6 +158,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Capacity:    s.capacity,
 		Weight:      s.contextUsage,
 		Warn:        s.warn,
+		Unheld:      s.unheld,
 		RunTool:     s.runCommand,
 		Curl:        s.curl,
 		RunShell:    s.shell,
@@ -325,6 +326,9 @@ func (s *screen) warn() int64 {
 	}
 	return 0
 }
+
+// unheld is what commands are not held to.
+func (s *screen) unheld() (word string, open bool) { return s.opened().Unheld() }
 
 // checkpoints are the places that a session can return to.
 func (s *screen) checkpoints(ctx context.Context, id session.ID) ([]session.Checkpoint, error) {

@@ -39,6 +39,9 @@ func (b *backend) connect(options Options) tea.Cmd {
 		if options.Connect != nil {
 			msg.engine, msg.library, msg.setup, msg.err = options.Connect(ctx)
 		}
+		if options.Unheld != nil && msg.err == nil && msg.setup == nil {
+			msg.unheld, msg.open = options.Unheld()
+		}
 		if options.Branch != nil {
 			msg.branch = options.Branch(ctx)
 		}

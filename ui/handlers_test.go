@@ -12,7 +12,7 @@ import (
 func TestEveryActionHasAHandler(t *testing.T) {
 	ofParts := map[keys.Action]bool{
 		keys.NewLine: true, keys.Mention: true,
-		keys.Yes: true, keys.Always: true, keys.No: true, keys.Edit: true,
+		keys.Yes: true, keys.Always: true, keys.No: true, keys.Edit: true, keys.Outside: true,
 	}
 	actions := map[keys.Action]bool{}
 	for _, b := range keys.Table {

@@ -11,6 +11,8 @@ type (
 		engine  Engine
 		library Library
 		setup   *Setup
+		unheld  string // what Options.Unheld says
+		open    bool
 		err     error
 	}
 	// openedMsg brings a session: a new one, one that was opened or one that

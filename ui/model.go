@@ -23,6 +23,8 @@ type Model struct {
 	backend *backend
 	ready   chan Engine // hands the engine to the feed
 	branch  string      // of the repository
+	unheld  string      // what commands are not held to; empty: they are
+	open    bool        // nothing holds them
 
 	width  int
 	height int
@@ -143,7 +145,7 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 		return nil
 	}
 	m.backend.engine, m.backend.store = msg.engine, msg.library
-	m.branch = msg.branch
+	m.branch, m.unheld, m.open = msg.branch, msg.unheld, msg.open
 	select {
 	case m.ready <- msg.engine:
 	default: // the feed has its engine

@@ -68,6 +68,10 @@ type Options struct {
 	Quiet   bool   // no notifications
 	Editor  string // command line of the user's editor
 
+	// Unheld says in a word or two what the system does not hold commands to; empty: it
+	// does. Open says that nothing holds them.
+	Unheld func() (word string, open bool)
+
 	Warn  func() int64 // tokens of a request that is worth a hint before it goes out; 0: none
 	Now   func() time.Time
 	NewID func() string

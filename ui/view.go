@@ -216,6 +216,7 @@ func (m *Model) belowTranscript(area frame, room int) []string {
 func (m *Model) bottom(area frame) string {
 	line := m.views.bottomLine(area, m.options.Mode)
 	line.Toast = m.toast
+	line.Unheld, line.Open = m.unheld, m.open
 	line.Keys = append(m.views.stepHints(m.dialog == m.steps), line.Keys...)
 	if _, ok := m.focus.mode.(callChooser); ok {
 		hint := keys.CallChooser.Hint

@@ -41,6 +41,7 @@ type Pane struct {
 	guardedSince time.Time // the guard runs from here
 	offset       int       // lines of the question that are scrolled away
 	confirming   bool      // the scope of "always" is being confirmed
+	leaving      bool      // that it runs outside the sandbox is being confirmed
 	refusing     bool      // the reason of a refusal is being written
 	reason       string    // so far
 	reply        session.Answer
@@ -66,7 +67,7 @@ func (p *Pane) Ask(open []session.Approval) {
 		return
 	}
 	p.asked, p.guardedSince = open[0], p.now()
-	p.confirming = false
+	p.confirming, p.leaving = false, false
 	p.refusing = false
 	p.reason = ""
 	p.offset = 0
@@ -99,8 +100,8 @@ func (p *Pane) Key(name, text string) Verdict {
 		}
 		return Nothing
 	}
-	confirm := p.confirming
-	p.confirming = false
+	confirm, leave := p.confirming, p.leaving
+	p.confirming, p.leaving = false, false
 	switch keys.Approval.Action(name) {
 	case keys.Yes:
 		return p.answer(session.Answer{Allow: true})
@@ -112,6 +113,12 @@ func (p *Pane) Key(name, text string) Verdict {
 			return p.answer(session.Answer{Allow: true, Always: true})
 		}
 		p.confirming = true
+		return Handled
+	case keys.Outside:
+		if p.asked.Outside && leave {
+			return p.answer(session.Answer{Allow: true, Outside: true})
+		}
+		p.leaving = p.asked.Outside
 		return Handled
 	case keys.Happened:
 		if p.asked.UnknownOutcome {
@@ -132,7 +139,7 @@ func (p *Pane) Key(name, text string) Verdict {
 		p.offset = max(p.offset-1, 0)
 		return Handled
 	case keys.Close:
-		if confirm {
+		if confirm || leave {
 			return Handled
 		}
 	}
@@ -164,7 +171,7 @@ func (p *Pane) answer(a session.Answer) Verdict {
 	p.reply = a
 	p.refusing = false
 	p.reason = ""
-	p.confirming = false
+	p.confirming, p.leaving = false, false
 	p.guardedSince = p.now()
 	return Answer
 }
@@ -225,6 +232,9 @@ func (p *Pane) View(width, height int) []string {
 	if asked.Reason != "" {
 		room = max(room-1, 1)
 	}
+	if asked.Reach != "" {
+		room = max(room-1, 1)
+	}
 	p.offset = max(0, min(p.offset, len(body)-room))
 	hidden := len(body) - room - p.offset
 	if len(body) > room {
@@ -237,6 +247,9 @@ func (p *Pane) View(width, height int) []string {
 			reason = "asks because " + reason
 		}
 		lines = append(lines, th.Dim.Paint(theme.Cut(reason, inner)))
+	}
+	if asked.Reach != "" {
+		lines = append(lines, th.Dim.Paint(theme.Cut("it reaches "+theme.Line(asked.Reach), inner)))
 	}
 	if airy {
 		lines = append(lines, "")
@@ -288,6 +301,14 @@ func (p *Pane) hints(width, hidden int) string {
 		ways := th.Keys(hint("yes, always", keys.Always), hint("back", keys.Close))
 		return th.Warn.Paint("always: ") + scope + "   " + ways
 	}
+	if p.leaving {
+		ways := th.Keys(hint("yes, outside", keys.Outside), hint("back", keys.Close))
+		warning := "outside: it can do all that you can"
+		if theme.Width(warning)+theme.Width(ways)+3 > width {
+			warning = "with nothing around it?"
+		}
+		return th.Bad.Paint(warning) + "   " + ways
+	}
 	yes, no, edit := hint("yes", keys.Yes), hint("no", keys.No), hint("edit", keys.Edit)
 	var hints [][2]string
 	switch {
@@ -300,12 +321,16 @@ func (p *Pane) hints(width, hidden int) string {
 	default:
 		hints = [][2]string{yes, hint("always", keys.Always), no, edit}
 	}
+	outside := ""
+	if p.asked.Outside {
+		outside = "   " + th.Bad.Paint(keys.Approval.Label(keys.Outside)+" outside")
+	}
 	if hidden > 0 {
 		hints = append(hints, hint(theme.Plural(hidden, "line")+" more", keys.Down))
 	}
 	hints = append(hints, hint("write", keys.Blur))
-	for theme.Width(th.Keys(hints...)) > width && len(hints) > 1 {
+	for theme.Width(th.Keys(hints...)+outside) > width && len(hints) > 1 {
 		hints = hints[:len(hints)-1]
 	}
-	return th.Keys(hints...)
+	return th.Keys(hints...) + outside
 }

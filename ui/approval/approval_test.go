@@ -97,3 +97,48 @@ func TestAnUnknownOutcomeHasThreeWaysOn(t *testing.T) {
 		}
 	}
 }
+
+func TestOutsideTheSandboxNeedsASecondPress(t *testing.T) {
+	p, now := pane()
+	asked := call
+	asked.CallID, asked.Outside, asked.Reach = "c9", true, "this folder and caches; no network"
+	p.Ask([]session.Approval{asked})
+	*now = now.Add(Guard)
+	for width, want := range map[int]string{54: "o outside", 74: "o outside", 114: "o outside"} {
+		view := ansi.Strip(strings.Join(p.View(width, 10), "\n"))
+		if !strings.Contains(view, want) || !strings.Contains(view, "it reaches this folder and caches") {
+			t.Errorf("width %d:\n%s", width, view)
+		}
+	}
+	if got := p.Key("o", "o"); got != Handled {
+		t.Fatalf("first o: %v, want Handled", got)
+	}
+	if view := strings.Join(p.View(54, 10), "\n"); !strings.Contains(ansi.Strip(view), "o yes, outside") {
+		t.Errorf("the second press is not named:\n%s", view)
+	}
+	p.Key("esc", "")
+	if got := p.Key("o", "o"); got != Handled {
+		t.Fatalf("o after esc: %v, want Handled: the confirmation begins anew", got)
+	}
+	if got := p.Key("o", "o"); got != Answer || !p.Reply().Outside || !p.Reply().Allow || p.Reply().Always {
+		t.Fatalf("second o: %v %+v", got, p.Reply())
+	}
+	t.Run("where it is not offered the key does nothing", func(t *testing.T) {
+		p, now := pane()
+		*now = now.Add(Guard)
+		for range 2 {
+			if got := p.Key("o", "o"); got == Answer {
+				t.Errorf("got %v %+v", got, p.Reply())
+			}
+		}
+	})
+	t.Run("one o and a y is a plain yes", func(t *testing.T) {
+		p, now := pane()
+		p.Ask([]session.Approval{asked})
+		*now = now.Add(Guard)
+		p.Key("o", "o")
+		if got := p.Key("y", "y"); got != Answer || p.Reply().Outside {
+			t.Errorf("got %v %+v", got, p.Reply())
+		}
+	})
+}

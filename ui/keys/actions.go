@@ -30,6 +30,7 @@ const (
 	Always     Action = "always"
 	No         Action = "no"
 	Edit       Action = "edit"
+	Outside    Action = "outside the sandbox"
 	TryNow     Action = "try now"
 	Park       Action = "park"
 	Details    Action = "details"

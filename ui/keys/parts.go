@@ -30,7 +30,7 @@ var (
 		on(Close, "esc"))
 	CallChooser = part(on(Up, "up", "k"), on(Down, "down", "j"), on(OpenCall, "enter", "space", "ctrl+o"),
 		on(Blur, "esc", "tab"))
-	Approval = part(on(Yes, "y"), on(Always, "a"), on(No, "n"), on(Edit, "e"), on(Happened, "d"),
+	Approval = part(on(Yes, "y"), on(Always, "a"), on(No, "n"), on(Edit, "e"), on(Outside, "o"), on(Happened, "d"),
 		on(Down, "down", "j"), on(Up, "up", "k"), on(Close, "esc"), on(Blur, "tab"), on(Accept, "enter"))
 	Refusal = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"))
 

@@ -35,6 +35,7 @@ var Table = []Binding{
 	{Always, []string{"a"}, "a a", "approve always here; the second press confirms", Asked, false},
 	{No, []string{"n"}, "n", "refuse, with a reason for the model if you like", Asked, false},
 	{Edit, []string{"e"}, "e", "edit the call before it runs", Asked, false},
+	{Outside, []string{"o"}, "o o", "outside the sandbox, once; the second press confirms", Asked, false},
 	{TryNow, []string{"f8"}, "F8", "try now; go on with a stopped, failed or parked turn", Waiting, true},
 	{Park, []string{"f9"}, "F9", "park: save for later", Waiting, true},
 	{Details, []string{"f10"}, "F10", "show the server's own words", Waiting, true},

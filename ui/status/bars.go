@@ -109,6 +109,8 @@ type Bottom struct {
 	Session *session.Session
 	Counted int64 // tokens of the next request by belay's own count; 0: unknown
 	Mode    session.Mode
+	Unheld  string // what commands are not held to; empty: they are
+	Open    bool   // nothing holds them
 	Now     time.Time
 	Toast   string      // passing words, in the place of the hints
 	Keys    [][2]string // hints: each a key and what it does, most useful first
@@ -143,6 +145,13 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 		parts = append(parts, state)
 	}
 	parts = append(parts, modeText(th, b.Mode))
+	if b.Unheld != "" {
+		st := th.Warn
+		if b.Open {
+			st = th.Bad
+		}
+		parts = append(parts, st.Paint(b.Unheld))
+	}
 	state := b.Session
 	if state == nil {
 		return parts

@@ -19,6 +19,7 @@ import (
 	"belay/models/route"
 	"belay/session"
 	"belay/session/engine"
+	"belay/session/sandbox"
 	"belay/session/store"
 	"belay/session/tools"
 	"belay/ui/cli/maintenance"
@@ -170,6 +171,16 @@ func (a *App) Curl(ctx context.Context, id session.ID) (string, error) {
 		return "", err
 	}
 	return a.transport.Client.Curl(target, req)
+}
+
+// Unheld says in a word or two what commands that somebody allowed are not held to;
+// empty: they are held. Open says that nothing holds them.
+func (a *App) Unheld() (word string, open bool) {
+	if !a.Settings.Sandbox.Enabled {
+		return "sandbox off", true
+	}
+	grip := sandbox.Detect()
+	return grip.Word(), grip == sandbox.None
 }
 
 // Shell runs a command that a person typed, within the bounds of the model's in time

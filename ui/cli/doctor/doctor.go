@@ -57,7 +57,7 @@ func Run(ctx context.Context, env app.Env, options app.Options, asked Options) (
 		return &exit.Error{Code: exit.Settings}
 	}
 	x.report(Finding{Check: "settings", OK: true, Text: settingsText(x.settings)})
-	x.report(Finding{Check: "commands", OK: true, Text: commandsText()})
+	x.report(commandsFinding(x.settings.Sandbox))
 	warn := func(text string) { fmt.Fprintln(env.Err, "belay: "+text) }
 	x.catalog = app.NewCatalog(x.settings, options, warn)
 	transport, err := app.NewTransport(env, x.catalog, x.settings, options, warn)
@@ -126,12 +126,19 @@ func settingsText(s config.Settings) string {
 	return "from " + strings.Join(read, ", ")
 }
 
-// commandsText says what holds the commands that run without a question.
-func commandsText() string {
-	if sandbox.Available() != nil {
-		return "nothing on this system can hold them to reading, so each one asks"
+// commandsFinding says what holds commands: those that run without a question, and
+// those that somebody allowed.
+func commandsFinding(settings config.Sandbox) Finding {
+	grip := sandbox.Detect()
+	unasked := "those that run unasked are held to reading"
+	if grip == sandbox.None {
+		unasked = "nothing on this system can hold them to reading, so each one asks"
 	}
-	return "those that run unasked are held to reading by " + sandbox.Mechanism()
+	if !settings.Enabled {
+		return Finding{Check: "commands", Text: unasked + "; those that you allow run with nothing around them, as the " +
+			"settings say: sandbox.enabled = false"}
+	}
+	return Finding{Check: "commands", OK: grip != sandbox.None, Text: unasked + "; " + grip.Text()}
 }
 
 // report prints a finding when it is made: probes take seconds.
