@@ -75,8 +75,13 @@ type hits struct {
 	more  bool
 }
 
+// wants reports whether hits in a file count.
+func (h *hits) wants(file string) bool {
+	return within(file, h.focus) && (!permit.HoldsSecrets(file) || file == h.named)
+}
+
 func (h *hits) add(file string, line int, text []byte) error {
-	if !within(file, h.focus) || permit.HoldsSecrets(file) && file != h.named {
+	if !h.wants(file) {
 		return nil
 	}
 	if h.n == maxHits {
@@ -200,49 +205,6 @@ func readBounded(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func (s *Set) goGrep(ctx context.Context, target location, glob string, re *regexp.Regexp, hits *hits) error {
-	info, err := os.Stat(target.abs)
-	if err != nil {
-		return err
-	}
-	names := []string{filepath.Base(target.abs)}
-	if !info.IsDir() {
-		target.abs, target.rel = filepath.Dir(target.abs), path.Dir(target.rel)
-	} else if names, err = files(ctx, target.abs); err != nil {
-		return err
-	}
-	// A repository may hold links, and a folder may have become one: nothing
-	// below this one leads out of it.
-	root, err := os.OpenRoot(target.abs)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if !matchesGlob(glob, name) {
-			continue
-		}
-		content, ok := s.searchable(root, target, name)
-		if !ok {
-			continue
-		}
-		number := 0
-		for line := range bytes.Lines(content) {
-			number++
-			if !matches(ctx, re, bytes.TrimRight(line, "\r\n")) {
-				continue
-			}
-			if err := hits.add(s.name(target, name), number, line); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // matches searches a line. A long one and a hard expression take minutes, so that the
 // search ends where the context does.
 func matches(ctx context.Context, re *regexp.Regexp, line []byte) bool {
@@ -264,20 +226,6 @@ func (s *stoppable) ReadRune() (rune, int, error) {
 		return 0, 0, io.EOF
 	}
 	return s.Reader.ReadRune()
-}
-
-// searchable reads a file below a folder, if it is one that grep looks into.
-func (s *Set) searchable(root *os.Root, dir location, name string) (content []byte, ok bool) {
-	file := filepath.FromSlash(name)
-	if s.isOwnData(filepath.Join(dir.abs, file)) {
-		return nil, false
-	}
-	info, err := root.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGrepFile {
-		return nil, false
-	}
-	content, err = readBytes(openBelow(root, file), maxGrepFile)
-	return content, err == nil && !binary(content)
 }
 
 // matchesGlob reports whether a pattern matches a path or its last part.
