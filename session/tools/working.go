@@ -96,7 +96,7 @@ var (
 )
 
 // refusedPath finds the file in a line of an error.
-var refusedPath = regexp.MustCompile(`(?:~|/)[^\s:'"` + "`" + `,;()‘’“”]*`)
+var refusedPath = regexp.MustCompile(`(?:^|[\s:=('"‘“` + "`" + `])(~?/[^\s:'"` + "`" + `,;()‘’“”]*)`)
 
 // noteWorking tells the model of a command that somebody allowed what the sandbox
 // refused it, and has a person asked with that named when the same command comes
@@ -155,11 +155,11 @@ func (s *Set) refusedFile(p sandbox.Profile, output string) (path, rule string) 
 		if !writing && !slices.ContainsFunc(accessRefusals, func(r string) bool { return strings.Contains(lower, r) }) {
 			continue
 		}
-		paths := refusedPath.FindAllString(line, -1)
+		paths := refusedPath.FindAllStringSubmatch(line, -1)
 		slices.Reverse(paths) // the program comes before its file
 		for _, path := range paths {
-			if closed, rule := s.sandbox.Rule(p, path); closed {
-				return path, rule
+			if closed, rule := s.sandbox.Rule(p, path[1]); closed {
+				return path[1], rule
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"belay/session"
+	"belay/session/permit"
 	"belay/session/sandbox"
 )
 
@@ -234,5 +236,135 @@ func TestWithoutTheNetworkNothingGetsOut(t *testing.T) {
 	}
 	if r := a.run(t, python+` -c "`+connect("socket.socket(socket.AF_UNIX).connect('"+socket+"')")+`"`); !r.Error {
 		t.Errorf("the network brings sockets with it: %s", r.Output)
+	}
+}
+
+// What a program says when it is refused something becomes a word to the model and a
+// setting, and the same call asks.
+func TestARefusalNamesTheSettingThatAllowsIt(t *testing.T) {
+	a := newAttacked(t, map[string]string{"a.txt": "mine\n"})
+	outside := a.outside
+	for _, tt := range []struct {
+		network, output, note, why string
+		gets                       bool // the network, when it is asked for again
+	}{
+		{"", "curl: (6) Could not resolve host: example.com", "without the network", "gets it now", true},
+		{"", "dial tcp: lookup proxy.golang.org: no such host", "without the network", "gets it now", true},
+		{"", "getaddrinfo EAI_AGAIN registry.npmjs.org", "without the network", "gets it now", true},
+		{"", "ping: connect: Network is unreachable", "without the network", "gets it now", true},
+		{"", "psql: could not connect to server: Connection refused", "without the network", "gets it now", true},
+		{"deny", "Temporary failure in name resolution", `network = "deny"`, "as the settings say", false},
+		{"allow", "curl: (6) Could not resolve host: example.org", "", "", false},
+		{"", "touch: cannot touch '" + outside + "/new': Read-only file system", `write = ["` + outside + `"]`, outside, false},
+		{"", "open " + outside + "/file: permission denied", `write = ["` + outside + `"]`, outside, false},
+		{"", "cat: " + a.home + "/.ssh/id: Permission denied", `read = ["~/.ssh"]`, `read = ["~/.ssh"]`, false},
+		{"", "cat: ~/.npmrc: Permission denied", `read = ["~/.npmrc"]`, `read = ["~/.npmrc"]`, false},
+		{"", "cat: " + a.data + "/belay.db: Permission denied", "which no setting opens", a.data, false},
+		{"", "EROFS: read-only file system, mkdir", "read-only", "outside the workspace", false},
+		{"", "sudo: /etc/sudo.conf is owned by uid 65534, should be 0", "rights of another user", "another user", false},
+		{"", "bash: ./script.sh: Permission denied", "", "", false},
+		{"", a.o.Root + "/locked: Permission denied", "", "", false},
+		{"", "assertion failed: got 1, want 2", "", "", false},
+	} {
+		a.o.Network = tt.network
+		line := "printf '%s\\n' \"" + tt.output + "\" >&2; exit 1"
+		r := a.run(t, line)
+		if !r.Error || (tt.note == "") != strings.HasSuffix(r.Output, "(exit status 1)") || !strings.Contains(r.Output, tt.note) {
+			t.Errorf("%s: %q, want %q", tt.output, r.Output, tt.note)
+		}
+		call, err := a.Prepare("shell", `{"command":`+quote(line)+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grants := []string{"exact:" + line}
+		decision := permit.Judge(session.Ask, call.Describe("shell", a.o.Root), grants)
+		if asks := decision.Verdict == permit.Ask; asks != (tt.why != "") || !strings.Contains(decision.Reason, tt.why) {
+			t.Errorf("%s: again %+v, want %q", tt.output, decision, tt.why)
+		}
+		if gets := strings.Contains(call.Reach, "and the network"); gets != (tt.gets || tt.network == "allow") {
+			t.Errorf("%s: it reaches %q", tt.output, call.Reach)
+		}
+		if all := permit.Judge(session.All, call.Describe("shell", a.o.Root), nil); all.Verdict != permit.Allow {
+			t.Errorf("%s: in mode all %+v", tt.output, all)
+		}
+	}
+}
+
+func TestProgramsGetWhatTheyNeed(t *testing.T) {
+	a := newAttacked(t, nil)
+	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
+	for line, want := range map[string]struct {
+		network     bool
+		reads, sock string
+	}{
+		"git push":                        {true, ".ssh", "/run/agent"},
+		"git -C x fetch origin":           {true, ".ssh", "/run/agent"},
+		"git commit -m x":                 {false, ".gnupg", "/run/agent"},
+		"cd x && npm ci":                  {true, ".npmrc", ""},
+		"npm test":                        {false, ".npmrc", ""},
+		"yarn":                            {true, ".yarnrc.yml", ""},
+		"go test ./...":                   {false, ".netrc", ""},
+		"go get x@latest":                 {true, ".netrc", ""},
+		"/usr/bin/curl http://x":          {true, ".netrc", ""},
+		"sudo env A=b pip install x":      {true, ".pypirc", ""},
+		"bash -c 'docker ps'":             {true, ".docker", "/var/run/docker.sock"},
+		"timeout 5 ssh host true":         {true, ".ssh", "/run/agent"},
+		"for i in 1 2; do wget $i; done":  {true, ".netrc", ""},
+		"echo $(aws s3 ls)":               {true, ".aws", ""},
+		"./git push":                      {},
+		a.o.Root + "/curl http://x":       {},
+		os.Getenv("TMPDIR") + "/git push": {},
+		"make deploy":                     {},
+		"echo git push":                   {},
+		"node -e 'x'":                     {},
+		"'unterminated":                   {},
+		"./gradlew build":                 {true, ".gradle/gradle.properties", ""},
+	} {
+		got := a.sandbox.Needs(line)
+		if got.Network != want.network {
+			t.Errorf("%s: network %v", line, got.Network)
+		}
+		if reads := slices.Contains(got.Reads, filepath.Join(a.home, want.reads)); reads != (want.reads != "") {
+			t.Errorf("%s: reads %v, want %q", line, got.Reads, want.reads)
+		}
+		if sock := slices.Contains(got.Sockets, want.sock); sock != (want.sock != "") {
+			t.Errorf("%s: sockets %v, want %q", line, got.Sockets, want.sock)
+		}
+	}
+}
+
+func TestAProgramReadsItsOwnSecretsAlone(t *testing.T) {
+	a := newAttacked(t, nil)
+	for line, want := range map[string]bool{
+		"git --version && cat $FAKE_HOME/.ssh/id":      true, // it is what the person saw and allowed
+		"cat $FAKE_HOME/.ssh/id":                       false,
+		"npm --version; cat $FAKE_HOME/.ssh/id":        false,
+		"git --version && cat $FAKE_HOME/.npmrc":       false,
+		"git --version && echo x > $FAKE_HOME/.ssh/id": false,
+		"git --version && cat $DATA/belay.db":          false,
+	} {
+		if r := a.run(t, line); r.Error == want || strings.Contains(r.Output, "SECRET") != want {
+			t.Errorf("%s: %q", line, r.Output)
+		}
+	}
+}
+
+func TestOutsideTheSandboxNothingIsHeld(t *testing.T) {
+	a := newAttacked(t, nil)
+	call, err := a.Prepare("shell", `{"command":"echo x > $OUTSIDE/new && cat $FAKE_HOME/.ssh/id"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := permit.Decision{Verdict: permit.Allow, Outside: true}
+	if r := call.Runner(outside)(t.Context(), func(string) {}); r.Error || r.Output != "SECRET" {
+		t.Errorf("%+v", r)
+	}
+	a.o.Open = true // the sandbox is off, and there is nothing to leave
+	call, err = a.Prepare("shell", `{"command":"cat $FAKE_HOME/.ssh/id"}`)
+	if err != nil || call.RunOutside != nil || !strings.Contains(call.Reach, "sandbox is off") {
+		t.Errorf("%+v, %v", call, err)
+	}
+	if r := call.Run(t.Context(), func(string) {}); r.Error || r.Output != "SECRET" {
+		t.Errorf("%+v", r)
 	}
 }
