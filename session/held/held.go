@@ -85,9 +85,10 @@ func Run(ctx context.Context, command string, o Options) (code int, err error) {
 		name, value, _ := strings.Cut(kv, "=")
 		l.base[name] = value
 	}
+	l.Out = &untilEnded{out: o.Out, ended: ctx.Done()}
 	limited := &limited{Context: ctx, line: l}
 	limited.left.Store(maxStatements)
-	err = l.run(limited, shell{Shell: permit.Shell{Line: command}, dir: o.Dir, env: l.env, out: o.Out, errors: o.Out})
+	err = l.run(limited, shell{Shell: permit.Shell{Line: command}, dir: o.Dir, env: l.env, out: l.Out, errors: l.Out})
 	if refused := l.wasRefused(); refused != nil {
 		return 0, refused
 	}
@@ -246,6 +247,21 @@ func asBash(words []string) []string {
 func plainFormat(format string) bool {
 	rest := strings.ReplaceAll(strings.ReplaceAll(format, "%%", ""), "%s", "")
 	return !strings.Contains(rest, "%")
+}
+
+// untilEnded drops what the interpreter says of being ended: Run tells why.
+type untilEnded struct {
+	out   io.Writer
+	ended <-chan struct{}
+}
+
+func (w *untilEnded) Write(p []byte) (int, error) {
+	select {
+	case <-w.ended:
+		return len(p), nil
+	default:
+		return w.out.Write(p)
+	}
 }
 
 // lineLimit ends a line whose input has a line that is too long to keep.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"belay/session/held"
-	"belay/session/sandbox"
 )
 
 // runHeld runs a line that nobody was asked about. Its commands are judged when their
@@ -22,10 +21,10 @@ func (s *Set) runHeld(ctx context.Context, job shellJob, out *commandOutput) (co
 	return held.Run(ctx, job.line, held.Options{
 		Root: root,
 		Dir:  job.dir,
-		Env:  s.environment(),
+		Env:  append(s.environment(), "GIT_OPTIONAL_LOCKS=0"),
 		Out:  out,
 		Program: func(ctx context.Context, cmd *exec.Cmd) (int, error) {
-			return s.sandbox.Run(ctx, cmd, sandbox.Profile{Reading: true}, job.started)
+			return s.sandbox.Run(ctx, cmd, job.profile, job.started)
 		},
 		Open: func(path string) (*os.File, error) { return openFile(root, path) },
 	})
