@@ -34,16 +34,32 @@ func (s *draftSaver) save(draft func() session.Draft) {
 		return
 	}
 	s.saving.Add(1)
-	s.timer = time.AfterFunc(draftInterval, func() {
-		defer s.saving.Done()
-		s.mu.Lock()
-		latest := s.latest
-		s.timer = nil
-		s.mu.Unlock()
-		draft := latest()
-		draft.Turn = s.turn
-		_ = s.log.SaveDraft(context.Background(), draft)
-	})
+	s.timer = time.AfterFunc(draftInterval, s.store)
+}
+
+// store saves the latest draft. Another save is planned only when this one is done:
+// a store that keeps it waiting would be asked by more and more of them.
+func (s *draftSaver) store() {
+	defer s.saving.Done()
+	s.mu.Lock()
+	latest, timer := s.latest, s.timer
+	s.latest = nil
+	s.mu.Unlock()
+	if latest == nil { // stopped meanwhile
+		return
+	}
+	draft := latest()
+	draft.Turn = s.turn
+	_ = s.log.SaveDraft(context.Background(), draft)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer != timer {
+		return // stopped, and perhaps begun anew
+	}
+	if s.timer = nil; s.latest != nil {
+		s.saving.Add(1)
+		s.timer = time.AfterFunc(draftInterval, s.store)
+	}
 }
 
 // stop forgets what was planned and waits for what is being stored, so that
@@ -53,7 +69,7 @@ func (s *draftSaver) stop() {
 	if s.timer != nil && s.timer.Stop() {
 		s.saving.Done()
 	}
-	s.timer = nil
+	s.timer, s.latest = nil, nil
 	s.mu.Unlock()
 	s.saving.Wait()
 }

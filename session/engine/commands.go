@@ -26,6 +26,9 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 		e.events.put(session.Record{Time: e.o.Now(), Event: session.TiersChanged{}})
 		return nil
 	}
+	if _, stops := c.(session.Stop); stops {
+		e.o.Store.Hurry() // what waits for another writer keeps the session from hearing of it
+	}
 	opened := e.openSession(id)
 	if opened == nil {
 		if err := e.fileClosed(ctx, id, c); err != nil {

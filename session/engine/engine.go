@@ -17,6 +17,7 @@ import (
 	"belay/session"
 	"belay/session/agent"
 	"belay/session/request"
+	"belay/session/store"
 )
 
 // Options are what an Engine works with. All but ParkSchedule and what says so
@@ -233,6 +234,7 @@ func (e *Engine) Wait(ctx context.Context, id session.ID) (session.Session, erro
 // Close stops every running turn in a way that it can go on from, and gives
 // the sessions back.
 func (e *Engine) Close() error {
+	e.o.Store.Hurry()
 	e.mu.Lock()
 	e.closing = true
 	open := e.open
@@ -247,7 +249,11 @@ func (e *Engine) Close() error {
 	e.work.Wait()
 	var errs []error
 	for _, s := range open {
-		errs = append(errs, s.tools.Close(), s.lease.Release())
+		errs = append(errs, s.tools.Close())
+		// One that cannot be given back in time ends with this process.
+		if err := s.lease.Release(); !errors.Is(err, store.ErrLocked) {
+			errs = append(errs, err)
+		}
 	}
 	e.events.close()
 	return errors.Join(errs...)

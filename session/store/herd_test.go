@@ -151,7 +151,7 @@ func TestAWriterThatDoesNotEndIsNamed(t *testing.T) {
 	holder := holdLock(t, dir)
 	told := make(chan string, 8)
 	s.lock.notice = func(text string) { told <- text }
-	s.lock.patience, s.lock.noticeDelay = 50*time.Millisecond, time.Millisecond
+	s.lock.patience.limit, s.lock.noticeDelay = 50*time.Millisecond, time.Millisecond
 
 	_, _, err := s.Append(ctx, id, 1, prompt("x"))
 	want := fmt.Sprintf("process %d", holder.Pid)
@@ -163,7 +163,7 @@ func TestAWriterThatDoesNotEndIsNamed(t *testing.T) {
 	}
 
 	// What gave up keeps nothing: when the holder has gone, writing goes on.
-	s.lock.patience = writerPatience
+	s.lock.patience.limit = writerPatience
 	if err := holder.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -187,5 +187,37 @@ func TestOpeningAndReadingDoNotWaitForAWriter(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestWhoIsInAHurryDoesNotWaitForAnotherWriter(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir), open(t, dir)
+	id := create(t, a, "/p").ID
+	release, err := a.lock.acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := make(chan error)
+	began := make(chan struct{})
+	b.lock.noticeDelay = time.Millisecond
+	b.lock.notice = func(string) { close(began) }
+	go func() {
+		_, _, err := b.Append(ctx, id, 1, prompt("x"))
+		waits <- err
+	}()
+	<-began
+	b.Hurry()
+	b.Hurry() // which does not begin anew
+	if err := <-waits; !errors.Is(err, ErrLocked) {
+		t.Errorf("Append() = %v, want ErrLocked", err)
+	}
+	if _, _, err := b.Append(ctx, id, 1, prompt("y")); !errors.Is(err, ErrLocked) {
+		t.Errorf("Append() soon after = %v, want ErrLocked", err)
+	}
+	release()
+	b.lock.patience.hurried = time.Time{}
+	if _, _, err := b.Append(ctx, id, 1, prompt("z")); err != nil {
+		t.Errorf("Append() of a free database = %v", err)
 	}
 }

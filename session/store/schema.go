@@ -215,7 +215,7 @@ func migrateFile(ctx context.Context, path string) error {
 	}
 	db.SetMaxOpenConns(1)
 	lock := newWriterLock(filepath.Dir(path), nil)
-	lock.patience = readerPatience
+	lock.patience.limit = readerPatience
 	err = lock.exclusively(ctx, func() error { return migrate(ctx, db, migrations) })
 	return errors.Join(err, db.Close(), lock.close())
 }

@@ -93,7 +93,7 @@ func TestABusyDatabaseIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // only to free it
-	b.lock.patience = time.Millisecond
+	b.lock.patience.limit = time.Millisecond
 	_, _, err = b.Append(ctx, id, 1, prompt("x"))
 	var e *Error
 	if !errors.Is(err, ErrLocked) || !errors.As(err, &e) || e.Hint() == "" {

@@ -81,7 +81,7 @@ func (s *Store) open(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 	if o.ReadOnly {
-		s.lock = &writerLock{patience: writerPatience, noticeDelay: noticeDelay, notice: func(string) {}}
+		s.lock = &writerLock{patience: patience{limit: writerPatience}, noticeDelay: noticeDelay, notice: func(string) {}}
 		return s.lock.retryBusy(ctx, func() error { return s.openForReading(ctx) })
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	writerPatience = time.Minute      // how long a writer waits for its turn
 	noticeDelay    = 2 * time.Second  // after which a wait is told
 	noticeInterval = 30 * time.Second // in which nothing is told twice
 )
@@ -48,7 +47,7 @@ type writerLock struct {
 	turn        chan struct{} // of this store; full while somebody writes or waits
 	lock, queue *os.File      // nil: no locks here
 	pid         []byte
-	patience    time.Duration
+	patience    patience
 	noticeDelay time.Duration
 	notice      func(string)
 	noticed     atomic.Int64 // when somebody was told last, in nanoseconds since 1970
@@ -58,7 +57,7 @@ func newWriterLock(dir string, notice func(string)) *writerLock {
 	l := &writerLock{
 		turn:        make(chan struct{}, 1),
 		pid:         fmt.Appendf(nil, "%-*d\n", hurryAt, os.Getpid()),
-		patience:    writerPatience,
+		patience:    patience{limit: writerPatience},
 		noticeDelay: noticeDelay,
 		notice:      notice,
 	}
@@ -191,13 +190,8 @@ func (l *writerLock) tell() {
 
 // limit ends what waits too long, with a word on whom it has waited for.
 func (l *writerLock) limit(ctx context.Context, wait func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, l.patience)
-	defer cancel()
-	err := wait(limited)
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	outlasted, err := l.patience.limited(ctx, wait)
+	if outlasted {
 		return &Error{Kind: ErrLocked, Err: errors.New(l.reason()), Advice: l.advice()}
 	}
 	return err

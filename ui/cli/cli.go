@@ -222,7 +222,7 @@ func (cli CLI) openScreen(ctx context.Context, g globalFlags, last bool, resume 
 // lastSession finds the session that -c means. No session is an error: silently
 // beginning a new one would hide that the old one is gone.
 func (cli CLI) lastSession(ctx context.Context, project string) (session.ID, error) {
-	st, err := app.OpenStore(ctx, true)
+	st, err := app.OpenForReading(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -241,7 +241,7 @@ func (cli CLI) lastSession(ctx context.Context, project string) (session.ID, err
 }
 
 func (cli CLI) findSession(ctx context.Context, prefix string) (session.Session, error) {
-	st, err := app.OpenStore(ctx, true)
+	st, err := app.OpenForReading(ctx)
 	if err != nil {
 		return session.Session{}, err
 	}

@@ -72,7 +72,7 @@ func (cli CLI) listCheckpoints(
 	ctx context.Context,
 	prefix string,
 ) (state session.Session, list []session.Checkpoint, err error) {
-	err = app.WithStore(ctx, true, func(st *store.Store) error {
+	err = app.ReadStore(ctx, func(st *store.Store) error {
 		if state, err = st.Find(ctx, prefix); err != nil {
 			return err
 		}

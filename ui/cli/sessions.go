@@ -74,7 +74,7 @@ func (cli CLI) listCommand(globals *globalFlags) *cobra.Command {
 }
 
 func (cli CLI) listSessionsJSON(ctx context.Context, f session.Filter) error {
-	return app.WithStore(ctx, true, func(st *store.Store) error {
+	return app.ReadStore(ctx, func(st *store.Store) error {
 		list, err := st.List(ctx, f)
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (cli CLI) listSessionsJSON(ctx context.Context, f session.Filter) error {
 }
 
 func (cli CLI) listSessions(ctx context.Context, f session.Filter) error {
-	return app.WithStore(ctx, true, func(st *store.Store) error {
+	return app.ReadStore(ctx, func(st *store.Store) error {
 		list, err := st.List(ctx, f)
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (cli CLI) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Print a session", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
+			return app.ReadStore(cmd.Context(), func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -141,7 +141,7 @@ func (cli CLI) searchCommand(globals *globalFlags) *cobra.Command {
 				}
 				filter.Project = dir
 			}
-			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
+			return app.ReadStore(cmd.Context(), func(st *store.Store) error {
 				hits, err := st.Search(cmd.Context(), strings.Join(args, " "), filter)
 				if err != nil {
 					return err
@@ -171,7 +171,7 @@ func (cli CLI) changeCommand(
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return app.WithStore(cmd.Context(), false, func(st *store.Store) error {
+			return app.ChangeStore(cmd.Context(), cli.Err, func(st *store.Store) error {
 				state, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -248,7 +248,7 @@ func (cli CLI) forkCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "fork ID", Short: "Begin a new session with the history of another", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return app.WithStore(cmd.Context(), false, func(st *store.Store) error {
+			return app.ChangeStore(cmd.Context(), cli.Err, func(st *store.Store) error {
 				s, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -274,7 +274,7 @@ func (cli CLI) exportCommand() *cobra.Command {
 			if format != "markdown" && format != "jsonl" {
 				return &exit.UsageError{Err: fmt.Errorf("unknown format %q: use markdown or jsonl", format)}
 			}
-			return app.WithStore(cmd.Context(), true, func(st *store.Store) error {
+			return app.ReadStore(cmd.Context(), func(st *store.Store) error {
 				state, err := st.Find(cmd.Context(), args[0])
 				if err != nil {
 					return err

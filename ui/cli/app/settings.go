@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	mathrand "math/rand/v2"
 	"os"
@@ -30,18 +31,32 @@ func DataDir() (string, error) {
 	return dir, nil
 }
 
-// OpenStore opens the sessions on disk.
-func OpenStore(ctx context.Context, readOnly bool) (*store.Store, error) {
+// OpenForReading opens the sessions on disk for reading alone.
+func OpenForReading(ctx context.Context) (*store.Store, error) {
+	return openStore(ctx, store.Options{ReadOnly: true})
+}
+
+func openStore(ctx context.Context, options store.Options) (*store.Store, error) {
 	dir, err := DataDir()
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, dir, store.Options{ReadOnly: readOnly})
+	return store.Open(ctx, dir, options)
 }
 
-// WithStore opens the sessions on disk for as long as do runs.
-func WithStore(ctx context.Context, readOnly bool, do func(*store.Store) error) error {
-	st, err := OpenStore(ctx, readOnly)
+// ReadStore opens the sessions on disk for reading, for as long as do runs.
+func ReadStore(ctx context.Context, do func(*store.Store) error) error {
+	return withStore(ctx, store.Options{ReadOnly: true}, do)
+}
+
+// ChangeStore opens the sessions on disk for as long as do runs. Whoever waits for
+// another writer is told on stderr.
+func ChangeStore(ctx context.Context, stderr io.Writer, do func(*store.Store) error) error {
+	return withStore(ctx, store.Options{Waiting: newNotices(stderr, Options{}).add}, do)
+}
+
+func withStore(ctx context.Context, options store.Options, do func(*store.Store) error) error {
+	st, err := openStore(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -57,7 +72,7 @@ func SettingsSources(ctx context.Context, options Options) (config.Sources, erro
 	}
 	trusted := options.Trust
 	if !trusted {
-		err := WithStore(ctx, true, func(st *store.Store) (err error) {
+		err := ReadStore(ctx, func(st *store.Store) (err error) {
 			trusted, _, err = st.Trusted(ctx, options.Project)
 			return err
 		})

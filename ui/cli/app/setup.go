@@ -32,7 +32,7 @@ func SetupQuestions(ctx context.Context, options Options) (Questions, error) {
 	}
 	if !sources.Trusted && hasInstructions(options.Project) {
 		answered := false
-		err := WithStore(ctx, true, func(st *store.Store) (err error) {
+		err := ReadStore(ctx, func(st *store.Store) (err error) {
 			_, answered, err = st.Trusted(ctx, options.Project)
 			return err
 		})
@@ -77,7 +77,7 @@ func keyless(settings config.Settings) (provider string, missing bool) {
 
 // SetTrusted remembers what a person said of a folder.
 func SetTrusted(ctx context.Context, project string, trusted bool) error {
-	return WithStore(ctx, false, func(st *store.Store) error { return st.SetTrusted(ctx, project, trusted) })
+	return withStore(ctx, store.Options{}, func(st *store.Store) error { return st.SetTrusted(ctx, project, trusted) })
 }
 
 // SaveKey keeps a provider's key and says where.

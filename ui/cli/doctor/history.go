@@ -29,7 +29,7 @@ type history struct {
 // readHistory looks in the record for what cannot be seen now.
 func readHistory(ctx context.Context, now time.Time) (history, error) {
 	var record history
-	err := app.WithStore(ctx, true, func(st *store.Store) error {
+	err := app.ReadStore(ctx, func(st *store.Store) error {
 		list, err := ledger.Read(ctx, st, now.AddDate(0, 0, -historyDays), time.Time{})
 		if err == nil {
 			record = newHistory(list, now)

@@ -100,7 +100,7 @@ func readHistory(ctx context.Context, project string, since, now time.Time) (lis
 	if needed := now.AddDate(0, 0, -minHistoryDays); needed.Before(since) {
 		since = needed
 	}
-	err = app.WithStore(ctx, true, func(st *store.Store) (err error) {
+	err = app.ReadStore(ctx, func(st *store.Store) (err error) {
 		list, err = ledger.Read(ctx, st, since, time.Time{})
 		return err
 	})
