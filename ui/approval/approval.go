@@ -325,12 +325,16 @@ func (p *Pane) hints(width, hidden int) string {
 	if p.asked.Outside {
 		outside = "   " + th.Bad.Paint(keys.Approval.Label(keys.Outside)+" outside")
 	}
+	answers := th.Keys(hints...) + outside
+	var more [][2]string
 	if hidden > 0 {
-		hints = append(hints, hint(theme.Plural(hidden, "line")+" more", keys.Down))
+		more = append(more, hint(theme.Plural(hidden, "line")+" more", keys.Down))
 	}
-	hints = append(hints, hint("write", keys.Blur))
-	for theme.Width(th.Keys(hints...)+outside) > width && len(hints) > 1 {
-		hints = hints[:len(hints)-1]
+	more = append(more, hint("write", keys.Blur))
+	for _, other := range more {
+		if with := answers + "   " + th.Keys(other); theme.Width(with) <= width {
+			answers = with
+		}
 	}
-	return th.Keys(hints...) + outside
+	return theme.Cut(answers, width)
 }
