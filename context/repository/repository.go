@@ -40,6 +40,7 @@ func Command(ctx context.Context, program, dir string, args ...string) *exec.Cmd
 	}
 	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
 		"GIT_NO_LAZY_FETCH=1")
+	EndWithBelay(cmd)
 	return cmd
 }
 

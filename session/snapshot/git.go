@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"belay/context/repository"
 )
 
 // gitProgram is the git of this machine, once it was found.
@@ -196,6 +198,7 @@ func storeEnv(home string) []string {
 func (p *gitProgram) storeGit(ctx context.Context, home string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Dir, cmd.Env = home, storeEnv(home)
+	repository.EndWithBelay(cmd)
 	return cmd
 }
 
