@@ -74,11 +74,11 @@ func (s *Sandbox) start(cmd *exec.Cmd, p Profile) (running process, done func(),
 		if err := Available(); err != nil {
 			return nil, done, err
 		}
-		var temp string
-		if temp, done, err = ownFolder(cmd); err != nil {
+		var own []string
+		if own, done, err = s.ownFolders(cmd); err != nil {
 			return nil, done, err
 		}
-		running, err = s.beginReading(cmd, temp)
+		running, err = s.beginReading(cmd, own)
 		return running, done, err
 	}
 	if !p.Outside {
@@ -90,20 +90,42 @@ func (s *Sandbox) start(cmd *exec.Cmd, p Profile) (running process, done func(),
 	return running, done, err
 }
 
-// ownFolder gives a reading command a folder to write to.
-func ownFolder(cmd *exec.Cmd) (temp string, done func(), err error) {
-	temp, err = os.MkdirTemp("", "belay-")
+// ownFolders gives a reading command folders to write to: one that goes with it, and
+// one for what go compiles, which takes too long to do anew for each.
+func (s *Sandbox) ownFolders(cmd *exec.Cmd) (own []string, done func(), err error) {
+	temp, err := os.MkdirTemp("", "belay-")
 	if err != nil {
-		return "", func() {}, err
+		return nil, func() {}, err
 	}
 	done = func() { _ = os.RemoveAll(temp) }
 	if resolved, err := filepath.EvalSymlinks(temp); err == nil {
 		temp = resolved
 	}
+	own = []string{temp}
+	compiled := filepath.Join(temp, "go-build")
+	if kept := s.keptFolder("go-build"); kept != "" {
+		own, compiled = append(own, kept), kept
+	}
 	cmd.Env = append(cmd.Environ(), "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "GIT_OPTIONAL_LOCKS=0",
 		// go fails where it cannot write to its cache, and would fetch what is missing.
-		"GOCACHE="+filepath.Join(temp, "go-build"), "GOPROXY=off", "GOTOOLCHAIN=local")
-	return temp, done, nil
+		"GOCACHE="+compiled, "GOPROXY=off", "GOTOOLCHAIN=local")
+	return own, done, nil
+}
+
+// keptFolder is a folder of the cache; empty: there is none.
+func (s *Sandbox) keptFolder(name string) string {
+	path := filepath.Join(s.o.Cache, name)
+	if s.o.Cache == "" || below(s.o.Root, path) || s.IsSecret(path) {
+		return ""
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return ""
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil || s.IsSecret(resolved) || below(s.o.Root, resolved) {
+		return ""
+	}
+	return resolved
 }
 
 func (s *Sandbox) grace() time.Duration {

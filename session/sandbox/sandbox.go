@@ -26,6 +26,7 @@ type Options struct {
 	Own     []string // files and folders of belay itself, which no command reads or writes
 	Secrets []string // files and folders that are not read, unless a profile or Read opens them
 	Temp    []string // folders for what is temporary
+	Cache   string   // where reading commands keep what they compile, and nothing else looks; may be empty
 	Write   []string // more places that working commands may write
 	Read    []string // secrets that working commands may read
 

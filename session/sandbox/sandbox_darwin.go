@@ -54,8 +54,8 @@ func Available() error {
 func Mechanism() string { return "the seatbelt" }
 
 // beginReading starts a command that writes to one folder, and changes nothing else.
-func (s *Sandbox) beginReading(cmd *exec.Cmd, temp string) (process, error) {
-	return s.runHeld(wrapped(cmd, s.profile(temp)), hold.Setup{}, ownSession, hold.Command{})
+func (s *Sandbox) beginReading(cmd *exec.Cmd, own []string) (process, error) {
+	return s.runHeld(wrapped(cmd, s.profile(own)), hold.Setup{}, ownSession, hold.Command{})
 }
 
 // wrapped has a command run under a profile of the seatbelt.
@@ -70,7 +70,7 @@ func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: tru
 
 // profile is what the kernel holds a reading command to. Later rules come before
 // earlier ones.
-func (s *Sandbox) profile(temp string) string {
+func (s *Sandbox) profile(own []string) string {
 	var b strings.Builder
 	b.WriteString(`(version 1)
 (allow default)
@@ -82,7 +82,9 @@ func (s *Sandbox) profile(temp string) string {
 (deny file-write*)
 (allow file-write* (literal "/dev/null") (literal "/dev/zero"))
 `)
-	fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", quoted(temp))
+	for _, path := range own {
+		fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", quoted(path))
+	}
 	for _, path := range s.secrets {
 		fmt.Fprintf(&b, "(deny file-read* (subpath %s))\n", quoted(path))
 	}

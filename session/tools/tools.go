@@ -112,6 +112,7 @@ type tool interface {
 // Options are what a Set works with.
 type Options struct {
 	Root    string         // the workspace, absolute
+	Cache   string         // where commands that only read keep what they compile; may be empty
 	Outputs string         // a folder for output that is too long for the model
 	Data    string         // belay's own data, which no tool opens; links resolved; may be empty
 	Secrets []string       // files and folders that no command reads unasked, beside those of the home folder

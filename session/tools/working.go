@@ -21,6 +21,7 @@ func newSandbox(o Options) *sandbox.Sandbox {
 	if home, err := os.UserHomeDir(); err == nil {
 		options.Home, options.Secrets = home, sandbox.Secrets(home)
 	}
+	options.Cache = o.Cache
 	options.Write, options.Read = inHome(options.Home, o.Write), inHome(options.Home, o.Read)
 	return sandbox.New(options)
 }

@@ -126,6 +126,7 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 	return tools.New(tools.Options{
 		Root:    root,
 		Data:    b.dir,
+		Cache:   cacheDir(),
 		Secrets: configDir(),
 		Outputs: filepath.Join(b.dir, "outputs"),
 		Hide:    b.transport.keyVariables,
@@ -150,6 +151,15 @@ func (b *builder) secretValues() *redact.Values {
 		}
 	}
 	return redact.New(values...)
+}
+
+// cacheDir is belay's folder for what can be made anew; empty: there is none.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "belay")
 }
 
 // configDir is where the settings and keys are, if there is such a place.
