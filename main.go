@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -160,6 +161,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Warn:        s.warn,
 		Unheld:      s.unheld,
 		RunTool:     s.runCommand,
+		Changes:     func(ctx context.Context) (string, error) { return repository.Changes(ctx, options.Project) },
 		Curl:        s.curl,
 		RunShell:    s.shell,
 		Prompts:     s.prompts,
@@ -259,14 +261,14 @@ func (s *screen) prompts(ctx context.Context) []string {
 }
 
 // runCommand runs one of belay's own commands as the command line would.
-func (s *screen) runCommand(ctx context.Context, name string) (string, error) {
+func (s *screen) runCommand(ctx context.Context, command ...string) (string, error) {
 	var out bytes.Buffer
 	commands := s.cli
 	commands.In = strings.NewReader("")
 	commands.Out = &out
 	commands.Err = &out
-	args := []string{name, "--dir", s.options.Project}
-	if s.options.Rehearsal != "" && name == "doctor" {
+	args := append(slices.Clone(command), "--dir", s.options.Project)
+	if s.options.Rehearsal != "" && command[0] == "doctor" {
 		args = append(args, "--rehearsal", s.options.Rehearsal)
 	}
 	if s.options.DebugHTTP != "" {

@@ -233,13 +233,16 @@ func TestAProjectCannotLoosenTheUsersSettings(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := sources(user, tt.project)
-			_, err := Load(s)
-			if tt.fault == "" && err != nil ||
-				tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {
-				t.Errorf("Load() = %v, want %q", err, tt.fault)
+			got, err := Load(s)
+			ignored := Faults(got.Ignored()).Error()
+			if err != nil || (tt.fault == "") != (len(got.Ignored()) == 0) || !strings.Contains(ignored, tt.fault) {
+				t.Errorf("Load() leaves out %q, %v, want %q", ignored, err, tt.fault)
+			}
+			if tt.fault != "" && (got.Permissions.Mode != "edits" || got.Limits.Cost != 2 || len(got.Permissions.Env) > 0) {
+				t.Errorf("Load() = %+v; want the project's file left out", got)
 			}
 			s.Trusted = false
-			got, err := Load(s)
+			got, err = Load(s)
 			if err != nil || got.Permissions.Mode != "edits" || got.Tiers.Default != "heavy" {
 				t.Errorf("Load() untrusted = %+v, %v; want the project's file unread", got, err)
 			}

@@ -41,8 +41,26 @@ var variables = []struct{ name, key string }{
 }
 
 // Load merges all sources. Its error is a Faults with every mistake found; the
-// settings are then empty.
+// settings are then empty. A project's file with mistakes is left out, so that a
+// folder locks nobody out; Ignored tells them.
 func Load(from Sources) (Settings, error) {
+	settings, err := merge(from)
+	var faults Faults
+	if from.Trusted && errors.As(err, &faults) && faults.allIn(projectSource) {
+		from.Trusted = false
+		settings, err = merge(from)
+		settings.ignored = append(settings.ignored, faults...)
+	}
+	return settings, err
+}
+
+const projectSource = "project file"
+
+func (f Faults) allIn(source string) bool {
+	return !slices.ContainsFunc(f, func(fault Fault) bool { return fault.Origin.Source != source })
+}
+
+func merge(from Sources) (Settings, error) {
 	loading := loader{settings: Defaults(), from: from}
 	if from.ReadFile == nil {
 		loading.from.ReadFile = readFile
@@ -51,7 +69,7 @@ func Load(from Sources) (Settings, error) {
 		loading.loadFile(Origin{Source: "user file", Name: from.UserFile}, from.Named)
 	}
 	if from.ProjectFile != "" && from.Trusted {
-		loading.loadFile(Origin{Source: "project file", Name: from.ProjectFile}, false)
+		loading.loadFile(Origin{Source: projectSource, Name: from.ProjectFile}, false)
 	}
 	if from.Env != nil {
 		for _, v := range variables {
@@ -100,7 +118,7 @@ func readFile(name string) ([]byte, error) {
 }
 
 func rank(source string) int {
-	return slices.Index([]string{"default", "user file", "project file", "environment", "flag"}, source)
+	return slices.Index([]string{"default", "user file", projectSource, "environment", "flag"}, source)
 }
 
 type loader struct {

@@ -74,10 +74,13 @@ type (
 	raisePlan     struct{ review bool }                // a plan came up; review: a person has to look at it
 	leaveStep     struct{}                             // goes back from a step to its plan
 	openDialog    struct{ dialog dialog }
-	openRewind    struct{ step int }      // what going back to before a step would do
-	closeDialog   struct{}                //
-	reopen        struct{ dialog dialog } // comes back to what was left for a while; nil: to nothing
-	blurPanel     struct{}                // gives the keys of a panel to the main screen
+	openRewind    struct { // what going back would do
+		step int  // to before a step
+		last bool // to before the last message
+	}
+	closeDialog struct{}                //
+	reopen      struct{ dialog dialog } // comes back to what was left for a while; nil: to nothing
+	blurPanel   struct{}                // gives the keys of a panel to the main screen
 
 	leaveMode struct{} // gives the keyboard back to the draft
 	borrow    struct { // the composer, for a text that is not the draft

@@ -18,7 +18,7 @@ type capacityPanel struct {
 	views   *sessionViews
 	backend *backend
 	load    func(ctx context.Context) (capacity.View, error)
-	runTool func(ctx context.Context, name string) (string, error) // may be nil
+	runTool func(ctx context.Context, command ...string) (string, error) // may be nil
 
 	loading bool
 	again   bool // something changed while it was being loaded

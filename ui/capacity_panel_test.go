@@ -70,7 +70,9 @@ func TestKeysOfTheCapacityPanel(t *testing.T) {
 	o := world.options()
 	o.Open = "s1"
 	o.Capacity = func(context.Context) (capacity.View, error) { return capacityView(), nil }
-	o.RunTool = func(_ context.Context, name string) (string, error) { return "verdict of " + name, nil }
+	o.RunTool = func(_ context.Context, command ...string) (string, error) {
+		return "verdict of " + command[0], nil
+	}
 	s := startScreen(t, 120, 36, o)
 	s.wait("· done")
 	s.press("F5")

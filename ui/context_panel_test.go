@@ -158,15 +158,12 @@ func TestCommandsAreTyped(t *testing.T) {
 			world.reply = func(_ *fakeEngine, _ session.ID, c session.Command) { got <- c }
 			s := startScreen(t, 80, 24, withUsage(world))
 			s.wait("ctx unknown")
-			s.press("/")
-			s.wait("commands")
-			s.press(tt.typed[1:])
-			s.wait(tt.typed)
+			s.press(tt.typed)
+			s.wait("› " + tt.typed)
 			s.press("enter")
 			if c := <-got; fmt.Sprintf("%#v", c) != fmt.Sprintf("%#v", tt.want) {
 				t.Errorf("%s did %#v, want %#v", tt.typed, c, tt.want)
 			}
-			s.gone("commands ─")
 			s.paste(tt.typed)
 			s.wait("› " + tt.typed)
 			s.press("enter")
@@ -223,7 +220,7 @@ func TestASessionIsHandedOver(t *testing.T) {
 	}
 	s := startScreen(t, 100, 30, withUsage(world))
 	s.wait("ctx unknown")
-	s.press("/", "hand over write the core logic", "enter")
+	s.press("/handoff write the core logic", "enter")
 	for i, want := range []string{"ChooseTier", "PinNote", "Send"} {
 		c := <-got
 		if name := strings.TrimPrefix(fmt.Sprintf("%T", c), "session."); name != want {

@@ -89,9 +89,12 @@ func (d *draft) send() action {
 	if text == "" {
 		return nil
 	}
-	if a, rest, ok := keys.Call(text); ok {
+	if a, rest, ok := keys.Call(d.composer.Draft()); ok {
 		d.composer.Clear()
 		return command{a, rest}
+	}
+	if name, unknown := keys.Unknown(d.composer.Draft()); unknown {
+		return unknownCommand(name)
 	}
 	if line, ok := strings.CutPrefix(text, shellMark); ok && d.runShell != nil {
 		d.take()

@@ -34,6 +34,7 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 	neighbour := func(by int) handler { return plain(func() action { return c.neighbour(by) }) }
 	dialogs := func(open func() dialog) handler { return plain(func() action { return openDialog{open()} }) }
 	pane := m.views.transcript
+	s := &sessionCommands{options: m.options, views: m.views, backend: m.backend, draft: d, mode: m.options.Mode}
 
 	return map[keys.Action]handler{
 		keys.Send:     plain(d.send),
@@ -53,7 +54,7 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.Resume:     ifOpen(session.Resume{}),
 		keys.Stop:       plain(m.stop),
 		keys.Details:    effect(c.details),
-		keys.Rename:     plain(c.rename),
+		keys.Rename:     c.renameTo,
 		keys.Fork:       plain(c.fork),
 		keys.Previous:   neighbour(-1),
 		keys.Next:       neighbour(1),
@@ -87,8 +88,7 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 			}
 		}),
 
-		keys.Palette:        dialogs(func() dialog { return commandDialog{palette.Commands(m.look.theme)} }),
-		keys.CommandPalette: dialogs(func() dialog { return commandDialog{palette.Typed(m.look.theme)} }),
+		keys.Palette: dialogs(func() dialog { return commandDialog{palette.Commands(m.look.theme)} }),
 		keys.Prompts: dialogs(func() dialog {
 			return promptDialog{palette.Prompts(m.look.theme, m.composer.History())}
 		}),
@@ -99,8 +99,21 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.StepsPanel: plain(m.toggleSteps),
 		keys.Steps:      m.planTask,
 		keys.Rewind:     plain(func() action { return openRewind{} }),
+		keys.Undo:       plain(func() action { return openRewind{last: true} }),
 
-		keys.ThemeCycle: plain(m.cycleTheme),
+		keys.Status:      plain(s.status),
+		keys.Cost:        plain(s.cost),
+		keys.Changes:     plain(s.changes),
+		keys.Review:      s.review,
+		keys.Init:        plain(s.writeRules),
+		keys.Permissions: s.permissions,
+		keys.Export:      s.export,
+		keys.Messages:    plain(m.toast.list),
+		keys.ShowConfig:  plain(func() action { return s.run("config") }),
+		keys.Doctor:      plain(func() action { return s.run("doctor") }),
+		keys.Record:      plain(func() action { return s.run("stats") }),
+
+		keys.ThemeCycle: m.chooseTheme,
 		keys.Suspend:    plain(func() action { return work{tea.Suspend} }),
 		keys.Leave:      plain(m.interrupt),
 		keys.Quit:       plain(m.quit),
@@ -188,8 +201,8 @@ func (m *Model) planTask(task string) action {
 }
 
 // openRewind lists the checkpoints of the session in view, or of its plan. With a
-// step it shows what going back to before that would do.
-func (m *Model) openRewind(step int) action {
+// step, or for the last message, it shows what going back to before that would do.
+func (m *Model) openRewind(asked openRewind) action {
 	view := m.views.planView()
 	if m.options.Checkpoints == nil || m.options.Preview == nil || view == nil {
 		return message{"there is nothing to go back to yet"}
@@ -197,16 +210,10 @@ func (m *Model) openRewind(step int) action {
 	rewind := &rewindDialog{
 		pane: steps.NewRewind(m.look.theme, transcript.Diff), views: m.views, backend: m.backend,
 		checkpoints: m.options.Checkpoints, loadPreview: m.options.Preview,
-		of: view.state.ID, step: step,
+		of: view.state.ID, step: asked.step, last: asked.last,
 	}
-	if step > 0 {
+	if asked.step > 0 {
 		rewind.from = m.steps
 	}
 	return together{leaveMode{}, openDialog{rewind}}
-}
-
-func (m *Model) cycleTheme() action {
-	name := m.look.cycle()
-	m.setTheme()
-	return message{"theme: " + name}
 }

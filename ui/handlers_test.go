@@ -11,7 +11,7 @@ import (
 // to their parts.
 func TestEveryActionHasAHandler(t *testing.T) {
 	ofParts := map[keys.Action]bool{
-		keys.NewLine: true, keys.Mention: true,
+		keys.NewLine: true, keys.Mention: true, keys.CommandName: true,
 		keys.Yes: true, keys.Always: true, keys.No: true, keys.Edit: true, keys.Outside: true,
 	}
 	actions := map[keys.Action]bool{}

@@ -15,7 +15,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if keys.Is(name, keys.Leave) {
 		return m.run(keys.Leave, "")
 	}
-	m.leaving, m.toast = time.Time{}, ""
+	m.leaving, m.toast.text = time.Time{}, ""
 	if m.covered() {
 		return m.dialogKey(name, msg.Text)
 	}

@@ -187,7 +187,7 @@ func TestThePaletteRunsACommand(t *testing.T) {
 	w, s := startOnSession(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	w.reply = obeyQuickly
 	s.wait("· done")
-	s.press("/")
+	s.press("ctrl+p")
 	golden(t, "palette-80x24", s.wait("commands", "heavy tier"))
 	s.press("rename", "enter")
 	s.wait("a new title")

@@ -50,7 +50,7 @@ type Model struct {
 
 	handlers map[keys.Action]handler
 	notifier notifier
-	toast    string    // passing words
+	toast    toast
 	leaving  time.Time // when leaving was asked for; it is done when asked for again
 	failure  error     // why nothing works any more
 	ended    bool      // the last frame must not claim to be at work

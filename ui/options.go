@@ -84,8 +84,10 @@ type Options struct {
 	Prompts func(ctx context.Context) []string
 	// RunShell runs a command of the person's own.
 	RunShell func(ctx context.Context, command string) (string, error)
-	// RunTool runs one of belay's own commands: doctor, stats.
-	RunTool func(ctx context.Context, name string) (string, error)
+	// RunTool runs one of belay's own commands, such as doctor, in the workspace.
+	RunTool func(ctx context.Context, command ...string) (string, error)
+	// Changes is the patch from the last commit to the workspace.
+	Changes func(ctx context.Context) (patch string, err error)
 
 	// Capacity says how all models are doing.
 	Capacity func(ctx context.Context) (capacity.View, error)

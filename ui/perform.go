@@ -119,7 +119,7 @@ func (m *Model) performOnScreen(a action) tea.Cmd {
 	case reopen:
 		return m.reopen(a.dialog)
 	case openRewind:
-		return m.perform(m.openRewind(a.step))
+		return m.perform(m.openRewind(a))
 	case blurPanel:
 		m.blurPanel()
 	case raisePlan:

@@ -22,6 +22,7 @@ type rewindDialog struct {
 
 	of   session.ID // whose checkpoints they are
 	step int        // the one that is gone back to before; 0: chosen from the list
+	last bool       // it is gone back to before the last message
 	from dialog     // opened again afterwards; nil: none
 	busy bool
 }
@@ -84,10 +85,15 @@ func (d *rewindDialog) listed(msg checkpointsMsg) action {
 		return together{d.leave(), complaint{msg.err}}
 	}
 	d.pane.Set(msg.list)
-	if d.step == 0 {
+	switch {
+	case d.last:
+		if !d.pane.BeforeLastTurn() {
+			return together{d.leave(), message{"there is no message to take back"}}
+		}
+		return d.preview()
+	case d.step == 0:
 		return nil
-	}
-	if !d.pane.Before(d.step) {
+	case !d.pane.Before(d.step):
 		return together{d.leave(), message{"there is no checkpoint before this step"}}
 	}
 	return d.preview()

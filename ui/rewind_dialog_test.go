@@ -122,7 +122,7 @@ func TestKeysOfARewind(t *testing.T) {
 			if c := <-got; c != want {
 				t.Errorf("%s did %#v, want %#v", key, c, want)
 			}
-			s.wait("taken back; /undo rewind", "3 core logic")
+			s.wait("taken back; /redo", "3 core logic")
 		})
 	}
 	t.Run("k", func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestKeysOfARewind(t *testing.T) {
 	})
 	t.Run("undo rewind", func(t *testing.T) {
 		_, s, got, _ := onCheckpoints(t, 100, 30)
-		s.press("/", "undo rewind", "enter")
+		s.press("/redo", "enter")
 		if c := <-got; c != (session.UndoRewind{}) {
 			t.Errorf("did %#v", c)
 		}
@@ -191,7 +191,7 @@ func TestWhatWasTakenBackVanishesAndReturns(t *testing.T) {
 			`{"path":"q.go"}`), session.TurnEnded{Outcome: session.OutcomeDone})
 	s.wait("Words that came.", "q.go")
 	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Conversation: true, Files: true}, Written: 2})
-	text := s.wait("⟲ taken back: 3 turns (files too)", "/undo rewind brings them back", "answer one")
+	text := s.wait("⟲ taken back: 3 turns (files too)", "/redo brings them back", "answer one")
 	for _, gone := range []string{"the second", "answer two", "answer three", "Words that came", "q.go"} {
 		if strings.Contains(text, gone) {
 			t.Errorf("%q is still there:\n%s", gone, text)

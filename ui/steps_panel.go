@@ -120,7 +120,7 @@ func (p *stepsPanel) steer(a keys.Action) action {
 		}
 	case keys.RewindStep:
 		if chosen {
-			return openRewind{number}
+			return openRewind{step: number}
 		}
 	}
 	return nil

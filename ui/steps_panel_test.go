@@ -325,12 +325,12 @@ func TestThePlanIsEditedAsAFile(t *testing.T) {
 		m.Update(editedMsg{text: back, plan: true})
 	}
 	edit("6 steps", "broken")
-	if !strings.Contains(m.toast, "line 3: a step has no title: E opens it again") {
-		t.Errorf("it says %q", m.toast)
+	if !strings.Contains(m.toast.text, "line 3: a step has no title: E opens it again") {
+		t.Errorf("it says %q", m.toast.text)
 	}
 	edit("broken", "moved")
-	if !strings.Contains(m.toast, "has begun and keeps its place") {
-		t.Errorf("it says %q", m.toast)
+	if !strings.Contains(m.toast.text, "has begun and keeps its place") {
+		t.Errorf("it says %q", m.toast.text)
 	}
 	if m.steps.edits.sent != 0 {
 		t.Error("a plan was sent")

@@ -25,7 +25,13 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.tick()
 	case tea.MouseWheelMsg:
 		cmd = m.wheel(msg)
-	case tea.WindowSizeMsg, tea.MouseClickMsg, tea.FocusMsg, tea.BlurMsg, tea.BackgroundColorMsg, tea.ColorProfileMsg:
+	case tea.FocusMsg:
+		m.notifier.blurred = false
+		cmd = m.toast.look(false)
+	case tea.BlurMsg:
+		m.notifier.blurred = true
+		cmd = m.toast.look(true)
+	case tea.WindowSizeMsg, tea.MouseClickMsg, tea.BackgroundColorMsg, tea.ColorProfileMsg:
 		m.terminal(msg)
 		return m, nil
 	default:
@@ -49,10 +55,6 @@ func (m *Model) terminal(msg tea.Msg) {
 		if !m.covered() && msg.Button == tea.MouseLeft {
 			m.views.transcript().Click(msg.Y - 2)
 		}
-	case tea.FocusMsg:
-		m.notifier.blurred = false
-	case tea.BlurMsg:
-		m.notifier.blurred = true
 	case tea.BackgroundColorMsg:
 		m.look.dark = msg.IsDark()
 		m.setTheme()
@@ -88,9 +90,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		}
 		m.views.transcript().Ran(msg.command, output, msg.err != nil)
 	case toastOffMsg:
-		if m.toast == msg.text {
-			m.toast = ""
-		}
+		m.toast.expire(msg.text)
 	case feedLostMsg:
 		m.fail(fmt.Errorf("the engine stopped: %w", msg.err))
 	default:
@@ -103,6 +103,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 // take it also while they are closed.
 func (m *Model) dialogResult(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
+	case changesMsg:
+		return m.perform(showChanges(msg))
 	case capacityMsg:
 		return m.perform(m.capacity.loaded(msg, m.dialog == m.capacity))
 	case contextMsg:
@@ -237,9 +239,7 @@ func (m *Model) tick() tea.Cmd {
 
 // say shows passing words; the next key or a few seconds take them away.
 func (m *Model) say(text string) tea.Cmd {
-	text = theme.Line(text)
-	m.toast = text
-	return tea.Tick(6*time.Second, func(time.Time) tea.Msg { return toastOffMsg{text} })
+	return m.toast.say(text, m.options.Now())
 }
 
 // note shows words in the transcript that belong to no record.

@@ -209,13 +209,13 @@ func (m *Model) belowTranscript(area frame, room int) []string {
 	if m.draft.size.shown && !m.composer.Borrowed() {
 		lines = append(lines, m.draft.size.lines(area)...)
 	}
-	return lines
+	return append(lines, m.toast.rows(area)...)
 }
 
 // bottom is the status line.
 func (m *Model) bottom(area frame) string {
 	line := m.views.bottomLine(area, m.options.Mode)
-	line.Toast = m.toast
+	line.Toast = m.toast.inLine(area)
 	line.Unheld, line.Open = m.unheld, m.open
 	line.Keys = append(m.views.stepHints(m.dialog == m.steps), line.Keys...)
 	if _, ok := m.focus.mode.(callChooser); ok {

@@ -58,5 +58,5 @@ func (vs *sessionViews) composerHint() string {
 		return "what you write is held behind the parked turn"
 	}
 	return "what is to be done?   " + keys.Label(keys.Mention) + " file   " + keys.Label(keys.Shell) + " command   " +
-		keys.EmptyDraft.Label(keys.CommandPalette) + " everything"
+		keys.Label(keys.CommandName) + " commands"
 }

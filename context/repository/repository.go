@@ -6,6 +6,8 @@ package repository
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +77,53 @@ func Branch(ctx context.Context, dir string) string {
 		return ""
 	}
 	return "a detached commit"
+}
+
+// Changes is the patch from the last commit to a folder, with the files that the
+// repository does not know yet named at its beginning.
+func Changes(ctx context.Context, dir string) (string, error) {
+	if Root(ctx, dir) == "" {
+		return "", errors.New("this folder is in no git repository")
+	}
+	args := append([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--relative"}, "HEAD")
+	if _, err := ask(ctx, dir, "rev-parse", "--verify", "-q", "HEAD"); err != nil {
+		args[len(args)-1] = emptyTree // before the first commit
+	}
+	patch, err := askWithoutFilters(ctx, dir, args...)
+	if err != nil {
+		return "", fmt.Errorf("compare with the last commit: %w", err)
+	}
+	unknown, err := ask(ctx, dir, "ls-files", "-o", "--exclude-standard")
+	if err != nil {
+		return "", fmt.Errorf("list new files: %w", err)
+	}
+	var b strings.Builder
+	for name := range strings.Lines(string(unknown)) {
+		fmt.Fprintf(&b, "diff --git a/%[1]s b/%[1]s\n(new, and not known to git)\n", strings.TrimSpace(name))
+	}
+	return b.String() + string(patch), nil
+}
+
+// emptyTree is git's name for a tree without files.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// askWithoutFilters asks a question for which git reads the files of the working tree,
+// with the filters switched off that the repository's settings name.
+func askWithoutFilters(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	out, err := ask(ctx, dir, "config", "--name-only", "-z", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	if err != nil {
+		out = nil // there are none
+	}
+	var off []string
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		switch {
+		case strings.HasSuffix(name, ".required"):
+			off = append(off, "-c", name+"=false")
+		case name != "":
+			off = append(off, "-c", name+"=")
+		}
+	}
+	return ask(ctx, dir, append(off, args...)...)
 }
 
 // Files lists what is below a folder, without what the repository's rules leave out,

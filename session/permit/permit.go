@@ -50,21 +50,31 @@ type Decision struct {
 func (d Decision) Always() string {
 	var what []string
 	for _, g := range d.Grants {
-		kind, rest, _ := strings.Cut(g, ":")
-		switch kind {
-		case ruleWrite:
-			what = append(what, "changing files of this project")
-		case ruleOutside:
-			what = append(what, "reading below "+rest)
-		case ruleExact:
-			what = append(what, "exactly this command")
-		case rulePrefix:
-			what = append(what, "commands that begin with `"+rest+"`")
-		case ruleSecret:
-			what = append(what, "reading "+filepath.Base(rest))
+		if strings.HasPrefix(g, ruleExact+":") {
+			what = append(what, "exactly this command") // which is on the screen
+			continue
 		}
+		what = append(what, RuleText(g))
 	}
 	return strings.Join(what, " and ")
+}
+
+// RuleText says in words what a rule allows.
+func RuleText(rule string) string {
+	kind, rest, _ := strings.Cut(rule, ":")
+	switch kind {
+	case ruleWrite:
+		return "changing files of this project"
+	case ruleOutside:
+		return "reading below " + rest
+	case ruleExact:
+		return "exactly `" + rest + "`"
+	case rulePrefix:
+		return "commands that begin with `" + rest + "`"
+	case ruleSecret:
+		return "reading " + filepath.Base(rest)
+	}
+	return rule
 }
 
 // The kinds of rules a project remembers, each followed by a colon and its text.

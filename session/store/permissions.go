@@ -33,6 +33,14 @@ func (s *Store) PermissionGrants(ctx context.Context, project string) ([]string,
 	return rules, s.wrap(step, rows.Err())
 }
 
+// RevokePermission takes back what "always" has allowed in a project.
+func (s *Store) RevokePermission(ctx context.Context, project, rule string) error {
+	return s.write(ctx, "revoke permission", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM grants WHERE project = ? AND rule = ?", project, rule)
+		return err
+	})
+}
+
 // GrantPermission allows something in a project from now on.
 func (s *Store) GrantPermission(ctx context.Context, project, rule string) error {
 	return s.write(ctx, "save permission", func(tx *sql.Tx) error {

@@ -34,6 +34,25 @@ func trustSum(project string, trusted bool) int64 {
 	return recovery.Sum(project, word)
 }
 
+// TrustedFolders lists the folders whose settings and instructions the user trusts.
+func (s *Store) TrustedFolders(ctx context.Context) ([]string, error) {
+	const step = "read trust"
+	rows, err := s.reader.QueryContext(ctx, "SELECT project FROM trust WHERE trusted ORDER BY project")
+	if err != nil {
+		return nil, s.wrap(step, err)
+	}
+	defer rows.Close()
+	var folders []string
+	for rows.Next() {
+		var folder string
+		if err := rows.Scan(&folder); err != nil {
+			return nil, s.wrap(step, err)
+		}
+		folders = append(folders, folder)
+	}
+	return folders, s.wrap(step, rows.Err())
+}
+
 // SetTrusted keeps the user's word about a folder.
 func (s *Store) SetTrusted(ctx context.Context, project string, trusted bool) error {
 	return s.write(ctx, "save trust", func(tx *sql.Tx) error {

@@ -38,8 +38,7 @@ type Pane struct {
 	waiting  string // the draft meanwhile
 
 	files   []string // to mention
-	popup   []string
-	popupAt int
+	popup   popup
 	focused bool
 
 	cachedFor  string
@@ -143,10 +142,10 @@ func (p *Pane) Text() string {
 // Set replaces the draft.
 func (p *Pane) Set(s string) {
 	p.pastes = nil
-	p.popup = nil
 	p.historyAt = len(p.history)
 	p.area.SetValue("")
 	p.insert(s, true)
+	p.ClosePopup()
 	p.area.MoveToEnd()
 }
 

@@ -84,7 +84,8 @@ func TestCommandsAreCalledByName(t *testing.T) {
 		{"/compact", Compact, ""},
 		{"/compact the names\nof the API ", Compact, "the names\nof the API"},
 		{"/Hand over port the tests", Handoff, "port the tests"},
-		{" /pin use tabs", PinNote, "use tabs"},
+		{" /pin use tabs", "", ""},
+		{"/redo", UndoRewind, ""}, {"/undo rewind", UndoRewind, ""}, {"/undo", Undo, ""}, {"/clear", New, ""}, {"/exit", Quit, ""},
 		{"/drop use tabs", UnpinNote, "use tabs"},
 		{"/model", Capacity, ""},
 		{"/help", Help, ""},
@@ -103,11 +104,47 @@ func TestCommandsAreCalledByName(t *testing.T) {
 func TestNoNameIsUsedTwice(t *testing.T) {
 	seen := map[string]Action{}
 	for _, b := range Table {
-		name := Name(b.Action)
-		if before, ok := seen[name]; ok && name != "" {
-			t.Errorf("/%s means %s and %s", name, before, b.Action)
+		for _, name := range Names(b.Action) {
+			if before, ok := seen[name]; ok {
+				t.Errorf("/%s means %s and %s", name, before, b.Action)
+			}
+			seen[name] = b.Action
 		}
-		seen[name] = b.Action
+	}
+}
+
+// TestTheFieldsNamesAreThere lists what hands of other agents type.
+func TestTheFieldsNamesAreThere(t *testing.T) {
+	for _, name := range strings.Fields(`new clear sessions resume model status cost diff review init compact export copy undo
+		rewind permissions config theme keys help quit exit doctor stats steps`) {
+		if _, _, ok := Call("/" + name); !ok {
+			t.Errorf("/%s is no command", name)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	for line, want := range map[string]string{"/stauts": "stauts", "/stauts now": "stauts", "/": "", "/nothing\nat all": "nothing"} {
+		if name, unknown := Unknown(line); !unknown || name != want {
+			t.Errorf("Unknown(%q) = %q, %v", line, name, unknown)
+		}
+	}
+	for _, line := range []string{"/status", "/usr/bin/make fails", "/etc/hosts", "/a.go is wrong", " /tmp is full", "words", "", "/ 2 is a half"} {
+		if name, unknown := Unknown(line); unknown {
+			t.Errorf("Unknown(%q) = %q: it is a prompt", line, name)
+		}
+	}
+}
+
+func TestMatchingNames(t *testing.T) {
+	got := Matching("st")
+	if len(got) < 3 || got[0].Name != "stats" || got[1].Name != "status" || got[2].Name != "steps" || !got[0].Begins {
+		t.Errorf("Matching(st) = %+v", got)
+	}
+	for _, n := range Matching("mcp") {
+		if n.Begins {
+			t.Errorf("Matching(mcp) offers %q as if it began so", n.Name)
+		}
 	}
 }
 

@@ -21,10 +21,11 @@ func on(a Action, keys ...string) row { return row{a, keys} }
 // The parts of the main screen.
 var (
 	Draft      = part(on(Send, "enter"), on(Focus, "tab"), on(Top, "ctrl+home"), on(Bottom, "ctrl+end"))
-	EmptyDraft = part(on(CommandPalette, "/"), on(Help, "?"), on(TakeBack, "up"),
+	EmptyDraft = part(on(Help, "?"), on(TakeBack, "up"),
 		on(Top, "home", "ctrl+home"), on(Bottom, "end", "ctrl+end"))
 	Composing  = part(on(Up, "up"), on(Down, "down"), on(DeleteBack, "backspace"))
 	Mentioning = part(on(Up, "up"), on(Down, "down"), on(Accept, "enter", "tab"))
+	Naming     = part(on(Up, "up", "ctrl+p"), on(Down, "down", "ctrl+n"), on(Complete, "tab"), on(Accept, "enter"))
 	TextEntry  = part(on(Accept, "enter"), on(Close, "esc"))
 	Finder     = part(on(FindPrevious, "up", "enter", "ctrl+f"), on(FindNext, "down"), on(DeleteBack, "backspace"),
 		on(Close, "esc"))
@@ -48,6 +49,10 @@ var (
 		on(ClearLine, "ctrl+u"))
 	HelpPage = part(on(Up, "up", "k"), on(Down, "down", "j"), on(PageUp, "pgup"), on(PageDown, "pgdown", "space"),
 		on(Top, "home"), on(Bottom, "end"), on(Close, "esc"))
+
+	PagerKeys = part(on(Up, "up", "k"), on(Down, "down", "j"), on(PageUp, "pgup", "b"),
+		on(PageDown, "pgdown", "space"), on(Top, "home", "g"), on(Bottom, "end", "G"), on(Layout, "t"),
+		on(Close, "esc", "q"))
 
 	SessionList = part(on(Accept, "enter"), on(OtherList, "tab"), on(Rename, "ctrl+r"), on(Delete, "ctrl+d", "delete"),
 		on(Archive, "ctrl+a"), on(Fork, "ctrl+f"), on(UndoDelete, "ctrl+z"), on(New, "ctrl+n"),

@@ -11,7 +11,7 @@ func parts() []Part {
 	return []Part{
 		Draft, EmptyDraft, Composing, Mentioning, TextEntry, Finder, CallChooser, Approval, Refusal, RetryBox,
 		CommandList, PromptList, HelpPage, SessionList, SessionTitle, CapacityPanel, ContextPanel, PlanPanel,
-		RewindDialog, LeaveDialog, TakeOverDialog, FailurePage, TrustQuestion, SetupPage, SecretEntry, LocalModels,
+		PagerKeys, Naming, RewindDialog, LeaveDialog, TakeOverDialog, FailurePage, TrustQuestion, SetupPage, SecretEntry, LocalModels,
 	}
 }
 
@@ -28,7 +28,7 @@ func TestEveryPartIsTested(t *testing.T) {
 func TestLabels(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{Label(TryNow), "F8"}, {Label(Heavy), "F2"}, {Label(PageDown), "pgdn"}, {Label(Previous), "alt+←"},
-		{Label(TakeBack), "↑"}, {Label(Compact), "/compact"}, {Label(Handoff), "/hand over"}, {Label(Find), "ctrl+f"},
+		{Label(TakeBack), "↑"}, {Label(Compact), "/compact"}, {Label(Handoff), "/handoff"}, {Label(Find), "ctrl+f"},
 		{PlanPanel.Label(MoveUp), "K"}, {PlanPanel.Label(Steps), "/steps"}, {CapacityPanel.Label(Up), "↑"},
 		{RetryBox.Hint("tier", Heavy, Medium, Light)[0], "2 3 4"}, {Hint("now", TryNow)[1], "now"},
 	} {

@@ -45,15 +45,15 @@ func (h *Help) View(th *theme.Theme, width, height int) []string {
 	var cells []string
 	place := keys.Where("")
 	for _, binding := range keys.Table {
-		if binding.Show == "" {
+		if binding.Shown() == "" {
 			continue
 		}
 		if binding.Where != place && heading(binding.Where) != "" && columns == 1 {
 			cells = append(cells, "", th.Dim.Paint(heading(binding.Where)))
 		}
 		place = binding.Where
-		name := max(18, theme.Width(binding.Show))
-		cells = append(cells, th.Key.Paint(theme.Fit(binding.Show, name))+" "+theme.Cut(binding.Does, cell-name-2))
+		name := max(18, theme.Width(binding.Shown()))
+		cells = append(cells, th.Key.Paint(theme.Fit(binding.Shown(), name))+" "+theme.Cut(binding.Does, cell-name-2))
 	}
 	per := (len(cells) + columns - 1) / columns
 	for i := range per {

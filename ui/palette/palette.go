@@ -31,7 +31,6 @@ type Pane struct {
 	lead      string // before the filter
 	arguments string // what was typed behind the name of a command
 	commands  bool   // the rows are commands, which may be called by name
-	slash     bool   // the name of a command is being typed
 	selected  int
 	top       int
 }
@@ -44,27 +43,10 @@ func newPane(th *theme.Theme, title string, part keys.Part, items []Item) *Pane 
 func Commands(th *theme.Theme) *Pane {
 	var items []Item
 	for _, b := range keys.Commands() {
-		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Show, Name: keys.Name(b.Action)})
+		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Shown(), Name: keys.Name(b.Action)})
 	}
 	p := newPane(th, "commands", keys.CommandList, items)
 	p.commands = true
-	return p
-}
-
-// Typed makes the same list for a person who begins a command with a slash:
-// those that have a name come first.
-func Typed(th *theme.Theme) *Pane {
-	p := Commands(th)
-	slices.SortStableFunc(p.all, func(a, b Item) int {
-		named := func(it Item) int {
-			if it.Name == "" {
-				return 1
-			}
-			return 0
-		}
-		return named(a) - named(b)
-	})
-	p.lead, p.slash = "/", true
 	return p
 }
 
@@ -167,7 +149,7 @@ func (p *Pane) filter(query string) {
 	// Whole words are what people mean most often: they come first.
 	query = strings.ToLower(strings.TrimSpace(query))
 	rank := func(it Item) int {
-		if it.Name == query || p.slash && strings.HasPrefix(it.Name, query) {
+		if strings.HasPrefix(it.Name, query) {
 			return -1
 		}
 		switch at := strings.Index(strings.ToLower(it.Text), query); {

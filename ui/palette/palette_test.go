@@ -46,7 +46,7 @@ func TestHelpHasEveryKey(t *testing.T) {
 		h.Key("pgdown")
 	}
 	for _, b := range keys.Table {
-		if b.Show != "" && !strings.Contains(all, b.Show) {
+		if b.Show != "" && !strings.Contains(all, b.Shown()) {
 			t.Errorf("%s (%s) is not in the help", b.Action, b.Show)
 		}
 	}
@@ -69,11 +69,11 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 			t.Errorf("%q chooses %q with %q, want %q with %q", tt.query, it.ID, p.Arguments(), tt.want, tt.rest)
 		}
 	}
-	t.Run("after a slash names come first", func(t *testing.T) {
-		p := Typed(colours)
-		write(p, "co")
-		if it, ok := p.Chosen(); !ok || it.ID != string(keys.Compact) {
-			t.Errorf("chosen = %v, want compact", it)
+	t.Run("the beginning of a name comes first", func(t *testing.T) {
+		p := Commands(colours)
+		write(p, "rew")
+		if it, ok := p.Chosen(); !ok || it.ID != string(keys.Rewind) {
+			t.Errorf("chosen = %v, want rewind", it)
 		}
 	})
 	t.Run("earlier prompts are only found", func(t *testing.T) {

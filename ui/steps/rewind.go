@@ -60,6 +60,14 @@ func (p *Rewind) Before(step int) bool {
 	return false
 }
 
+// BeforeLastTurn chooses the last checkpoint before a turn.
+func (p *Rewind) BeforeLastTurn() bool {
+	p.selected = slices.IndexFunc(p.checkpoints, func(c session.Checkpoint) bool { return c.Step == 0 && !c.After })
+	found := p.selected >= 0
+	p.selected = max(p.selected, 0)
+	return found
+}
+
 // Chosen is the checkpoint under the cursor.
 func (p *Rewind) Chosen() (session.Checkpoint, bool) {
 	if p.selected >= len(p.checkpoints) {
@@ -279,9 +287,9 @@ func (p *Rewind) layout(width int) []string {
 	for _, c := range preview.Changes {
 		lines = append(lines, p.changeLine(c, width))
 	}
-	for _, file := range splitPatch(preview.Patch) {
-		lines = append(lines, "", th.Strong.Paint(theme.Cut(file.name, width)))
-		lines = append(lines, p.diff(th, file.text, width, width >= 140)...)
+	for _, file := range theme.SplitPatch(preview.Patch) {
+		lines = append(lines, "", th.Strong.Paint(theme.Cut(file.Name, width)))
+		lines = append(lines, p.diff(th, file.Text, width, width >= 140)...)
 	}
 	return lines
 }

@@ -220,9 +220,9 @@ func TestAPreviewOfAnotherCheckpointIsNotShown(t *testing.T) {
 func FuzzFiles(f *testing.F) {
 	f.Add("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
 	f.Fuzz(func(t *testing.T, patch string) {
-		for _, x := range splitPatch(patch) {
-			if strings.ContainsAny(x.name, "\n\x1b") {
-				t.Errorf("name %q", x.name)
+		for _, x := range theme.SplitPatch(patch) {
+			if strings.ContainsAny(x.Name, "\n\x1b") {
+				t.Errorf("name %q", x.Name)
 			}
 		}
 	})

@@ -73,7 +73,7 @@ func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
 		session.Rewound{Rewinding: session.Rewinding{To: 4, Conversation: true, Files: true}, Written: 2, Removed: 1,
 			Failed: []string{"x: read only"}}}
 	gone := session.RewoundSpan{From: 4, Until: 9}
-	const line = "⟲ taken back: 2 turns (files too) · files: 2 written, 1 removed · /undo rewind"
+	const line = "⟲ taken back: 2 turns (files too) · files: 2 written, 1 removed · /redo"
 	check := func(t *testing.T, p *Pane) {
 		t.Helper()
 		got := shown(p)
@@ -124,7 +124,7 @@ func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
 		p := pane(120, 30)
 		play(p, asked("one"), session.Rewound{Rewinding: session.Rewinding{To: 1, Files: true}, Written: 1})
 		if got := shown(p); !strings.Contains(got,
-			"⟲ taken back: the files · files: 1 written · /undo rewind brings them back") || !strings.Contains(got, "› one") {
+			"⟲ taken back: the files · files: 1 written · /redo brings them back") || !strings.Contains(got, "› one") {
 			t.Errorf("got:\n%s", got)
 		}
 	})

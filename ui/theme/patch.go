@@ -1,26 +1,24 @@
-package steps
+package theme
 
 import (
 	"slices"
 	"strings"
-
-	"belay/ui/theme"
 )
 
-// patchFile is what a patch does to one file, without what git writes before the
+// PatchFile is what a patch does to one file, without what git writes before the
 // lines.
-type patchFile struct{ name, text string }
+type PatchFile struct{ Name, Text string }
 
 // gitHeads begin the lines that git writes before those of a file.
 var gitHeads = []string{"+++ ", "--- ", "index ", "new file mode ", "deleted file mode "}
 
-// splitPatch cuts a patch of many files into one for each.
-func splitPatch(patch string) []patchFile {
-	var files []patchFile
+// SplitPatch cuts a patch of many files into one for each.
+func SplitPatch(patch string) []PatchFile {
+	var files []PatchFile
 	var body strings.Builder
 	flush := func() {
 		if n := len(files); n > 0 {
-			files[n-1].text = body.String()
+			files[n-1].Text = body.String()
 		}
 		body.Reset()
 	}
@@ -29,7 +27,7 @@ func splitPatch(patch string) []patchFile {
 		if strings.HasPrefix(line, "diff --git ") {
 			flush()
 			_, name, _ := strings.Cut(line, " b/")
-			files = append(files, patchFile{name: theme.Line(name)})
+			files = append(files, PatchFile{Name: Line(name)})
 			inHead = true
 			continue
 		}
@@ -37,12 +35,12 @@ func splitPatch(patch string) []patchFile {
 			if strings.TrimSpace(line) == "" {
 				continue
 			}
-			files = append(files, patchFile{})
+			files = append(files, PatchFile{})
 			inHead = true
 		}
 		if inHead {
 			if strings.HasPrefix(line, "+++ b/") || strings.HasPrefix(line, "--- a/") {
-				files[len(files)-1].name = theme.Line(line[len("+++ b/"):])
+				files[len(files)-1].Name = Line(line[len("+++ b/"):])
 				continue
 			}
 			if slices.ContainsFunc(gitHeads, func(head string) bool { return strings.HasPrefix(line, head) }) {

@@ -1,0 +1,174 @@
+package composer
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+const maxPopup = 6
+
+// popup is the list over the draft that completes what is being written: the name of a
+// command, or of a file.
+type popup struct {
+	rows     []completion
+	at       int // the row under the cursor; -1: none
+	commands bool
+}
+
+// completion is a row of the list.
+type completion struct {
+	text   string // with its / or @
+	detail string
+}
+
+// Popup reports whether the list is open.
+func (p *Pane) Popup() bool { return len(p.popup.rows) > 0 }
+
+// ClosePopup closes the list.
+func (p *Pane) ClosePopup() { p.popup = popup{} }
+
+func (p *Pane) updatePopup() {
+	p.popup = popup{}
+	if p.borrowed {
+		return
+	}
+	if name, ok := p.commandName(); ok {
+		p.popup = commandPopup(name)
+		return
+	}
+	word, ok := p.mention()
+	if !ok || len(p.files) == 0 {
+		return
+	}
+	for _, file := range p.matchingFiles(word) {
+		p.popup.rows = append(p.popup.rows, completion{text: "@" + file})
+	}
+}
+
+// commandName is the beginning of a command's name, while that is all there is.
+func (p *Pane) commandName() (name string, ok bool) {
+	value := p.area.Value()
+	name, ok = strings.CutPrefix(value, "/")
+	return name, ok && !strings.ContainsAny(name, " \t\n") && p.beforeCursor() == value
+}
+
+// commandPopup offers commands. Only one whose name begins with what was typed is
+// under the cursor by itself: enter must not call what nobody meant.
+func commandPopup(typed string) popup {
+	list := popup{commands: true, at: -1}
+	for i, c := range keys.Matching(typed) {
+		if i == 0 && c.Begins && typed != "" {
+			list.at = 0
+		}
+		if len(list.rows) == maxPopup && typed != "" {
+			break
+		}
+		list.rows = append(list.rows, completion{strings.TrimSpace("/" + c.Name + " " + c.Arguments), c.Does})
+	}
+	return list
+}
+
+// beforeCursor is the line of the cursor up to it.
+func (p *Pane) beforeCursor() string {
+	lines := strings.Split(p.area.Value(), "\n")
+	row := p.area.Line()
+	if row >= len(lines) {
+		return ""
+	}
+	runes := []rune(lines[row])
+	return string(runes[:min(p.area.Column(), len(runes))])
+}
+
+// PopupKey handles a key of the list, if that is open. It passes on the enter that
+// calls a command.
+func (p *Pane) PopupKey(name string) bool {
+	if !p.Popup() {
+		return false
+	}
+	part := keys.Mentioning
+	if p.popup.commands {
+		part = keys.Naming
+	}
+	switch part.Action(name) {
+	case keys.Up:
+		p.movePopup(-1)
+	case keys.Down:
+		p.movePopup(1)
+	case keys.Complete:
+		p.popup.at = max(p.popup.at, 0)
+		p.completeCommand(" ")
+	case keys.Accept:
+		if !p.popup.commands {
+			p.completeFile()
+			break
+		}
+		if p.popup.at >= 0 {
+			p.completeCommand("")
+		}
+		p.ClosePopup()
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *Pane) movePopup(by int) {
+	n := len(p.popup.rows)
+	if p.popup.at < 0 && by < 0 {
+		by = 0
+	}
+	p.popup.at = (p.popup.at + by + n) % n
+}
+
+// completeCommand writes the name of the command under the cursor.
+func (p *Pane) completeCommand(behind string) {
+	name, _, _ := strings.Cut(p.popup.rows[p.popup.at].text, " ")
+	p.area.SetValue(name + behind)
+	p.area.MoveToEnd()
+	p.updatePopup()
+}
+
+func (p *Pane) completeFile() {
+	word, _ := p.mention()
+	file := p.popup.rows[p.popup.at].text
+	for range []rune(word) {
+		p.area, _ = p.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	}
+	p.area.InsertString(strings.TrimPrefix(file, "@") + " ")
+	p.ClosePopup()
+}
+
+// popupRows is the part of the list that there is room for, around the cursor.
+func (p *Pane) popupRows() []string {
+	all := p.popup.rows
+	top := max(0, min(p.popup.at-maxPopup/2, len(all)-maxPopup))
+	shown := all[top:min(top+maxPopup, len(all))]
+	widest := 0
+	for _, row := range shown {
+		widest = max(widest, theme.Width(row.text))
+	}
+	rows := make([]string, 0, len(shown))
+	for i, row := range shown {
+		text := theme.CutLeft(theme.Line(row.text), p.width-6)
+		if row.detail != "" {
+			text = theme.Fit(text, min(widest, p.width-6))
+		}
+		detail := theme.Cut("  "+row.detail, max(p.width-6-theme.Width(text), 0))
+		if top+i == p.popup.at {
+			line := theme.Fit("   "+p.theme.Accent.Paint(text)+p.theme.Dim.Paint(detail), p.width)
+			rows = append(rows, p.theme.Selected.Over(line))
+			continue
+		}
+		if row.detail == "" {
+			rows = append(rows, "   "+p.theme.Dim.Paint(text))
+			continue
+		}
+		rows = append(rows, "   "+text+p.theme.Dim.Paint(detail))
+	}
+	return rows
+}

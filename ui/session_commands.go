@@ -1,0 +1,199 @@
+package ui
+
+import (
+	_ "embed" // for the prompts
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"belay/models"
+	"belay/session"
+	"belay/ui/keys"
+	"belay/ui/theme"
+	"belay/ui/transcript"
+)
+
+// sessionCommands are the commands that are typed by name to learn about the session in
+// view, or to do with it what the command line does as well.
+type sessionCommands struct {
+	options Options
+	views   *sessionViews
+	backend *backend
+	draft   *draft
+	mode    session.Mode // of new sessions
+}
+
+// run runs one of belay's own commands and shows what it printed.
+func (c *sessionCommands) run(args ...string) action {
+	run, ctx := c.options.RunTool, c.backend.ctx
+	if run == nil {
+		return nil
+	}
+	line := "belay " + strings.Join(args, " ")
+	return together{message{line + " is running …"}, work{func() tea.Msg {
+		out, err := run(ctx, args...)
+		return shellMsg{line, out, err}
+	}}}
+}
+
+// permissions lists what runs without asking; "revoke 2" takes that back.
+func (c *sessionCommands) permissions(text string) action {
+	return c.run(append([]string{"permissions"}, strings.Fields(text)...)...)
+}
+
+// export writes the session in view to a new file.
+func (c *sessionCommands) export(file string) action {
+	v := c.views.shown()
+	if v == nil {
+		return message{"there is nothing to export yet"}
+	}
+	if file == "" {
+		file = "belay-" + string(v.state.ID) + ".md"
+	}
+	return c.run("sessions", "export", string(v.state.ID), "-o", file)
+}
+
+// changes shows what differs from the last commit.
+func (c *sessionCommands) changes() action {
+	load, ctx := c.options.Changes, c.backend.ctx
+	if load == nil {
+		return nil
+	}
+	return work{func() tea.Msg {
+		diff, err := load(ctx)
+		return changesMsg{diff, err}
+	}}
+}
+
+// changesMsg brings what differs from the last commit.
+type changesMsg struct {
+	diff string
+	err  error
+}
+
+func showChanges(msg changesMsg) action {
+	switch {
+	case msg.err != nil:
+		return complaint{msg.err}
+	case strings.TrimSpace(msg.diff) == "":
+		return message{"nothing differs from the last commit"}
+	}
+	return openDialog{&pager{title: "changes since the last commit", change: true,
+		draw: func(th *theme.Theme, width int, sideBySide bool) []string {
+			var lines []string
+			for _, file := range theme.SplitPatch(msg.diff) {
+				if len(lines) > 0 {
+					lines = append(lines, "")
+				}
+				lines = append(lines, th.Strong.Paint(theme.Cut(file.Name, width)))
+				lines = append(lines, transcript.Diff(th, file.Text, width, sideBySide)...)
+			}
+			return lines
+		}}}
+}
+
+//go:embed review.md
+var reviewPrompt string
+
+//go:embed init.md
+var initPrompt string
+
+// review asks the model to look at what differs from the last commit, or at what the
+// words say.
+func (c *sessionCommands) review(what string) action {
+	prompt := strings.TrimSpace(reviewPrompt)
+	if what != "" {
+		prompt += "\n\nLook at this above all: " + what
+	}
+	return c.ask(prompt)
+}
+
+func (c *sessionCommands) writeRules() action { return c.ask(strings.TrimSpace(initPrompt)) }
+
+func (c *sessionCommands) ask(prompt string) action {
+	return c.draft.deliver(session.Prompt{ID: c.options.NewID(), Text: prompt}, asSend)
+}
+
+// cost says what the session in view has used.
+func (c *sessionCommands) cost() action {
+	v := c.views.shown()
+	if v == nil {
+		return message{"nothing has been used yet"}
+	}
+	return note{strings.Join(usageLines(&v.state), "\n")}
+}
+
+func usageLines(s *session.Session) []string {
+	used := s.Usage
+	tokens := theme.Count(used.Input) + " tokens in"
+	if used.Cached > 0 {
+		tokens += " (" + theme.Count(used.Cached) + " of them cached)"
+	}
+	tokens += ", " + theme.Count(used.Output) + " out"
+	lines := []string{"cost     " + theme.Money(s.Cost) + ", as far as prices are known", "used     " + tokens}
+	return append(lines, "turns    "+theme.Count(int64(s.Turn)))
+}
+
+// status says how the session in view stands.
+func (c *sessionCommands) status() action {
+	lines := []string{"folder   " + theme.Line(c.options.Project), "belay    " + c.options.Version}
+	tiers, mode := c.views.tiers, c.mode
+	if v := c.views.shown(); v != nil {
+		s := &v.state
+		tiers, mode = v.tiers, s.Mode
+		lines = append(lines, fmt.Sprintf("session  %s  %s  (%s)", s.ID, theme.Line(s.Title), s.Status))
+		if counted := v.usage.Counted; counted > 0 || s.ContextTokens > 0 {
+			lines = append(lines, fmt.Sprintf("context  %s of %s tokens (%s shows what they are)",
+				theme.Count(max(counted, s.ContextTokens)), theme.Count(s.Window), keys.Label(keys.Context)))
+		}
+		lines = append(lines, usageLines(s)...)
+		if s.PinnedTarget != (models.Target{}) {
+			lines = append(lines, "pinned   "+s.PinnedTarget.String())
+		}
+	}
+	for _, condition := range tiers {
+		lines = append(lines, fmt.Sprintf("%-8s %s  %s", condition.Tier, condition.Target, condition.State))
+	}
+	lines = append(lines, fmt.Sprintf("mode     %s  (%s changes it, %s lists what you allowed for good)", mode,
+		keys.Label(keys.NextMode), keys.Label(keys.Permissions)))
+	return note{strings.Join(lines, "\n")}
+}
+
+// chooseTheme takes a theme by its name, or the next one.
+func (m *Model) chooseTheme(name string) action {
+	switch name = strings.ToLower(name); name {
+	case "":
+		name = m.look.cycle()
+	case "auto", "dark", "light":
+		m.look.name = name
+	default:
+		return message{"there is no theme " + theme.Line(name) + ": auto, dark or light"}
+	}
+	m.setTheme()
+	return message{"theme: " + name}
+}
+
+// renameTo takes a title, or asks for one.
+func (c *controls) renameTo(title string) action {
+	if title == "" {
+		return c.rename()
+	}
+	return c.ifOpen(session.Rename{Title: title})
+}
+
+// unknownCommand says what may have been meant by the name of no command.
+func unknownCommand(name string) action {
+	if name == "" {
+		return message{"type the name of a command, such as " + keys.Label(keys.Compact)}
+	}
+	text := "there is no /" + name
+	var near []string
+	for _, n := range models.Nearest(name, keys.AllNames()) {
+		near = append(near, "/"+n)
+	}
+	if len(near) > 0 {
+		text += "; nearest: " + strings.Join(near, ", ")
+	}
+	return message{text + " (a space in front sends it to the model)"}
+}
