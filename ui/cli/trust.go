@@ -56,7 +56,7 @@ func (cli CLI) folder(globals globalFlags, args []string) (string, error) {
 }
 
 func (cli CLI) listTrusted(ctx context.Context) error {
-	return app.WithStore(ctx, true, func(st *store.Store) error {
+	return app.ReadStore(ctx, func(st *store.Store) error {
 		folders, err := st.TrustedFolders(ctx)
 		if err != nil {
 			return err
@@ -108,7 +108,11 @@ func (cli CLI) withRules(
 	if err != nil {
 		return err
 	}
-	return app.WithStore(ctx, readOnly, func(st *store.Store) error {
+	open := app.ReadStore
+	if !readOnly {
+		open = func(ctx context.Context, do func(*store.Store) error) error { return app.ChangeStore(ctx, cli.Err, do) }
+	}
+	return open(ctx, func(st *store.Store) error {
 		rules, err := st.PermissionGrants(ctx, project)
 		if err != nil {
 			return err
