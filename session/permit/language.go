@@ -233,7 +233,7 @@ func literalWords(words []*syntax.Word) (list []string, ok bool) {
 		if expands(w) {
 			return nil, false
 		}
-		text, err := expand.Literal(nil, w)
+		text, err := expand.Literal(new(expand.Config), w) // without one of its own it shares one with others
 		if err != nil {
 			return nil, false
 		}
@@ -343,7 +343,7 @@ func (l *shellLine) redirect(r *syntax.Redirect) {
 	case syntax.WordHdoc:
 		return
 	}
-	to, err := expand.Literal(nil, r.Word)
+	to, err := expand.Literal(new(expand.Config), r.Word)
 	known := err == nil && !expands(r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
