@@ -157,42 +157,44 @@ func splitWords(input string) (items []item, err error) {
 
 // commands are the words of each command that xargs runs.
 func commands(x permit.Xargs, items []item) [][]string {
-	if x.Replace != "" {
-		var list [][]string
+	var list [][]string
+	switch {
+	case x.Replace != "":
 		for _, it := range items {
-			var words []string
-			for i, w := range x.Words {
-				if i > 0 {
-					w = strings.ReplaceAll(w, x.Replace, it.text)
-				}
-				words = append(words, w)
+			words := append([]string(nil), x.Words...)
+			for i := range words[1:] {
+				words[i+1] = strings.ReplaceAll(words[i+1], x.Replace, it.text)
 			}
 			list = append(list, words)
 		}
 		return list
-	}
-	if len(items) == 0 {
-		if x.NotEmpty {
-			return nil
-		}
+	case len(items) == 0 && !x.NotEmpty:
 		return [][]string{x.Words}
 	}
-	var list [][]string
 	for len(items) > 0 {
 		words := append([]string(nil), x.Words...)
-		size, lines, n := 0, 0, 0
-		for n < len(items) && (x.Most == 0 || n < x.Most) && (x.Lines == 0 || lines < x.Lines) && n < maxWords/2 {
-			if size += len(items[n].text) + 1; size > maxXargsBytes && n > 0 {
-				break
-			}
-			words = append(words, items[n].text)
-			if items[n].last {
-				lines++
-			}
-			n++
+		n := taken(x, items)
+		for _, it := range items[:n] {
+			words = append(words, it.text)
 		}
 		items = items[n:]
 		list = append(list, words)
 	}
 	return list
+}
+
+// taken is how many words of the input one command gets.
+func taken(x permit.Xargs, items []item) int {
+	size, lines := 0, 0
+	for n, it := range items {
+		size += len(it.text) + 1
+		switch {
+		case n > 0 && size > maxXargsBytes, n == maxWords/2, n > 0 && n == x.Most, n > 0 && x.Lines > 0 && lines == x.Lines:
+			return n
+		}
+		if it.last {
+			lines++
+		}
+	}
+	return len(items)
 }

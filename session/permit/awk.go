@@ -47,64 +47,90 @@ func awkLooks(program string) bool {
 	if strings.ContainsAny(program, "@`") {
 		return false
 	}
-	printing, depth := false, 0
-	operand := false // the last token was one, so that a slash divides
-	for rest := program; rest != ""; {
-		switch c := rest[0]; {
-		case c == '"', c == '/' && !operand:
-			n := awkQuoted(rest)
-			if n < 0 {
-				return false
-			}
-			rest, operand = rest[n:], true
-			continue
-		case c == '#':
-			_, rest, _ = strings.Cut(rest, "\n")
-			rest = "\n" + rest
-			printing, operand = false, false
-		case c == '_' || unicode.IsLetter(rune(c)):
-			n := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-			if n < 0 {
-				n = len(rest)
-			}
-			word := rest[:n]
-			if slices.Contains(awkWords, word) {
-				return false
-			}
-			if word == "print" || word == "printf" {
-				printing, depth = true, 0
-			}
-			rest = rest[n:]
-			operand = !slices.Contains(strings.Fields("print printf return in if while for do else"), word)
-			continue
-		case c == '|':
-			if !strings.HasPrefix(rest, "||") {
-				return false
-			}
-			rest, operand = rest[2:], false
-			continue
-		case c == '>' && printing && depth == 0:
+	p := awkProgram{rest: program}
+	for p.rest != "" {
+		if !p.token() {
 			return false
-		case c == '(', c == '[':
-			depth++
-			operand = false
-		case c == ')', c == ']':
-			depth--
-			operand = true
-		case c == ';', c == '\n', c == '}', c == '{':
-			printing, operand = false, false
-		case c >= '0' && c <= '9', c == '$':
-			operand = c != '$'
-		case c == ' ', c == '\t':
-		default:
-			operand = (strings.HasPrefix(rest, "++") || strings.HasPrefix(rest, "--")) && operand
-			if operand {
-				rest = rest[1:]
-			}
 		}
-		rest = rest[1:]
 	}
 	return true
+}
+
+// awkProgram is read token by token.
+type awkProgram struct {
+	rest     string
+	printing bool // in the arguments of print
+	depth    int  // of parentheses in them
+	operand  bool // the last token was one, so that a slash divides
+}
+
+// token passes one token, if it is one that only prints.
+func (p *awkProgram) token() bool {
+	c := p.rest[0]
+	switch {
+	case c == '"', c == '/' && !p.operand:
+		n := awkQuoted(p.rest)
+		if n < 0 {
+			return false
+		}
+		p.pass(n, true)
+	case c == '_' || unicode.IsLetter(rune(c)):
+		return p.word()
+	case c == '|':
+		if !strings.HasPrefix(p.rest, "||") {
+			return false
+		}
+		p.pass(2, false)
+	case c == '>' && p.printing && p.depth == 0:
+		return false
+	case c == '#':
+		n := strings.IndexByte(p.rest+"\n", '\n')
+		p.pass(min(n, len(p.rest)), p.operand)
+	case c == ' ', c == '\t':
+		p.pass(1, p.operand)
+	default:
+		p.sign(c)
+	}
+	return true
+}
+
+func (p *awkProgram) pass(n int, operand bool) {
+	p.rest, p.operand = p.rest[n:], operand
+}
+
+func (p *awkProgram) word() bool {
+	n := strings.IndexFunc(p.rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if n < 0 {
+		n = len(p.rest)
+	}
+	word := p.rest[:n]
+	if word == "print" || word == "printf" {
+		p.printing, p.depth = true, 0
+	}
+	p.pass(n, !slices.Contains(strings.Fields("print printf return in if while for do else"), word))
+	return !slices.Contains(awkWords, word)
+}
+
+// sign passes a number or a sign.
+func (p *awkProgram) sign(c byte) {
+	counts := strings.HasPrefix(p.rest, "++") || strings.HasPrefix(p.rest, "--")
+	switch {
+	case c == '(' || c == '[':
+		p.depth++
+		p.pass(1, false)
+	case c == ')' || c == ']':
+		p.depth--
+		p.pass(1, true)
+	case strings.IndexByte(";\n{}", c) >= 0:
+		p.printing = false
+		p.pass(1, false)
+	case c >= '0' && c <= '9':
+		p.pass(1, true)
+	case counts:
+		p.pass(2, p.operand)
+	default:
+		p.pass(1, false)
+	}
 }
 
 // awkQuoted is the length of the string or expression that text begins with, or -1.

@@ -135,48 +135,55 @@ type needs struct {
 	reason  string   // no rule for a beginning can cover it; empty: one can
 	rules   []string // for beginnings that it still needs
 	granted bool     // a person's rule covers a part
+	dirs    []string // where the next command may run
 }
 
 // needs judges the commands of a line, as far as their words are known before it runs;
 // the interpreter judges the others. After a cd the line is judged in the folder
 // before and in the one after, because who knows whether the cd is reached.
 func (l shellLine) needs(c Call, grants []string) needs {
-	var n needs
-	dirs := []string{c.Path}
+	n := needs{dirs: []string{c.Path}}
 	for _, call := range l.calls {
 		if call.expands {
-			if reason := call.refuseKnown(Place{Dir: c.Path, Root: c.Root}); reason != "" {
-				return needs{reason: reason}
+			n.reason = call.refuseKnown(Place{Dir: c.Path, Root: c.Root})
+		} else {
+			for _, dir := range slices.Clone(n.dirs) {
+				n.add(call, Place{Dir: dir, Root: c.Root}, grants)
 			}
-			continue
+			n.dirs = distinct(n.dirs)
 		}
-		for _, dir := range slices.Clone(dirs) {
-			at := Place{Dir: dir, Root: c.Root}
-			words, err := fields(call.words, dir)
-			if err != nil || len(words) == 0 || words[0] == "" {
-				return needs{reason: reasonChanges}
-			}
-			reason := Refuse(words, at)
-			if reason == "" {
-				if to, ok := changedFolder(words, at); ok && words[0] == "cd" {
-					dirs = append(dirs, to)
-				}
-				continue
-			}
-			if anyGrant(grants, rulePrefix, func(rule string) bool { return hasPrefix(words, strings.Fields(rule)) }) {
-				n.granted = true
-				continue
-			}
-			rule, ok := prefix(words)
-			if !ok {
-				return needs{reason: reason}
-			}
-			n.rules = append(n.rules, rulePrefix+":"+rule)
+		if n.reason != "" {
+			return needs{reason: n.reason}
 		}
-		dirs = distinct(dirs)
 	}
 	n.rules = distinct(n.rules)
 	return n
+}
+
+// add judges a command in one of the folders where it may run.
+func (n *needs) add(call shellCall, at Place, grants []string) {
+	words, err := fields(call.words, at.Dir)
+	if err != nil || len(words) == 0 || words[0] == "" {
+		n.reason = reasonChanges
+		return
+	}
+	reason := Refuse(words, at)
+	if reason == "" {
+		if to, ok := changedFolder(words, at); ok && words[0] == "cd" {
+			n.dirs = append(n.dirs, to)
+		}
+		return
+	}
+	if anyGrant(grants, rulePrefix, func(rule string) bool { return hasPrefix(words, strings.Fields(rule)) }) {
+		n.granted = true
+		return
+	}
+	rule, ok := prefix(words)
+	if !ok {
+		n.reason = reason
+		return
+	}
+	n.rules = append(n.rules, rulePrefix+":"+rule)
 }
 
 // refuseKnown judges a command by those of its words that are known before it runs.

@@ -79,57 +79,56 @@ func listing(name string, args []string) bool {
 	if len(args) > 0 {
 		first = args[0]
 	}
-	switch name {
-	case "stash":
+	switch {
+	case name == "stash":
 		return first == "list" || first == "show"
-	case "reflog":
+	case name == "reflog":
 		return first == "" || first == "show" || strings.HasPrefix(first, "-")
-	case "worktree":
-		if first != "list" {
-			return false
-		}
+	case name == "worktree" && first != "list":
+		return false
+	case name == "worktree":
 		args = args[1:]
-	case "remote":
-		if first == "get-url" {
-			return !strings.HasPrefix(args[len(args)-1], "-") && len(args) == 2
-		}
-	case "config":
-		if first == "list" || first == "get" && len(args) == 2 {
-			return len(args) < 3
-		}
-		if len(args) == 0 {
-			return false
-		}
+	case name == "remote" && first == "get-url":
+		return len(args) == 2 && !strings.HasPrefix(args[1], "-")
+	case name == "config" && (first == "list" || first == "get"):
+		return len(args) == 1 || first == "get" && len(args) == 2
 	}
-	flags, ok := listingFlags[name]
-	if !ok {
+	if _, ok := listingFlags[name]; !ok {
 		return true
 	}
-	patterns := 0
-	named := false // a name is a pattern here, and not the name of something new
+	words, filters, ok := listingWords(name, args)
+	switch {
+	case !ok:
+		return false
+	case name == "symbolic-ref":
+		return words == 1
+	case name == "config":
+		return filters && words == 0 || len(args) == 1 && words == 1
+	case words > 0: // a name is a pattern only where a list is asked for
+		return slices.Contains(args, "--list") || name == "tag" && slices.Contains(args, "-l")
+	}
+	return true
+}
+
+// listingWords counts the arguments that are not flags and not their values, and says
+// whether a flag asks for a list; not ok: there is a flag that is not known to.
+func listingWords(name string, args []string) (words int, filters, ok bool) {
+	flags := listingFlags[name]
 	for i := 0; i < len(args); i++ {
 		flag, _, attached := strings.Cut(args[i], "=")
 		switch {
 		case !strings.HasPrefix(flag, "-"):
-			patterns++
+			words++
 		case slices.Contains(flags, flag+"-"):
-			named = true
+			filters = true
 			if !attached && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 				i++
 			}
 		case slices.Contains(flags, flag):
-			named = named || flag == "--list" || flag == "-l" && name != "branch"
+			filters = filters || flag == "--list" || flag == "-l"
 		default:
-			return false
+			return 0, false, false
 		}
 	}
-	switch name {
-	case "symbolic-ref":
-		return patterns == 1
-	case "config":
-		return named && patterns == 0 || len(args) == 1 && patterns == 1
-	case "branch", "tag":
-		return patterns == 0 || slices.Contains(args, "--list") || name == "tag" && slices.Contains(args, "-l")
-	}
-	return patterns == 0
+	return words, filters, true
 }

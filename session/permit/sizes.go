@@ -46,59 +46,65 @@ func (s sizes) assign(name string, value *syntax.Word) {
 // tooMuch says what of a line could grow too large; empty: nothing.
 func (s sizes) tooMuch(file *syntax.File) string {
 	syntax.Walk(file, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.WordIter:
-			for _, item := range n.Items {
-				s.assign(n.Name.Value, item)
-			}
-		case *syntax.CallExpr:
-			if len(n.Args) > 0 && n.Args[0].Lit() == "read" {
-				for _, name := range n.Args[1:] {
-					s.from[name.Lit()] = append(s.from[name.Lit()], source{bytes: MaxSubstituted})
-				}
-			}
-		}
+		s.filled(n)
 		return true
 	})
 	reason := ""
-	check := func(w *syntax.Word, limit int) {
-		if w != nil && s.word(w) > limit {
-			reason = "it builds up long text"
-		}
-	}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Word:
-			check(n, maxText)
-		case *syntax.CallExpr:
-			for _, w := range n.Args {
-				if splits(w) {
-					check(w, maxSplit)
-				}
-			}
-		case *syntax.WordIter:
-			for _, w := range n.Items {
-				check(w, maxSplit)
-			}
-		case *syntax.Redirect:
-			check(n.Hdoc, maxSplit)
-			check(n.Word, maxSplit)
-		case *syntax.CaseClause:
-			check(n.Word, maxCompared)
-		case *syntax.BinaryTest:
-			for _, side := range []syntax.TestExpr{n.X, n.Y} {
-				if w, ok := side.(*syntax.Word); ok {
-					check(w, maxCompared)
-				}
-			}
-		case *syntax.ParamExp:
-			if (n.Exp != nil || n.Repl != nil) && s.variable(n.Param.Value) > maxCompared {
-				reason = "it builds up long text"
-			}
+		if !s.fits(n) {
+			reason = "it builds up long text"
 		}
 		return reason == ""
 	})
 	return reason
+}
+
+// filled notes what loops and read put into variables.
+func (s sizes) filled(n syntax.Node) {
+	switch n := n.(type) {
+	case *syntax.WordIter:
+		for _, item := range n.Items {
+			s.assign(n.Name.Value, item)
+		}
+	case *syntax.CallExpr:
+		if len(n.Args) == 0 || n.Args[0].Lit() != "read" {
+			return
+		}
+		for _, name := range n.Args[1:] {
+			s.from[name.Lit()] = append(s.from[name.Lit()], source{bytes: MaxSubstituted})
+		}
+	}
+}
+
+// fits reports whether the words of a part of a line stay within their bounds.
+func (s sizes) fits(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Word:
+		return s.within(maxText, n)
+	case *syntax.CallExpr:
+		return s.within(maxSplit, slices.DeleteFunc(slices.Clone(n.Args), func(w *syntax.Word) bool { return !splits(w) })...)
+	case *syntax.WordIter:
+		return s.within(maxSplit, n.Items...)
+	case *syntax.Redirect:
+		return s.within(maxSplit, n.Hdoc, n.Word)
+	case *syntax.CaseClause:
+		return s.within(maxCompared, n.Word)
+	case *syntax.BinaryTest:
+		return s.within(maxCompared, testWord(n.X), testWord(n.Y))
+	case *syntax.ParamExp:
+		return n.Exp == nil && n.Repl == nil || s.variable(n.Param.Value) <= maxCompared
+	}
+	return true
+}
+
+// testWord is the word of a test that is one, or nil.
+func testWord(side syntax.TestExpr) *syntax.Word {
+	w, _ := side.(*syntax.Word)
+	return w
+}
+
+func (s sizes) within(limit int, words ...*syntax.Word) bool {
+	return !slices.ContainsFunc(words, func(w *syntax.Word) bool { return w != nil && s.word(w) > limit })
 }
 
 // splits reports a word that may become several: it expands outside of quotes.
