@@ -4,6 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"belay/session"
@@ -11,17 +15,23 @@ import (
 
 // Purge removes for good the sessions that were deleted before a time and that
 // no living program holds, and returns how many those were. Their words are
-// overwritten in the file.
-func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
+// overwritten in the file. Outputs is the folder with the outputs of commands that
+// the sessions name; those go with them.
+func (s *Store) Purge(ctx context.Context, before time.Time, outputs string) (int, error) {
 	const step = "purge sessions"
 	states, err := s.states(ctx, "WHERE deleted > 0 AND deleted < ?", nanos(before))
 	if err != nil {
 		return 0, s.wrap(step, err)
 	}
 	count := 0
+	var files []string
 	for _, h := range states {
 		gone := false
-		err := s.write(ctx, step, func(tx *sql.Tx) error {
+		named, err := outputFiles(ctx, s.reader, h.ID)
+		if err != nil {
+			return count, s.wrap(step, err)
+		}
+		err = s.write(ctx, step, func(tx *sql.Tx) error {
 			var err error
 			gone, err = s.purgeSession(ctx, tx, h.ID, before)
 			return err
@@ -31,12 +41,61 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 		}
 		if gone {
 			count++
+			files = append(files, named...)
 		}
 	}
 	if count == 0 {
 		return 0, nil
 	}
-	return count, s.wrap(step, s.vacuum(ctx))
+	err = errors.Join(s.removeOutputs(ctx, outputs, files), s.vacuum(ctx))
+	return count, s.wrap(step, err)
+}
+
+// outputFiles lists the files that keep outputs of a session and its steps; of all
+// sessions, if the id is empty.
+func outputFiles(ctx context.Context, q querier, id session.ID) (files []string, err error) {
+	const query = `SELECT DISTINCT json_extract(CAST(data AS TEXT), '$.file') AS file FROM events
+		WHERE type = 'tool.ended' AND json_valid(CAST(data AS TEXT)) AND file IS NOT NULL`
+	const ofSession = " AND session IN (SELECT ?1 UNION SELECT session FROM parts WHERE whole = ?1)"
+	which, args := "", []any(nil)
+	if id != "" {
+		which, args = ofSession, []any{id}
+	}
+	rows, err := q.QueryContext(ctx, query+which, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var file string
+		if err := rows.Scan(&file); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, rows.Err()
+}
+
+// removeOutputs removes the files that no session names any more; a fork names those
+// of its original.
+func (s *Store) removeOutputs(ctx context.Context, dir string, files []string) error {
+	files = slices.DeleteFunc(files, func(file string) bool { return filepath.Dir(file) != dir })
+	if len(files) == 0 {
+		return nil
+	}
+	named, err := outputFiles(ctx, s.reader, "")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if slices.Contains(named, file) {
+			continue
+		}
+		if failed := os.Remove(file); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
 }
 
 func (s *Store) purgeSession(ctx context.Context, tx *sql.Tx, id session.ID, before time.Time) (bool, error) {

@@ -155,10 +155,10 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	if _, err := other.Acquire(ctx, held, "run", false); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Purge(ctx, time.Unix(1000, 0)); err != nil || n != 0 {
+	if n, err := s.Purge(ctx, time.Unix(1000, 0), ""); err != nil || n != 0 {
 		t.Errorf("Purge(before) = %d, %v; want 0", n, err)
 	}
-	if n, err := s.Purge(ctx, time.Unix(2000, 0)); err != nil || n != 1 {
+	if n, err := s.Purge(ctx, time.Unix(2000, 0), ""); err != nil || n != 1 {
 		t.Fatalf("Purge() = %d, %v; want 1", n, err)
 	}
 	if _, err := s.Load(ctx, drop); err == nil {

@@ -2,8 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -18,15 +16,12 @@ import (
 const (
 	maxOutputHead = 12 << 10
 	maxOutputTail = 20 << 10
-	maxOutputFile = 64 << 20
 )
 
 // commandOutput keeps the beginning and the end of a command's output, and the whole
 // of it on disk once it is longer than both.
 type commandOutput struct {
 	mu      sync.Mutex
-	dir     string
-	newID   func() string
 	redact  *redact.Values
 	publish func(string)
 
@@ -34,13 +29,14 @@ type commandOutput struct {
 	part       []byte // of a character whose rest comes with the next piece
 	head, tail []byte
 	total      int64
-	file       *os.File
-	fileErr    error
+	file       outputFile
+	spilled    bool
 	closed     bool
 }
 
 func newOutput(dir string, newID func() string, secrets *redact.Values, live func(string)) *commandOutput {
-	return &commandOutput{dir: dir, newID: newID, redact: secrets, publish: live}
+	file := outputFile{dir: dir, newID: newID, free: freeSpace, limit: maxOutputs}
+	return &commandOutput{file: file, redact: secrets, publish: live}
 }
 
 // Write takes the next piece. It never fails: a command must not break because
@@ -97,26 +93,16 @@ func unfinishedRune(b []byte) int {
 	return 0
 }
 
-// spill writes to the file. When it is made, everything so far is still in
-// head and tail.
+// spill writes to the file. Before it is made, everything so far is still in head
+// and tail.
 func (o *commandOutput) spill(p []byte) {
-	if o.dir == "" || o.fileErr != nil || o.total > maxOutputFile {
+	if o.spilled {
+		o.file.write(p)
 		return
 	}
-	if o.file == nil {
-		if o.fileErr = os.MkdirAll(o.dir, 0o700); o.fileErr != nil {
-			return
-		}
-		o.file, o.fileErr = os.OpenFile(filepath.Join(o.dir, o.newID()+".txt"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if o.fileErr != nil {
-			return
-		}
-		if _, o.fileErr = o.file.Write(o.head); o.fileErr == nil {
-			_, o.fileErr = o.file.Write(o.tail)
-		}
-		return
-	}
-	_, o.fileErr = o.file.Write(p)
+	o.spilled = true
+	o.file.write(o.head)
+	o.file.write(o.tail)
 }
 
 // close gives the bounded text, plain, and the file that holds the whole.
@@ -127,24 +113,27 @@ func (o *commandOutput) close() (text, file string) {
 	if len(o.rest) > 0 {
 		o.take(o.rest)
 	}
-	if o.file != nil {
-		if err := o.file.Close(); o.fileErr == nil && err == nil {
-			file = o.file.Name()
-		}
-	}
+	file = o.file.close()
 	tail := o.tail
 	if o.total <= maxOutputHead+maxOutputTail {
 		return plainText(append(o.head, tail...)), file
 	}
 	tail = tail[len(tail)-min(len(tail), maxOutputTail):]
 	left := o.total - int64(len(o.head)) - int64(len(tail))
-	note := fmt.Sprintf("\n… %d bytes left out …\n", left)
-	switch {
-	case file != "" && o.total > maxOutputFile:
-		note = fmt.Sprintf("\n… %d bytes left out; the first %d MB are in %s …\n", left, maxOutputFile>>20, file)
+	note := fmt.Sprintf("%d bytes left out", left)
+	switch cut := o.file.cut; {
+	case file != "" && cut != "":
+		size := fmt.Sprintf("%d KB", o.file.kept>>10)
+		if o.file.kept >= 1<<20 {
+			size = fmt.Sprintf("%d MB", o.file.kept>>20)
+		}
+		note += fmt.Sprintf("; the first %s are in %s: %s", size, file, cut)
 	case file != "":
-		note = fmt.Sprintf("\n… %d bytes left out; all of it is in %s …\n", left, file)
+		note += "; all of it is in " + file
+	case cut != "":
+		note += " and not kept: " + cut
 	}
+	note = "\n… " + note + " …\n"
 	return plainText(o.head) + note + plainText(tail), file
 }
 

@@ -55,6 +55,7 @@ func (b *builder) build(ctx context.Context) *App {
 		Program:   b.options.Program,
 		Project:   b.options.Project,
 		Snapshots: b.snapshots(b.options.Project),
+		Outputs:   b.outputs(),
 		Now:       b.env.Now,
 	})
 	router := b.newRouter(breakers, upkeep.Record)
@@ -128,7 +129,7 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 		Data:    b.dir,
 		Cache:   cacheDir(),
 		Secrets: configDir(),
-		Outputs: filepath.Join(b.dir, "outputs"),
+		Outputs: b.outputs(),
 		Hide:    b.transport.keyVariables,
 		Pass:    b.settings.Permissions.Env,
 		Redact:  b.secretValues(),
@@ -337,3 +338,7 @@ func networkWait(options Options, schedule []time.Duration) time.Duration {
 	}
 	return all
 }
+
+// outputs is the folder with the outputs of commands that are longer than what is
+// told of them.
+func (b *builder) outputs() string { return filepath.Join(b.dir, "outputs") }

@@ -27,6 +27,7 @@ type Options struct {
 	Program   string // the kind of program that makes the requests
 	Project   string // whose snapshots are looked after
 	Snapshots *snapshot.Store
+	Outputs   string // the folder with the outputs of commands
 	Now       func() time.Time
 }
 
@@ -92,7 +93,7 @@ func (w *Worker) purge(ctx context.Context) {
 		oldest = now.Add(-retention)
 		_, _ = w.o.Store.ForgetAttempts(ctx, oldest)
 	}
-	_, _ = w.o.Store.Purge(ctx, now.Add(-keepDeleted))
+	_, _ = w.o.Store.Purge(ctx, now.Add(-keepDeleted), w.o.Outputs)
 	if w.o.Snapshots == nil {
 		return
 	}
