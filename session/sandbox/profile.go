@@ -13,6 +13,7 @@ import (
 type Profile struct {
 	Reading bool     // nobody was asked: it only reads; the rest does not matter then
 	Outside bool     // it is not held; what it starts still ends with it
+	Git     bool     // it may change the settings and hooks of the repository
 	Network bool     // it reaches the network, not only what it starts itself
 	Reads   []string // secret places that it may read
 	Writes  []string // places that it may write, beside those of all commands

@@ -189,6 +189,9 @@ func (s *Sandbox) Needs(line string) (p Profile) {
 				p.Caches = append(p.Caches, places(home, row.places)...)
 			}
 		}
+		if slices.Contains(gitPrograms, name) && !p.Git {
+			p.Git, p.Writes = true, append(p.Writes, s.repository())
+		}
 		n := needTable[name]
 		p.Network = p.Network || usesNetwork(n.network, words[1:])
 		p.Reads = append(p.Reads, places(home, n.reads)...)

@@ -40,6 +40,7 @@ func (s *Sandbox) begin(cmd *exec.Cmd, p Profile) (process, error) {
 		return s.runHeld(cmd, hold.Setup{}, ownSession, c)
 	}
 	setup := hold.Setup{Init: true, Private: true, Loopback: !p.Network, Writable: writable}
+	setup.InPlace, setup.ReadOnly = s.pinned(p, writable)
 	for _, secret := range closed {
 		// Rules of Landlock add up: one for a folder holds for all below it.
 		if slices.ContainsFunc(writable, func(dir string) bool { return below(dir, secret) }) {

@@ -91,7 +91,7 @@ var (
 		"failed to establish a new connection", "cannot assign requested address", "socket: operation not permitted",
 		"address family not supported", "could not connect to", "no route to host", "cannot connect to the docker daemon",
 	}
-	fileRefusals      = []string{"read-only file system", "erofs"}
+	fileRefusals      = []string{"read-only file system", "erofs", "device or resource busy"}
 	accessRefusals    = []string{"permission denied", "operation not permitted", "eacces", "eperm"}
 	privilegeRefusals = []string{"no new privileges", "must be owned by uid 0", "owned by uid 65534", "must be setuid root"}
 )

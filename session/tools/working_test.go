@@ -368,3 +368,77 @@ func TestOutsideTheSandboxNothingIsHeld(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What steers programs that run outside later stays as it is, unless a person has
+// allowed the program that is there to change it.
+func TestHooksAndSettingsOfTheRepositoryStay(t *testing.T) {
+	a := newAttacked(t, map[string]string{"a.txt": "mine\n"})
+	if r := a.run(t, "git init -q && git config user.name a && mkdir -p .git/hooks && echo x > .git/hooks/mine"); r.Error {
+		t.Fatal(r.Output)
+	}
+	for name, line := range map[string]string{
+		"a hook":              "echo evil > .git/hooks/pre-commit",
+		"settings":            "echo evil >> .git/config",
+		"new settings":        "mv a.txt .git/config",
+		"another repository":  "mv .git .g && mkdir .git",
+		"another hook folder": "mv .git/hooks .git/h && mkdir .git/hooks",
+		"none":                "rm -rf .git/hooks",
+		"modes":               "chmod 777 .git/hooks",
+	} {
+		if r := a.run(t, line); !r.Error {
+			t.Errorf("%s: %s went through: %s", name, line, r.Output)
+		}
+	}
+	for _, line := range []string{
+		"git config user.email a@b && git commit --allow-empty -qm first", "echo x > .git/description", "cat .git/config",
+	} {
+		if r := a.run(t, line); r.Error {
+			t.Errorf("%s: %s", line, r.Output)
+		}
+	}
+}
+
+func TestGitWorksInAWorktreeAndBelow(t *testing.T) {
+	a := newAttacked(t, map[string]string{"sub/a.txt": "mine\n"})
+	const commit = "git -c user.name=a -c user.email=a@b commit --allow-empty -qm next"
+	other := filepath.Join(filepath.Dir(a.outside), "worktree")
+	made := exec.Command("sh", "-c", "git init -q && "+commit+" && git worktree add -q "+other)
+	made.Dir = a.o.Root
+	if out, err := made.CombinedOutput(); err != nil {
+		t.Fatal(string(out), err)
+	}
+	forged := filepath.Join(filepath.Dir(a.outside), "forged")
+	if err := os.MkdirAll(forged, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gitdir := filepath.Join(a.o.Root, ".git", "worktrees", "worktree")
+	if err := os.WriteFile(filepath.Join(forged, ".git"), []byte("gitdir: "+gitdir+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for root, want := range map[string]bool{other: true, filepath.Join(a.o.Root, "sub"): true, forged: false} {
+		s := a.Set
+		s.o.Root = root
+		s.sandbox = sandbox.New(sandbox.Options{Root: root, Home: a.home, Temp: []string{os.Getenv("TMPDIR")}})
+		t.Cleanup(s.sandbox.Close)
+		if r := a.run(t, commit); r.Error == want {
+			t.Errorf("%s: %s", root, r.Output)
+		}
+	}
+}
+
+func TestShellsStayAsTheyAreInAHomeThatIsTheWorkspace(t *testing.T) {
+	a := newAttacked(t, nil)
+	a.o.Root = a.home
+	a.sandbox = sandbox.New(sandbox.Options{
+		Root: a.home, Home: a.home, Secrets: []string{filepath.Join(a.home, ".ssh")}, Temp: []string{os.Getenv("TMPDIR")},
+	})
+	t.Cleanup(a.sandbox.Close)
+	for line, want := range map[string]bool{
+		"echo x > notes.txt": true, "echo evil >> .bashrc": false, "mv notes.txt .bashrc": false,
+		"cat .ssh/id": false, "echo x > .ssh/authorized_keys": false, "mv .ssh .s && cat .s/id": false,
+	} {
+		if r := a.run(t, line); r.Error == want || strings.Contains(r.Output, "SECRET") {
+			t.Errorf("%s: %s", line, r.Output)
+		}
+	}
+}

@@ -31,6 +31,8 @@ type Setup struct {
 	Loopback bool     // its network is empty: bring up what is only inside
 	Private  bool     // its mounts are its own
 	Writable []string // of those: what stays writable; the rest is read-only
+	InPlace  []string // of what is writable: what cannot be moved
+	ReadOnly []string // and what is read-only all the same
 	Closed   []string // of those: files and folders that appear empty
 }
 
@@ -61,13 +63,16 @@ func (s Setup) Pack() []byte {
 	p.flag(s.Loopback)
 	p.flag(s.Private)
 	p.list(s.Writable)
+	p.list(s.InPlace)
+	p.list(s.ReadOnly)
 	p.list(s.Closed)
 	return p
 }
 
 func unpackSetup(b []byte) Setup {
 	u := unpacker(b)
-	return Setup{Init: u.flag(), Loopback: u.flag(), Private: u.flag(), Writable: u.list(), Closed: u.list()}
+	return Setup{Init: u.flag(), Loopback: u.flag(), Private: u.flag(), Writable: u.list(),
+		InPlace: u.list(), ReadOnly: u.list(), Closed: u.list()}
 }
 
 // Pack gives a command as bytes.

@@ -70,10 +70,30 @@ func prepare(s Setup) error {
 			_ = setReadOnly(path, 0, false) // a mount below it was read-only before
 		}
 	}
+	if err := pin(s); err != nil {
+		return err
+	}
 	mountSystem()
 	for _, path := range s.Closed {
 		if err := cover(path); err != nil {
 			return step("close "+path, err)
+		}
+	}
+	return nil
+}
+
+// pin keeps what is there in its place, or as it is.
+func pin(s Setup) error {
+	for i, path := range append(append([]string{}, s.InPlace...), s.ReadOnly...) {
+		err := syscall.Mount(path, path, "", syscall.MS_BIND|syscall.MS_REC, "")
+		if errors.Is(err, syscall.ENOENT) {
+			continue
+		}
+		if err == nil && i >= len(s.InPlace) {
+			err = setReadOnly(path, atRecursive, true)
+		}
+		if err != nil {
+			return step("keep "+path, err)
 		}
 	}
 	return nil
