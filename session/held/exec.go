@@ -82,7 +82,7 @@ func (l *line) program(ctx context.Context, words, env []string) error {
 		return l.refuse(words, "it is a program of the workspace")
 	}
 	cmd := exec.Command(path)
-	cmd.Args, cmd.Dir, cmd.Env = words, hc.Dir, append(slices.Clone(env), "PWD="+hc.Dir)
+	cmd.Args, cmd.Dir, cmd.Env = permit.OwnPrograms(words), hc.Dir, append(slices.Clone(env), "PWD="+hc.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = hc.Stdin, l.bounded(hc.Stdout), hc.Stderr
 	if cmd.Stdout != hc.Stdout && hc.Stderr == hc.Stdout {
 		cmd.Stderr = cmd.Stdout

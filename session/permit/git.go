@@ -1,6 +1,8 @@
 package permit
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -52,6 +54,29 @@ func refuseGit(args []string, at Place) string {
 		return reasonChanges
 	}
 	return program{pattern: name == "grep"}.check(rest, at)
+}
+
+// showsChanges are the sub-commands for which git runs programs of a repository's
+// settings to show a change, unless it is told not to.
+var showsChanges = strings.Fields(`diff show log blame annotate whatchanged diff-tree diff-index diff-files stash reflog`)
+
+// OwnPrograms gives the words of a command that only looks as they are run: a git obeys
+// nothing of the repository that starts a program.
+func OwnPrograms(words []string) []string {
+	if filepath.Base(words[0]) != "git" {
+		return words
+	}
+	harmless := []string{words[0], "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
+	rest := words[1:]
+	at := slices.IndexFunc(rest, func(w string) bool { return slices.Contains(readSubcommands["git"], w) })
+	if at >= 0 && slices.Contains(showsChanges, rest[at]) {
+		flags := []string{"--no-ext-diff", "--no-textconv"}
+		if nested := rest[at] == "stash" || rest[at] == "reflog"; nested && len(rest) > at+1 && !strings.HasPrefix(rest[at+1], "-") {
+			at++
+		}
+		rest = slices.Insert(slices.Clone(rest), at+1, flags...)
+	}
+	return append(harmless, rest...)
 }
 
 // asksForSignature reports a format that has git run gpg.
