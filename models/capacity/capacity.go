@@ -33,7 +33,7 @@ const (
 )
 
 const (
-	storeTimeout     = 20 * time.Second // a slow store, or many other writers, may hold a request up so long
+	storeTimeout     = 90 * time.Second // longer than the store waits for other writers, of which it tells more
 	storeBackoffTime = 5 * time.Second  // a store that failed is left alone so long
 )
 

@@ -74,6 +74,16 @@ func (s *openSession) settleEffectsLocked(ctx context.Context) error {
 		if err := tools.Sweep(effect.Path); err != nil {
 			s.publishLocked(session.Noted{Text: err.Error()})
 		}
+		restored, err := s.tools.RestoreUnfinished(effect.Path, effect.Before)
+		if err != nil {
+			s.publishLocked(session.Noted{Text: err.Error()})
+		}
+		if restored {
+			note := effect.Title + " was being written when belay ended: what it held before is back"
+			if err := s.appendLocked(ctx, session.Noted{Text: note}); err != nil {
+				return err
+			}
+		}
 		hash, err := tools.FileHash(effect.Path)
 		if end, known := outcomeOf(effect, hash, err == nil); known {
 			if err := s.appendLocked(ctx, end); err != nil {

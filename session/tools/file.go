@@ -66,7 +66,8 @@ func openBelow(root *os.Root, name string) func(flag int) (*os.File, error) {
 // replace gives a file its new content in one step: a reader sees the old content or
 // the new, never a part, and a full disk leaves the old. Where that would lose
 // something of the file, or the folder cannot be written, it is written in place.
-func (s *Set) replace(root *os.Root, name string, content []byte) error {
+// Path is the whole of the name.
+func (s *Set) replace(root *os.Root, name, path string, content []byte) error {
 	old, err := root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		old = nil
@@ -84,7 +85,7 @@ func (s *Set) replace(root *os.Root, name string, content []byte) error {
 	if err == nil || old == nil || errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
-	return writeInPlace(root, name, old, content)
+	return s.writeInPlace(root, name, path, old, content)
 }
 
 // errLoses says that another file in the place of the old would not be all it was.
@@ -133,7 +134,7 @@ func modeOf(info fs.FileInfo) fs.FileMode {
 }
 
 // writeInPlace writes over a file's content. What it held comes back if that fails.
-func writeInPlace(root *os.Root, name string, old fs.FileInfo, content []byte) error {
+func (s *Set) writeInPlace(root *os.Root, name, path string, old fs.FileInfo, content []byte) error {
 	before, err := readBytes(openBelow(root, name), maxReadFile)
 	if err != nil {
 		return err
@@ -145,6 +146,11 @@ func writeInPlace(root *os.Root, name string, old fs.FileInfo, content []byte) e
 	if now, err := f.Stat(); err != nil || !os.SameFile(old, now) {
 		return errors.Join(errors.New("it became another file meanwhile"), err, f.Close())
 	}
+	done, err := s.keepAside(path, before, content)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	defer done()
 	if err = overwrite(f, content); err != nil {
 		err = errors.Join(err, overwrite(f, before))
 	}

@@ -133,7 +133,7 @@ func (s *Set) writeFile(p location, content []byte) error {
 			return err
 		}
 		defer dir.Close()
-		return s.replace(dir, filepath.Base(p.abs), content)
+		return s.replace(dir, filepath.Base(p.abs), p.abs, content)
 	}
 	root, err := os.OpenRoot(s.o.Root)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Set) writeFile(p location, content []byte) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return s.replace(root, name, content)
+	return s.replace(root, name, p.abs, content)
 }
 
 // quoted is a path that filepath.Glob takes as it stands.
