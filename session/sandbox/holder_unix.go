@@ -101,7 +101,9 @@ func startHolder(place string, attr *syscall.SysProcAttr) (*holder, error) {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "control")
 	defer theirs.Close()
-	cmd := &exec.Cmd{Path: program, Args: []string{hold.Name}, Dir: "/", Env: []string{"GOMAXPROCS=2"},
+	// A test with the race detector would wait a second at the end of each.
+	env := []string{"GOMAXPROCS=2", "GORACE=" + os.Getenv("GORACE")}
+	cmd := &exec.Cmd{Path: program, Args: []string{hold.Name}, Dir: "/", Env: env,
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: attr}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the process that holds commands: %w", err), syscall.Close(pair[0]))

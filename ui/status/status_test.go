@@ -103,3 +103,17 @@ func TestTheBoxFits(t *testing.T) {
 		t.Errorf("got:\n%s", got)
 	}
 }
+
+func TestTheLineSaysWhatNothingHolds(t *testing.T) {
+	for word, open := range map[string]bool{"sandbox off": true, "sandbox in part": false, "": false} {
+		for _, width := range []int{60, 80, 120} {
+			line := Bottom{Mode: session.Ask, Now: noon, Unheld: word, Open: open}.View(colour, width)
+			if !strings.Contains(ansi.Strip(line), word) {
+				t.Errorf("%d: %q is missing in %q", width, word, ansi.Strip(line))
+			}
+			if red := strings.Contains(line, colour.Bad.Paint(word)); word != "" && red != open {
+				t.Errorf("%q: red %v", word, red)
+			}
+		}
+	}
+}
