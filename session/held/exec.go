@@ -83,14 +83,19 @@ func (l *line) program(ctx context.Context, words, env []string) error {
 	}
 	cmd := exec.Command(path)
 	cmd.Args, cmd.Dir, cmd.Env = permit.OwnPrograms(words), hc.Dir, append(slices.Clone(env), "PWD="+hc.Dir)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = hc.Stdin, l.bounded(hc.Stdout), hc.Stderr
-	if cmd.Stdout != hc.Stdout && hc.Stderr == hc.Stdout {
-		cmd.Stderr = cmd.Stdout
+	if ctx.Value(noInput{}) == nil {
+		cmd.Stdin = hc.Stdin
 	}
-	if ctx.Value(noInput{}) != nil {
-		cmd.Stdin = nil
+	out, finish, err := l.bounded(ctx, hc.Stdout)
+	if err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = out, hc.Stderr
+	if hc.Stderr == hc.Stdout {
+		cmd.Stderr = out
 	}
 	code, err := l.Program(ctx, cmd)
+	finish()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -105,17 +110,40 @@ func (l *line) program(ctx context.Context, words, env []string) error {
 	return nil
 }
 
-// bounded bounds what a program prints to where the interpreter keeps it.
-func (l *line) bounded(out io.Writer) io.Writer {
+// bounded bounds what a program prints to where the interpreter keeps it. Finish is to
+// be called when the program has ended.
+func (l *line) bounded(ctx context.Context, out io.Writer) (bounded io.Writer, finish func(), err error) {
+	finish = func() {}
 	switch kept := out.(type) {
 	case *os.File:
 		if l.reads.Load() {
-			return &lineLimit{Writer: out, line: l}
+			return l.throughPipe(ctx, &lineLimit{Writer: out, line: l})
 		}
 	case interface{ Len() int }:
-		return &sizeLimit{Writer: out, line: l, left: permit.MaxSubstituted - kept.Len()}
+		return &sizeLimit{Writer: out, line: l, left: permit.MaxSubstituted - kept.Len()}, finish, nil
 	}
-	return out
+	return out, finish, nil
+}
+
+// throughPipe passes on what a program prints, at the pace of what reads it: a loop may
+// take long for each line, after the program has ended too.
+func (l *line) throughPipe(ctx context.Context, out io.Writer) (io.Writer, func(), error) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(out, from) // who reads it may have enough
+		_ = from.Close()
+	}()
+	return to, func() {
+		_ = to.Close()
+		stop := context.AfterFunc(ctx, func() { _ = from.Close() })
+		defer stop()
+		<-done
+	}, nil
 }
 
 // environment is that of a program: the one the line began with, and what may be set

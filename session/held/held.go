@@ -27,11 +27,11 @@ import (
 
 // The bounds of one line.
 const (
-	maxStatements = 50_000
-	maxWords      = 10_000  // of one command
-	maxArguments  = 1 << 20 // bytes of one command
-	maxFolders    = 2_000   // that patterns look into
-	maxShells     = 4       // within each other
+	maxSteps     = 500_000 // of the interpreter; a command is a few
+	maxWords     = 10_000  // of one command
+	maxArguments = 1 << 20 // bytes of one command
+	maxFolders   = 2_000   // that patterns look into
+	maxShells    = 4       // within each other
 )
 
 // Options are what a line is run with.
@@ -87,7 +87,7 @@ func Run(ctx context.Context, command string, o Options) (code int, err error) {
 	}
 	l.Out = &untilEnded{out: o.Out, ended: ctx.Done()}
 	limited := &limited{Context: ctx, line: l}
-	limited.left.Store(maxStatements)
+	limited.left.Store(maxSteps)
 	err = l.run(limited, shell{Shell: permit.Shell{Line: command}, dir: o.Dir, env: l.env, out: l.Out, errors: l.Out})
 	if refused := l.wasRefused(); refused != nil {
 		return 0, refused
@@ -101,8 +101,8 @@ func Run(ctx context.Context, command string, o Options) (code int, err error) {
 	return 0, err
 }
 
-// limited is a context that ends after so many statements: the interpreter asks it
-// before each.
+// limited is a context that ends after so many steps: the interpreter asks it before
+// each.
 type limited struct {
 	context.Context
 	line *line

@@ -105,6 +105,9 @@ func TestWhatALineGives(t *testing.T) {
 		"echo -ne 'a\\tb\\n'":                               {"a\tb\n", 0},
 		"LC_ALL=C sort list":                                {"a\nb\n", 0},
 		"echo $GREETING $NOTHING.":                          {"hi .\n", 0},
+		"seq 40000 | while read x; do :; done; echo done":   {"done\n", 0},
+		"seq 3 | while read x; do echo $x; break; done":     {"1\n", 0},
+		"yes=1; seq 100000 | while read x; do break; done":  {"", 0},
 		"read x; echo \"[$x]\"":                             {"[]\n", 0},
 	} {
 		o, out := workspace(t)

@@ -100,8 +100,8 @@ func FuzzLines(f *testing.F) {
 			t.Fatalf("%q would run unheld", line)
 		}
 		a.runFree(t, line)
-		if a.print(t) != before {
-			t.Fatalf("%q changed something", line)
+		if changed := a.changed(t, before); changed != nil {
+			t.Fatalf("%q changed %q", line, changed)
 		}
 	})
 }
