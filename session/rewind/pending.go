@@ -2,11 +2,13 @@ package rewind
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"belay/session"
 	"belay/session/snapshot"
@@ -83,8 +85,22 @@ func readPreImage(root, path string) (file session.PreImage, ok bool) {
 		return file, false
 	}
 	file.Mode = info.Mode().Perm()
-	file.Content, err = os.ReadFile(path)
-	return file, err == nil
+	file.Content, err = readBounded(path)
+	return file, err == nil && len(file.Content) <= maxPreImage
+}
+
+// readBounded reads what is a file, and no more of it than can be kept: it may have
+// become a pipe, or longer, since it was looked at.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fs.ErrInvalid)
+	}
+	return io.ReadAll(io.LimitReader(f, maxPreImage+1))
 }
 
 // restorePreImages writes the files that were kept by themselves, and follows no
