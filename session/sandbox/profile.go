@@ -14,6 +14,7 @@ type Profile struct {
 	Reading bool     // nobody was asked: it only reads; the rest does not matter then
 	Outside bool     // it is not held; what it starts still ends with it
 	Git     bool     // it may change the settings and hooks of the repository
+	Closed  []string // what a reading command does not read beside the secrets
 	Network bool     // it reaches the network, not only what it starts itself
 	Reads   []string // secret places that it may read
 	Writes  []string // places that it may write, beside those of all commands

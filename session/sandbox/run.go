@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -78,7 +79,7 @@ func (s *Sandbox) start(cmd *exec.Cmd, p Profile) (running process, done func(),
 		if own, done, err = s.ownFolders(cmd); err != nil {
 			return nil, done, err
 		}
-		running, err = s.beginReading(cmd, own)
+		running, err = s.beginReading(cmd, own, slices.Concat(s.secrets, resolveAll(p.Closed)))
 		return running, done, err
 	}
 	if !p.Outside {

@@ -54,8 +54,8 @@ func Available() error {
 func Mechanism() string { return "the seatbelt" }
 
 // beginReading starts a command that writes to one folder, and changes nothing else.
-func (s *Sandbox) beginReading(cmd *exec.Cmd, own []string) (process, error) {
-	return s.runHeld(wrapped(cmd, s.profile(own)), hold.Setup{}, ownSession, hold.Command{})
+func (s *Sandbox) beginReading(cmd *exec.Cmd, own, closed []string) (process, error) {
+	return s.runHeld(wrapped(cmd, s.profile(own, closed)), hold.Setup{}, ownSession, hold.Command{})
 }
 
 // wrapped has a command run under a profile of the seatbelt.
@@ -70,7 +70,7 @@ func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: tru
 
 // profile is what the kernel holds a reading command to. Later rules come before
 // earlier ones.
-func (s *Sandbox) profile(own []string) string {
+func (s *Sandbox) profile(own, closed []string) string {
 	var b strings.Builder
 	b.WriteString(`(version 1)
 (allow default)
@@ -85,7 +85,7 @@ func (s *Sandbox) profile(own []string) string {
 	for _, path := range own {
 		fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", quoted(path))
 	}
-	for _, path := range s.secrets {
+	for _, path := range closed {
 		fmt.Fprintf(&b, "(deny file-read* (subpath %s))\n", quoted(path))
 	}
 	return b.String()

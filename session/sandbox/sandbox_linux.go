@@ -52,16 +52,16 @@ func Mechanism() string {
 	return fmt.Sprintf("Landlock %d and seccomp", abi())
 }
 
-// beginReading starts a command that writes to folders of its own, and changes nothing
-// else.
-func (s *Sandbox) beginReading(cmd *exec.Cmd, own []string) (process, error) {
+// beginReading starts a command that reads what is not closed, writes to folders of
+// its own, and changes nothing else.
+func (s *Sandbox) beginReading(cmd *exec.Cmd, own, closed []string) (process, error) {
 	const readFolder = unix.LANDLOCK_ACCESS_FS_READ_DIR
 	// Names can be seen everywhere: a rule for a folder holds for all below it.
 	rules := []hold.Rule{{Path: "/", Access: readFolder}}
 	for _, path := range own {
 		rules = append(rules, hold.Rule{Path: path, Access: handledFiles()})
 	}
-	for _, path := range readable(s.secrets) {
+	for _, path := range readable(closed) {
 		if path != "/dev" {
 			rules = append(rules, hold.Rule{Path: path, Access: accessRead | readFolder})
 		}

@@ -10,6 +10,8 @@ func Available() error { return ErrUnavailable }
 // Mechanism names what holds commands on this system.
 func Mechanism() string { return "nothing" }
 
-func (s *Sandbox) beginReading(*exec.Cmd, []string) (process, error) { return nil, ErrUnavailable }
+func (s *Sandbox) beginReading(*exec.Cmd, []string, []string) (process, error) {
+	return nil, ErrUnavailable
+}
 
 func otherHomes(string) []string { return nil }

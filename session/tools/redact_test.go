@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"belay/models/redact"
+	"belay/session"
+	"belay/session/permit"
 )
 
 const leakedKey = "sq-0a1b2c3d4e5f6a7b"
@@ -100,4 +102,42 @@ func TestSearchLeavesSecretFilesOut(t *testing.T) {
 			t.Errorf("named, it gives %q", got.Output)
 		}
 	}
+}
+
+// TestNoReadingCommandReadsSecretFiles has commands come to such files without naming
+// them.
+func TestNoReadingCommandReadsSecretFiles(t *testing.T) {
+	s := workspace(t, map[string]string{
+		".env": "TOKEN=HIDDEN\n", "deploy/prod.key": "HIDDEN\n", "deploy/notes.txt": "TOKEN=shown\n", ".env.example": "TOKEN=example\n",
+	})
+	if s.unavailable != nil {
+		t.Skip(s.unavailable)
+	}
+	for _, line := range []string{
+		"grep -rn TOKEN .", "grep -r HIDDEN", "find . -type f -exec cat {} +", "cat deploy/*", "cat .e*", "find . -type f | xargs cat",
+		"head -c 100 $(find . -name '.env')", "for f in .env deploy/*; do cat $f; done", "cat < .env", "tail -n +1 .env*",
+	} {
+		got := s.runUnasked(t, line)
+		if strings.Contains(got.Output, "HIDDEN") {
+			t.Errorf("%s gives %q", line, got.Output)
+		}
+	}
+	if got := s.runUnasked(t, "grep -rn TOKEN ."); !strings.Contains(got.Output, "shown") || !strings.Contains(got.Output, "example") {
+		t.Errorf("grep finds no more: %q", got.Output)
+	}
+}
+
+// runUnasked runs a line if nobody has to be asked about it.
+func (s *Set) runUnasked(t *testing.T, line string) Result {
+	t.Helper()
+	args, _ := json.Marshal(map[string]string{"command": line})
+	call, err := s.Prepare(RunCommand, string(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decision := permit.Judge(session.Ask, call.Describe(RunCommand, s.o.Root), nil)
+	if decision.Verdict != permit.Allow {
+		return Result{}
+	}
+	return call.Runner(decision)(t.Context(), func(string) {})
 }

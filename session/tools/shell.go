@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,16 +152,37 @@ var refusals = []string{"permission denied", "not permitted", "read-only file sy
 
 // noteRefusal tells the model of a held command that it may have been refused
 // something, and has a person asked when the same command comes again.
-func (s *Set) noteRefusal(command string, result *Result) {
-	output := strings.ToLower(result.Output)
-	if !result.Error || !slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(output, r) }) {
+func (s *Set) noteRefusal(job shellJob, result *Result) {
+	refused := slices.Collect(refusedLines(result.Output))
+	if !result.Error || len(refused) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(refused, func(line string) bool { return !namesOne(line, job.profile.Closed) }) {
+		result.Output += "\n(Files that may hold secrets were left out. To read one, name it: the user is asked then.)"
 		return
 	}
 	s.mu.Lock()
-	s.unheld[command] = "it was refused something when it was held to reading"
+	s.unheld[job.line] = "it was refused something when it was held to reading"
 	s.mu.Unlock()
 	result.Output += "\n(It ran without a question, so it was held to reading: no writing, no network, no secret places. " +
 		"If it needs more, make exactly the same call again: the user is asked then.)"
+}
+
+// refusedLines are the lines that say that something was refused.
+func refusedLines(output string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(output) {
+			lower := strings.ToLower(line)
+			if slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(lower, r) }) && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// namesOne reports whether a line names one of some files.
+func namesOne(line string, files []string) bool {
+	return slices.ContainsFunc(files, func(file string) bool { return strings.Contains(line, filepath.Base(file)) })
 }
 
 // errTimeout ends a command that takes too long.
@@ -173,6 +195,7 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 	run := s.runShell
 	if job.profile.Reading {
 		run = s.runHeld
+		job.profile.Closed = s.secretFiles()
 	}
 	code, err := run(ctx, job, kept)
 	text, file := kept.close()
@@ -201,7 +224,7 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 		}
 	}
 	if job.profile.Reading {
-		s.noteRefusal(job.line, &result)
+		s.noteRefusal(job, &result)
 	}
 	s.noteWorking(job, &result)
 	notePrompt(&result)
