@@ -15,10 +15,16 @@ import (
 
 // changes is what has changed in the workspace since the index was written.
 type changes struct {
-	changed []string // to be read, or found missing
-	dropped []string // to be taken from the index, whatever is on the disk
+	changed []changed // to be read, or found missing
+	dropped []string  // to be taken from the index, whatever is on the disk
 	skipped []Skip
 	recheck []string // of changed: the index would not notice another change to them
+}
+
+// changed is one path, and how many bytes there are to be read of it.
+type changed struct {
+	path string
+	size int64
 }
 
 // findChanges finds out what has changed. Git compares; what may be read is decided
@@ -128,7 +134,7 @@ func (g *changeScanner) add(path string, tracked bool) {
 	case absent && !tracked:
 	case absent, err == nil && !g.isFolder(filepath.Dir(path)):
 		if absent && g.isFolder(filepath.Dir(path)) {
-			g.found.changed = append(g.found.changed, path)
+			g.found.changed = append(g.found.changed, changed{path: path})
 		} else if tracked {
 			g.found.dropped = append(g.found.dropped, path)
 		}
@@ -142,7 +148,7 @@ func (g *changeScanner) add(path string, tracked bool) {
 func (g *changeScanner) addFile(path, name string, info fs.FileInfo, tracked bool) {
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
-		g.found.changed = append(g.found.changed, path)
+		g.found.changed = append(g.found.changed, changed{path: path})
 	case !mode.IsRegular():
 		if tracked {
 			g.found.dropped = append(g.found.dropped, path)
@@ -155,7 +161,7 @@ func (g *changeScanner) addFile(path, name string, info fs.FileInfo, tracked boo
 	case !canRead(name):
 		g.skip(path, Unreadable)
 	default:
-		g.found.changed = append(g.found.changed, path)
+		g.found.changed = append(g.found.changed, changed{path: path, size: info.Size()})
 		if unnoticeable(name, info, g.now) {
 			g.found.recheck = append(g.found.recheck, path)
 		}
@@ -202,66 +208,4 @@ func isReserved(path string) bool {
 		}
 	}
 	return false
-}
-
-// manyFiles is from how many files on a pack is written, instead of a file for
-// each: three times as fast for 20,000, and a twentieth of the space.
-const manyFiles = 200
-
-// updateIndex brings the index up to date. A file that git cannot read after all,
-// because it changes under its eyes, is skipped.
-func (op *operation) updateIndex(ctx context.Context, found *changes) error {
-	if len(found.dropped) > 0 {
-		if err := op.removeFromIndex(ctx, found.dropped); err != nil {
-			return err
-		}
-	}
-	for tries := 0; len(found.changed) > 0; tries++ {
-		var args []string
-		if len(found.changed) >= manyFiles && op.store.git.minor >= packingMinor {
-			// git 2.39 mixes up packs and batches
-			args = []string{"-c", "core.bigFileThreshold=0", "-c", "core.fsyncMethod=fsync"}
-		}
-		args = append(args, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-		_, err := op.runInWorkspace(ctx, nulTerminated(found.changed), args...)
-		bad := op.refusedPath(err)
-		if err == nil || bad == "" || tries == 20 {
-			return err
-		}
-		rest := found.changed[:0:0]
-		for _, path := range found.changed {
-			if path != bad {
-				rest = append(rest, path)
-			}
-		}
-		if len(rest) == len(found.changed) {
-			return err
-		}
-		found.changed = rest
-		found.skipped = append(found.skipped, Skip{Path: bad, Reason: Unreadable})
-	}
-	return nil
-}
-
-// refusedPath is the path that git could not read, by what it said.
-func (op *operation) refusedPath(err error) string {
-	var said *gitError
-	if !errors.As(err, &said) {
-		return ""
-	}
-	if _, kind := classify(&gitError{stderr: strings.ReplaceAll(said.stderr, "Permission denied", "")}); kind != nil {
-		return ""
-	}
-	_, path, _ := strings.Cut(said.stderr, "fatal: Unable to process path ")
-	return strings.TrimPrefix(strings.TrimSuffix(path, "\n"), op.repo.prefix)
-}
-
-// removeFromIndex takes paths from the index.
-func (op *operation) removeFromIndex(ctx context.Context, paths []string) error {
-	_, err := op.runInWorkspace(ctx, nulTerminated(paths), "update-index", "-z", "--force-remove", "--stdin")
-	return err
-}
-
-func nulTerminated(paths []string) *strings.Reader {
-	return strings.NewReader(strings.Join(paths, "\x00") + "\x00")
 }

@@ -87,7 +87,7 @@ func (op *operation) prepare(ctx context.Context) error {
 	if err := os.Remove(op.index + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	return op.clearUp()
 }
 
 func (op *operation) writeFile(name string, content []byte) error {

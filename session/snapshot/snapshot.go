@@ -83,7 +83,8 @@ const (
 // Take keeps the working tree as it is now, until Prune. It waits for another
 // Take, Restore or Prune of the same workspace, and ends early, leaving nothing
 // broken, when ctx does. The first one of a workspace reads every file and may
-// take seconds; later ones read what has changed.
+// take seconds; later ones read what has changed, and what one that was cut off
+// had read is not read again.
 func (s *Store) Take(ctx context.Context) (Tree, error) {
 	began := s.o.Now()
 	op, err := s.begin(ctx)
@@ -125,10 +126,10 @@ func (op *operation) writeTree(ctx context.Context) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	if err := op.updateIndex(ctx, &found); err != nil {
+	if err := errors.Join(op.saveRecheck(found.recheck), op.beginReading()); err != nil {
 		return Tree{}, err
 	}
-	if err := op.saveRecheck(found.recheck); err != nil {
+	if err := op.updateIndex(ctx, &found); err != nil {
 		return Tree{}, err
 	}
 	files, err := countEntries(op.index)
@@ -143,6 +144,9 @@ func (op *operation) writeTree(ctx context.Context) (Tree, error) {
 		out, err = op.runInWorkspace(ctx, nil, "write-tree", "--prefix="+op.repo.prefix)
 	default:
 		out, err = op.runInWorkspace(ctx, nil, "write-tree")
+	}
+	if err == nil {
+		err = op.endReading()
 	}
 	return Tree{ID: strings.TrimSpace(string(out)), Files: files, Skipped: found.skipped}, err
 }
