@@ -79,6 +79,24 @@ func Branch(ctx context.Context, dir string) string {
 	return "a detached commit"
 }
 
+// Tracked lists those of some files, by their absolute paths, that the repository around
+// a folder keeps.
+func Tracked(ctx context.Context, dir string, files []string) []string {
+	args := []string{"--literal-pathspecs", "ls-files", "-z", "--full-name", "--"}
+	out, err := ask(ctx, dir, append(args, files...)...)
+	if err != nil {
+		return nil
+	}
+	top := Root(ctx, dir)
+	var tracked []string
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		if name != "" {
+			tracked = append(tracked, filepath.Join(top, filepath.FromSlash(name)))
+		}
+	}
+	return tracked
+}
+
 // Changes is the patch from the last commit to a folder, with the files that the
 // repository does not know yet named at its beginning.
 func Changes(ctx context.Context, dir string) (string, error) {

@@ -39,7 +39,9 @@ type Options struct {
 	Root string   // the workspace, absolute, links resolved
 	Dir  string   // where it starts, absolute
 	Env  []string // of its programs
-	Out  io.Writer
+
+	Closed []string // files that its programs cannot read, and searches leave out
+	Out    io.Writer
 
 	// Program runs a program that the kernel holds, and gives its exit code. It ends
 	// with the context.

@@ -79,6 +79,30 @@ func OwnPrograms(words []string) []string {
 	return append(harmless, rest...)
 }
 
+// LeaveOut gives the words of a search through folders with some files left out, which
+// the kernel would refuse it: it would complain of each, and end as if it had failed.
+func LeaveOut(words, files []string) []string {
+	flag := ""
+	switch filepath.Base(words[0]) {
+	case "grep", "egrep", "fgrep":
+		if hasFlag(words[1:], []string{"-r", "-R", "--recursive", "--dereference-recursive"}) {
+			flag = "--exclude="
+		}
+	case "rg":
+		flag = "--glob=!"
+	}
+	if flag == "" {
+		return words
+	}
+	list := []string{words[0]}
+	for _, file := range files {
+		list = append(list, flag+literalGlob.Replace(filepath.Base(file)))
+	}
+	return append(list, words[1:]...)
+}
+
+var literalGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
 // asksForSignature reports a format that has git run gpg.
 func asksForSignature(arg string) bool {
 	return strings.Contains(arg, "%G") || strings.Contains(arg, "(signature")

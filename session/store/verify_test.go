@@ -88,9 +88,9 @@ func TestAFlippedBitThatChangesAWordIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tries := 3000
+	tries := 1000
 	if testing.Short() {
-		tries = 300
+		tries = 200
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	changed := 0

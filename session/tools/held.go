@@ -23,6 +23,8 @@ func (s *Set) runHeld(ctx context.Context, job shellJob, out *commandOutput) (co
 		Dir:  job.dir,
 		Env:  append(s.environment(), "GIT_OPTIONAL_LOCKS=0"),
 		Out:  out,
+
+		Closed: job.profile.Closed,
 		Program: func(ctx context.Context, cmd *exec.Cmd) (int, error) {
 			return s.sandbox.Run(ctx, cmd, job.profile, job.started)
 		},

@@ -1,10 +1,13 @@
 package tools
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"belay/context/repository"
 	"belay/session/permit"
 )
 
@@ -19,10 +22,45 @@ var bulkyFolders = []string{".git", "node_modules", "vendor", "target", "dist", 
 
 // secretFiles lists the files of the workspace that, going by their names, hold secrets:
 // a command that nobody was asked about does not read them, however it comes to them.
-// Folders near the top are looked at first.
-func (s *Set) secretFiles() []string {
+// What a repository keeps is no secret any more, and git would take it for changed.
+func (s *Set) secretFiles(ctx context.Context) []string {
+	found := s.secretLooking()
+	if len(found) == 0 {
+		return nil
+	}
+	key := strings.Join(found, "\x00")
+	if info, err := os.Stat(filepath.Join(s.o.Root, ".git", "index")); err == nil {
+		key += info.ModTime().String()
+	}
+	s.mu.Lock()
+	known, closed := s.closed.key == key, s.closed.files
+	s.mu.Unlock()
+	if known {
+		return closed
+	}
+	tracked := repository.Tracked(ctx, s.o.Root, found)
+	closed = slices.DeleteFunc(found, func(file string) bool { return slices.Contains(tracked, file) })
+	s.mu.Lock()
+	s.closed = closedFiles{key, closed}
+	s.mu.Unlock()
+	return closed
+}
+
+// closedFiles are those that reading commands do not read, as they were found last.
+type closedFiles struct {
+	key   string // what they follow from
+	files []string
+}
+
+// secretLooking lists the files whose names look so. Folders near the top are looked at
+// first.
+func (s *Set) secretLooking() []string {
+	root, err := follow(s.o.Root)
+	if err != nil {
+		return nil
+	}
 	var found []string
-	folders := []string{s.o.Root}
+	folders := []string{root}
 	for looked := 0; len(folders) > 0 && looked < maxSecretLook; {
 		folder := folders[0]
 		folders = folders[1:]

@@ -195,7 +195,7 @@ func (s *Set) shell(ctx context.Context, job shellJob, out func(string)) Result 
 	run := s.runShell
 	if job.profile.Reading {
 		run = s.runHeld
-		job.profile.Closed = s.secretFiles()
+		job.profile.Closed = s.secretFiles(ctx)
 	}
 	code, err := run(ctx, job, kept)
 	text, file := kept.close()

@@ -141,6 +141,7 @@ type Set struct {
 	mu      sync.Mutex
 	unheld  map[string]string  // why commands were refused something while they were held
 	refused map[string]refusal // and those that somebody had allowed
+	closed  closedFiles        // of secretFiles
 	focus   []string           // patterns that searches without a path keep to
 }
 
