@@ -299,7 +299,7 @@ func (s *screen) recentRecord(ctx context.Context) (*statistics.Recent, error) {
 
 // capacity is the state of all models for the panel. All but what the record
 // says is in memory.
-func (s *screen) capacity(ctx context.Context) (capacity.View, error) {
+func (s *screen) capacity(ctx context.Context, id session.ID) (capacity.View, error) {
 	recent, err := s.recentRecord(ctx)
 	if err != nil {
 		return capacity.View{}, err
@@ -308,10 +308,9 @@ func (s *screen) capacity(ctx context.Context) (capacity.View, error) {
 	for _, day := range recent.CapacityByHour() {
 		view.Week = append(view.Week, capacity.Day(day))
 	}
-	for _, state := range s.opened().TargetStates() {
+	for _, state := range s.opened().TargetStates(id) {
 		row := capacity.Row{
 			Condition:  state.Condition,
-			Tried:      state.Tried,
 			Streak:     state.Streak,
 			FirstToken: state.FirstToken,
 		}

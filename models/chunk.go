@@ -80,6 +80,7 @@ type Waiting struct {
 	Until      time.Time
 	Target     Target    // who is asked then
 	Fault      *Fault    // why
+	Then       Target    // who takes over if it goes on failing like this; zero: nobody
 	GiveUpAt   time.Time // when a connection that stays lost is waited out no more; zero: never
 }
 

@@ -53,7 +53,8 @@ type Waiting struct {
 	Until    time.Time
 	Target   models.Target
 	Fault    *models.Fault
-	GiveUpAt time.Time // when a connection that stays lost is waited out no more; zero: never
+	Then     models.Target // who takes over if it goes on failing like this; zero: nobody
+	GiveUpAt time.Time     // when a connection that stays lost is waited out no more; zero: never
 }
 
 // TiersChanged says that the state of some target may be another one now,

@@ -118,7 +118,7 @@ func TestAFailureCallsAPersonWhoLooksElsewhere(t *testing.T) {
 		s.wait("› seen")
 		world.emit("s1", session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(60e9),
 			ParkCount: 1})
-		s.wait("⏸ parked until")
+		s.wait("⏸ parked, next try at")
 		if s.wrote("\x1b]9;") {
 			t.Error("a notification was sent")
 		}

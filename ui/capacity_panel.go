@@ -17,7 +17,7 @@ type capacityPanel struct {
 	pane    capacity.Pane
 	views   *sessionViews
 	backend *backend
-	load    func(ctx context.Context) (capacity.View, error)
+	load    func(ctx context.Context, id session.ID) (capacity.View, error)
 	runTool func(ctx context.Context, command ...string) (string, error) // may be nil
 
 	loading bool
@@ -39,9 +39,9 @@ func (p *capacityPanel) refresh() tea.Cmd {
 		return nil
 	}
 	p.loading = true
-	ctx, load := p.backend.ctx, p.load
+	ctx, load, id := p.backend.ctx, p.load, p.views.current
 	return func() tea.Msg {
-		view, err := load(ctx)
+		view, err := load(ctx, id)
 		return capacityMsg{view, err}
 	}
 }

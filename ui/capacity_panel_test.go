@@ -18,7 +18,7 @@ func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
 	s := startScreen(t, 80, 24, world.options())
 	golden(t, "offered-80x24", s.wait("Unfinished", "move the pricing rules"))
 	s.press("F8")
-	s.wait("parked until")
+	s.wait("next try at")
 	if got := <-world.commands; got != "Resume" {
 		t.Errorf("Do got %s, want Resume", got)
 	}
@@ -27,7 +27,7 @@ func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
 func capacityView() capacity.View {
 	row := func(tier models.Tier, target models.Target, short string, state models.State) capacity.Row {
 		return capacity.Row{Condition: models.Condition{Tier: tier, Target: target, Short: short, State: state},
-			Tried: true, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
+			Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
 	}
 	heavy := row(models.Heavy, sol, "sol", models.Resting)
 	heavy.Until, heavy.Fault, heavy.Streak, heavy.Share = noon.Add(102*time.Second), capacityFault(), 3, 0.91
@@ -55,7 +55,7 @@ func TestTheCapacityPanel(t *testing.T) {
 			world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 			o := world.options()
 			o.Open = "s1"
-			o.Capacity = func(context.Context) (capacity.View, error) { return capacityView(), nil }
+			o.Capacity = func(context.Context, session.ID) (capacity.View, error) { return capacityView(), nil }
 			s := startScreen(t, size.w, size.h, o)
 			s.wait("· done")
 			s.press("F5")
@@ -69,7 +69,7 @@ func TestKeysOfTheCapacityPanel(t *testing.T) {
 	world.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
 	o := world.options()
 	o.Open = "s1"
-	o.Capacity = func(context.Context) (capacity.View, error) { return capacityView(), nil }
+	o.Capacity = func(context.Context, session.ID) (capacity.View, error) { return capacityView(), nil }
 	o.RunTool = func(_ context.Context, command ...string) (string, error) {
 		return "verdict of " + command[0], nil
 	}

@@ -67,7 +67,7 @@ func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
 		session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}},
 		session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(2 * time.Minute),
 			ParkCount: 2})
-	golden(t, "parked-100x24", s.wait("held    then the docs", "parked until 12:02", "ctrl+x", "again in 2:00"))
+	golden(t, "parked-100x24", s.wait("held    then the docs", "next try at 12:02", "ctrl+x", "again in 2:00"))
 	for _, tt := range []struct {
 		key  string
 		want []string

@@ -29,7 +29,7 @@ func (d leaveDialog) view(f frame) box {
 		var lines []string
 		for _, v := range d.views.list() {
 			if v.state.Live() && v.state.PartOf == "" {
-				symbol, status, st := th.Status(&v.state)
+				symbol, status, st := th.Status(&v.state, f.now)
 				title := theme.Cut(theme.Line(v.state.Title), width-14)
 				lines = append(lines, st.Paint(symbol+" "+theme.Fit(status, 10))+" "+title)
 			}

@@ -89,8 +89,9 @@ type Options struct {
 	// Changes is the patch from the last commit to the workspace.
 	Changes func(ctx context.Context) (patch string, err error)
 
-	// Capacity says how all models are doing.
-	Capacity func(ctx context.Context) (capacity.View, error)
+	// Capacity says how all models are doing, as the next request of a session would
+	// meet them.
+	Capacity func(ctx context.Context, id session.ID) (capacity.View, error)
 	// Weight says what a session's next request is made of.
 	Weight func(ctx context.Context, id session.ID) (session.ContextUsage, error)
 	// Curl is a session's last request, for a shell.

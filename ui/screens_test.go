@@ -10,6 +10,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/capacity"
 )
 
 func startOnSession(t *testing.T, w, h int, events ...session.Event) (*fakeEngine, *screen) {
@@ -48,7 +49,8 @@ func emitWait(world *fakeEngine) {
 		session.CutOff{Text: "The pricing rules move into orders/pricing.go, which"},
 		session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: capacityFault(),
 			Next: models.NextRetry, Delay: 8 * time.Second},
-		session.Waiting{Number: 2, Of: 4, Until: noon.Add(8 * time.Second), Target: sol, Fault: capacityFault()})
+		session.Waiting{Number: 2, Of: 4, Until: noon.Add(8 * time.Second), Target: sol, Fault: capacityFault(),
+			Then: terra})
 }
 
 func TestWaitingScreen(t *testing.T) {
@@ -63,6 +65,33 @@ func TestWaitingScreen(t *testing.T) {
 			golden(t, fmt.Sprintf("waiting-%dx%d", size.w, size.h), s.wait("attempt 2 of 4", "will be written again"))
 		})
 	}
+}
+
+// The header says who answers for whom, and F5 says the same of the session in view.
+func TestTheHeaderAndThePanelSayWhoAnswers(t *testing.T) {
+	world := newFakeEngine()
+	world.add("s1", "", usualTurn()...)
+	o := world.options()
+	o.Open = "s1"
+	o.Capacity = func(_ context.Context, id session.ID) (capacity.View, error) {
+		var view capacity.View
+		for _, condition := range world.Tiers(id) {
+			view.Rows = append(view.Rows, capacity.Row{Condition: condition, Streak: 2})
+		}
+		return view, nil
+	}
+	s := startScreen(t, 120, 36, o)
+	s.wait("1 ● sol")
+	world.mu.Lock()
+	world.tiers[0].State, world.tiers[0].Fault = models.Failing, capacityFault()
+	world.tiers[0].Until, world.tiers[0].StandIn = noon.Add(252*time.Second), terra
+	world.tiers[1].Answers = true
+	world.tiers[2].State = models.Unknown
+	world.mu.Unlock()
+	world.published <- []session.Record{{Event: session.TiersChanged{}}}
+	s.wait("1 ○ sol 4:12 → terra   2 ● terra   3 ◌ luna")
+	s.press("F5")
+	s.wait("○ full 4:12", "● has room, answers", "◌ unknown")
 }
 
 func TestTheBoxChangesInPlaceAndGoesWhenTheModelAnswers(t *testing.T) {

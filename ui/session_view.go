@@ -161,6 +161,7 @@ func (v *sessionView) failed(at time.Time, e session.AttemptFailed) {
 	w.Fault = e.Fault
 	w.Target, w.Next = e.Target, e.Target
 	w.Number, w.Of = e.Number+1, e.Of
+	w.Then = models.Target{}
 	w.From, w.Until = at, at.Add(e.Delay)
 	v.doing("waiting")
 }
@@ -179,6 +180,7 @@ func (v *sessionView) waiting(at time.Time, e session.Waiting) {
 	w.Next = e.Target
 	w.Number, w.Of = e.Number, e.Of
 	w.From, w.Until = at, e.Until
+	w.Then = e.Then
 	v.doing("waiting")
 }
 
@@ -196,16 +198,6 @@ func (v *sessionView) shortName(t models.Target) string {
 		}
 	}
 	return theme.Short(t)
-}
-
-// tierBelow is the tier under the one that is asked next.
-func (v *sessionView) tierBelow() *models.Condition {
-	for i, c := range v.tiers {
-		if v.wait != nil && c.Target == v.wait.Next && i+1 < len(v.tiers) {
-			return &v.tiers[i+1]
-		}
-	}
-	return nil
 }
 
 // stuck reports whether the last turn is not done and holds the queue.

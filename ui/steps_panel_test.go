@@ -120,7 +120,7 @@ func TestTheStepsPanel(t *testing.T) {
 		o := world.options()
 		o.Open = "s1"
 		s := startScreen(t, 80, 24, o)
-		s.wait("parked until")
+		s.wait("next try at")
 		s.press("F7")
 		golden(t, "steps-parked-80x24", s.wait("again in 1:30, at 12:01", "failed: its check", "needs you: the same call"))
 	})

@@ -186,13 +186,11 @@ func (m *Model) belowTranscript(area frame, room int) []string {
 			wait := *view.wait
 			wait.Now = area.now
 			wait.Tiers = view.tiers
-			wait.Below = view.tierBelow()
 			wait.Focused = m.focus.mode == (retryBox{})
-			box := wait.View(area.theme, area.width)
 			if airy {
 				lines = append(lines, "")
 			}
-			lines = append(lines, box[:min(len(box), max(room-3, 4))]...)
+			lines = append(lines, wait.View(area.theme, area.width, max(room-3, 4))...)
 		}
 		lines = append(lines, view.queueLines(area, m.dialog == m.steps && m.covered())...)
 		if m.approvals.Active() && !m.focus.editingCall() {

@@ -31,7 +31,7 @@ func (vs *sessionViews) welcome(area frame, height int, version string) []string
 		lines = append(lines, "", "   "+th.Strong.Paint("Unfinished")+"  "+hints)
 	}
 	for _, s := range vs.offered {
-		symbol, text, st := th.Status(&s)
+		symbol, text, st := th.Status(&s, area.now)
 		reason := theme.Kind(s.Fault)
 		if reason != "" {
 			reason = " · " + reason

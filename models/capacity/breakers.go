@@ -17,7 +17,7 @@ func (b *Breakers) Condition(t models.Target) models.Condition {
 
 func (b *Breakers) condition(t models.Target, known *entry, now instant) models.Condition {
 	condition := models.Condition{
-		Target: t, State: models.Ready, Fault: known.Target.Fault,
+		Target: t, State: known.Target.observedState(now.wall), Fault: known.Target.Fault,
 		Answered: known.Target.Successes > 0 || b.entry(providerID(t.Provider)).Provider.Answered,
 		Window:   known.Target.statedWindow(now.wall),
 	}
@@ -37,6 +37,8 @@ func (b *Breakers) condition(t models.Target, known *entry, now instant) models.
 		if l := known.Target.Lease; l.isLive(now.wall) {
 			condition.Until = l.Until
 		}
+	case condition.State == models.Failing:
+		condition.Until = known.failback.at(now)
 	}
 	return condition
 }
@@ -71,7 +73,7 @@ func (b *Breakers) Allow(ctx context.Context, target models.Target, force bool) 
 	switch {
 	case condition.State == models.Disabled:
 		return condition, false
-	case condition.State == models.Ready, force:
+	case condition.State.Open(), force:
 		return condition, true
 	case condition.State != models.HalfOpen || !condition.Until.IsZero():
 		return condition, false
@@ -87,7 +89,7 @@ func (b *Breakers) Allow(ctx context.Context, target models.Target, force bool) 
 		return true
 	})
 	condition = b.condition(target, known, now)
-	return condition, granted || condition.State == models.Ready
+	return condition, granted || condition.State.Open()
 }
 
 // clockSlack is how far the clocks of two looks may differ when a rest ends.

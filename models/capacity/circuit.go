@@ -118,6 +118,17 @@ func (c *circuit) closeCircuit() {
 	c.Fault, c.Lease, c.OutOfUse = nil, lease{}, outage{}
 }
 
+// observedState is what the last attempt says, as long as it is news.
+func (c *circuit) observedState(now time.Time) models.State {
+	switch {
+	case c.ObservedAt.IsZero(), now.Sub(c.ObservedAt) > halfLife:
+		return models.Unknown
+	case c.Fault != nil:
+		return models.Failing
+	}
+	return models.Ready
+}
+
 // observe adds one attempt to the health.
 func (c *circuit) observe(now time.Time, good bool) {
 	fade := decay(now, c.ObservedAt)

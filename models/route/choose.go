@@ -257,9 +257,8 @@ const (
 func (s *situation) pick(list []candidate, force bool) (candidate, models.Condition, int) {
 	var soonest candidate
 	var condition models.Condition
-	spent := map[string]bool{} // providers whose allowance is used up
 	for _, c := range list {
-		if spent[c.Provider] {
+		if _, spent := s.limitOf(list, c); spent && !force {
 			continue
 		}
 		if c.Target != s.control.failover.to.Target && s.mayBeTooSmall(c.Target) {
@@ -276,9 +275,6 @@ func (s *situation) pick(list []candidate, force bool) (candidate, models.Condit
 		own := s.condition(c.Target)
 		if needsPerson(own) {
 			continue
-		}
-		if own.Fault != nil && own.State != models.Disabled && own.Fault.Kind.Policy().Other == models.OtherProvider {
-			spent[c.Provider] = true
 		}
 		sooner := condition.Until.IsZero() || own.Until.Before(condition.Until)
 		if soonest == (candidate{}) || !own.Until.IsZero() && sooner {
@@ -311,7 +307,7 @@ func (s *situation) waitForSoonest(c candidate, condition models.Condition) deci
 	case c != (candidate{}) && !condition.Until.IsZero():
 		blame := fault
 		if p := s.condition(s.preferred().Target); p.Fault != nil && p.State != models.Disabled &&
-			p.State != models.Ready {
+			!p.State.Open() {
 			blame = p.Fault
 		}
 		return s.waitFor(c, condition, blame)

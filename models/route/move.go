@@ -103,6 +103,7 @@ func (op *operation) wait(ctx context.Context, chosen decision) error {
 	defer router.waited(t)
 	if !op.yield(models.Waiting{
 		Number: op.history.attempts + 1, Of: op.of(), Until: until, Target: t, Fault: chosen.fault,
+		Then:     op.gather(ctx, &answers{random: 0.5}).successor(chosen.fault),
 		GiveUpAt: chosen.giveUpAt,
 	}, nil) {
 		return errLeft

@@ -176,36 +176,16 @@ func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[m
 	return func(yield func(models.Chunk, error) bool) {
 		need.Control.begin()
 		op := &operation{
-			r:     r,
-			need:  need,
-			build: build,
-			yield: yield,
-			rules: r.o.rules(need),
-			force: need.Force,
-			history: history{
-				began:    r.o.Now(),
-				failures: map[models.Target]int{},
-				closed:   map[models.Target]int{},
-				left:     map[models.Target]bool{},
-				tried:    map[models.Target]models.Kind{},
-			},
+			r:       r,
+			need:    need,
+			build:   build,
+			yield:   yield,
+			rules:   r.o.rules(need),
+			force:   need.Force,
+			history: newHistory(r.o.Now()),
 		}
 		op.run(ctx)
 	}
-}
-
-// Conditions gives the state of each tier's current target, heavy first.
-// A tier without targets is left out.
-func (r *Router) Conditions() []models.Condition {
-	var list []models.Condition
-	for _, tier := range models.Tiers() {
-		targets := r.o.Breakers.Order(r.o.Tiers[tier])
-		if len(targets) == 0 {
-			continue
-		}
-		list = append(list, r.Condition(tier, targets[0]))
-	}
-	return list
 }
 
 // Model is what is known of a target: as the Options say, but with no larger
@@ -224,7 +204,7 @@ func (r *Router) Condition(tier models.Tier, target models.Target) models.Condit
 	r.mu.Lock()
 	waiting, ok := r.trying[target]
 	r.mu.Unlock()
-	if ok && (condition.State == models.Ready || condition.State == models.HalfOpen) && waiting.Until.After(r.o.Now()) {
+	if ok && (condition.State.Open() || condition.State == models.HalfOpen) && waiting.Until.After(r.o.Now()) {
 		condition = waiting
 	}
 	condition.Tier, condition.Target, condition.Short = tier, target, r.o.Model(target).Short

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -63,6 +64,23 @@ type history struct {
 	first    *models.Fault                 // of the preferred target
 }
 
+func newHistory(began time.Time) history {
+	return history{
+		began:    began,
+		failures: map[models.Target]int{},
+		closed:   map[models.Target]int{},
+		left:     map[models.Target]bool{},
+		tried:    map[models.Target]models.Kind{},
+	}
+}
+
+// clone is a history that can be written on without changing this one.
+func (h *history) clone() history {
+	c := *h
+	c.failures = maps.Clone(h.failures)
+	return c
+}
+
 // restart forgets the attempts: a person wants the request made anew.
 func (h *history) restart() {
 	h.attempts = 0
@@ -95,7 +113,7 @@ func (s *situation) available(t models.Target, force bool) bool {
 	if force {
 		return c.State != models.Disabled
 	}
-	return !state.refused && (c.State == models.Ready || c.State == models.HalfOpen && c.Until.IsZero())
+	return !state.refused && (c.State.Open() || c.State == models.HalfOpen && c.Until.IsZero())
 }
 
 // able reports whether a target has what every request needs.

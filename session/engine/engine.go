@@ -14,6 +14,7 @@ import (
 
 	"belay/models"
 	"belay/models/capacity"
+	"belay/models/route"
 	"belay/session"
 	"belay/session/agent"
 	"belay/session/request"
@@ -186,8 +187,20 @@ func (e *Engine) Next(ctx context.Context) ([]session.Record, error) { return e.
 // Alert publishes an event that belongs to no session.
 func (e *Engine) Alert(a session.Alerted) { e.events.put(session.Record{Time: e.o.Now(), Event: a}) }
 
-// Tiers gives the state of the current target of each tier, heavy first.
-func (e *Engine) Tiers(session.ID) []models.Condition { return e.o.Router.Conditions() }
+// Tiers gives of each tier the target that stands for it, as the next request of a
+// session would meet it, heavy first.
+func (e *Engine) Tiers(id session.ID) []models.Condition { return e.o.Router.Conditions(e.control(id)) }
+
+// Outlook gives the state of every target of every tier in the same way.
+func (e *Engine) Outlook(id session.ID) []models.Condition { return e.o.Router.Outlook(e.control(id)) }
+
+// control is that of an open session, or one as a new session would get.
+func (e *Engine) control(id session.ID) *route.Control {
+	if opened := e.openSession(id); opened != nil {
+		return opened.control
+	}
+	return route.NewControl(e.o.Tier)
+}
 
 // Session is the state of an open session.
 func (e *Engine) Session(id session.ID) (session.Session, bool) {

@@ -5,7 +5,6 @@ package request
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -117,12 +116,7 @@ func (f *Factory) Preferred(s session.Session) models.Target {
 	if s.PinnedTarget != (models.Target{}) {
 		return s.PinnedTarget
 	}
-	conditions := f.o.Router.Conditions()
-	if len(conditions) == 0 {
-		return models.Target{}
-	}
-	i := slices.IndexFunc(conditions, func(c models.Condition) bool { return c.Tier == s.Tier })
-	return conditions[max(0, i)].Target
+	return f.o.Router.First(s.Tier)
 }
 
 // fitted is a conversation in the form that requests are made of.

@@ -22,7 +22,6 @@ type View struct {
 // Row is one target of one tier.
 type Row struct {
 	models.Condition
-	Tried      bool
 	Streak     int           // capacity failures in a row
 	Share      float64       // of successes in the last seven days
 	Attempts   int           // that Share is made of
@@ -103,16 +102,14 @@ func (p *Pane) row(th *theme.Theme, i int, row Row, width int, now time.Time) st
 		name, room = theme.Line(row.Short), 10
 	}
 	symbol, text, st := th.Condition(row.Condition, now)
-	if !row.Tried && row.State == models.Ready {
-		symbol = "◌"
-		text = "untried"
-		st = th.Dim
+	if row.Answers {
+		text += ", answers"
 	}
 	if p.pin == row.Target && row.Target != (models.Target{}) {
 		text = "pinned, " + text
 	}
 	left := lead + th.Dim.Paint(theme.Fit(tier, 8)) + theme.Fit(name, room) + " " + st.Paint(symbol) + " " + text
-	if f := row.Fault; f != nil && row.State != models.Ready && width >= minWideRow {
+	if f := row.Fault; f != nil && row.State != models.Ready && row.State != models.Unknown && width >= minWideRow {
 		reason := theme.Line(f.Code)
 		if reason == "" {
 			reason = theme.Kind(f)

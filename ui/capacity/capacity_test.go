@@ -18,12 +18,12 @@ func view() View {
 	full := &models.Fault{Kind: models.KindCapacity, Code: "server_is_overloaded"}
 	row := func(tier models.Tier, name, short string, state models.State) Row {
 		return Row{Condition: models.Condition{Tier: tier, Target: models.Target{Provider: "openai", Model: name},
-			Short: short, State: state}, Tried: true, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
+			Short: short, State: state}, Share: 0.98, Attempts: 40, FirstToken: 1200 * time.Millisecond}
 	}
 	sol := row(models.Heavy, "gpt-5.6-sol", "sol", models.Resting)
 	sol.Until, sol.Fault, sol.Streak, sol.Share = now.Add(102*time.Second), full, 3, 0.91
-	luna := row(models.Light, "gpt-5.6-luna", "luna", models.Ready)
-	luna.Tried, luna.Attempts, luna.FirstToken = false, 0, 0
+	luna := row(models.Light, "gpt-5.6-luna", "luna", models.Unknown)
+	luna.Attempts, luna.FirstToken = 0, 0
 	var week []Day
 	for range 7 {
 		var d Day
@@ -55,7 +55,7 @@ func draw(t *testing.T, w, h int) string {
 func TestThePanelShowsEachTargetAndItsState(t *testing.T) {
 	got := draw(t, 110, 24)
 	for _, want := range []string{"heavy   openai/gpt-5.6-sol", "○ resting 1:42", "server_is_overloaded ×3", "ok  91%",
-		"first token 1.2s", "pinned, has room", "◌ untried", "Mo ", "failures start above 96k", "enter pin"} {
+		"first token 1.2s", "pinned, has room", "◌ unknown", "Mo ", "failures start above 96k", "enter pin"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the panel lacks %q:\n%s", want, got)
 		}

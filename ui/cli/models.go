@@ -63,28 +63,26 @@ func (cli CLI) listModels(ctx context.Context, c app.Options, asJSON bool) (err 
 	}
 	served := recent.ServedNames()
 	rows := [][]string{{"TIER", "MODEL", "STATE", "WINDOW", "PRICE IN/OUT", "CAN", "SERVED AS"}}
-	for _, tier := range models.Tiers() {
-		for _, t := range app.TierTargets(opened.Settings)[tier] {
-			m := opened.Catalog.Model(t)
-			line := modelLine{
-				opened.Router.Condition(tier, t),
-				m.Window,
-				m.MaxOutput,
-				m.Price,
-				m.Tools,
-				m.Images,
-				m.Reasoning,
-				m.Known,
-				noKey(opened, t),
-				served[t],
-			}
-			if asJSON {
-				if err := plain.JSONLine(cli.Out, line); err != nil {
-					return err
-				}
-				continue
-			}
+	for _, state := range opened.TargetStates("") {
+		m := opened.Catalog.Model(state.Target)
+		line := modelLine{
+			state.Condition,
+			m.Window,
+			m.MaxOutput,
+			m.Price,
+			m.Tools,
+			m.Images,
+			m.Reasoning,
+			m.Known,
+			noKey(opened, state.Target),
+			served[state.Target],
+		}
+		if !asJSON {
 			rows = append(rows, line.row(cli))
+			continue
+		}
+		if err := plain.JSONLine(cli.Out, line); err != nil {
+			return err
 		}
 	}
 	if asJSON {
@@ -102,14 +100,14 @@ func noKey(h *app.App, t models.Target) string {
 }
 
 func (l modelLine) row(cli CLI) []string {
-	state := string(l.State)
-	if left := l.Until.Sub(cli.Now()); !l.Until.IsZero() && left > 0 {
-		state += " " + theme.Clock(left)
+	state := theme.ConditionText(l.Condition, cli.Now())
+	if l.Answers {
+		state += ", answers"
 	}
 	if l.NoKey != "" {
 		state = "no key (" + l.NoKey + ")"
 	}
-	if l.Fault != nil && l.State != models.Ready {
+	if l.Fault != nil && l.State != models.Ready && l.State != models.Unknown {
 		state += " (" + theme.Kind(l.Fault) + ")"
 	}
 	window, price := "unknown", "unknown"

@@ -93,7 +93,7 @@ func (p *Pane) footer(width int) string {
 // row draws a session in one line, or two where there is room.
 func (p *Pane) row(r row, chosen bool, width, each int) []string {
 	th, state := p.theme, r.s
-	symbol, text, st := th.Status(&state)
+	symbol, text, st := th.Status(&state, p.now())
 	lead := "  "
 	if chosen {
 		lead = th.Accent.Paint("❯ ")

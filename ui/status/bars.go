@@ -4,6 +4,7 @@
 package status
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -65,40 +66,76 @@ func needText(n int) string {
 }
 
 // strip draws the tiers with as much detail as there is room for: 2 is all names
-// and countdowns, 1 the name of the active one, 0 symbols alone.
+// and countdowns, 1 the name of the one that answers, 0 symbols alone.
 func (t Top) strip(th *theme.Theme, detail int) string {
 	parts := make([]string, 0, len(t.Tiers))
 	for i, condition := range t.Tiers {
-		symbol, text, st := th.Condition(condition, t.Now)
-		active := condition.Tier == t.Active
-		number := th.Dim.Paint(string(rune('1' + i)))
-		name := theme.Line(condition.Short)
-		if name == "" {
-			name = theme.Short(condition.Target)
-		}
-		name = theme.Cut(name, 14)
-		s := number + " " + st.Paint(symbol)
-		switch {
-		case detail == 0 || detail == 1 && !active:
-			if active {
-				s = th.Mark.Paint(string(rune('1'+i))) + " " + st.Paint(symbol)
-			}
-		case active:
-			s += " " + th.Mark.Paint(name)
-		default:
-			s += " " + th.Dim.Paint(name)
-		}
-		counts := condition.State == models.Trying || condition.State == models.Resting
-		if detail == 2 && counts && condition.Until.After(t.Now) {
-			s += " " + st.Paint(text[strings.LastIndexByte(text, ' ')+1:])
-		}
-		parts = append(parts, s)
+		parts = append(parts, t.tier(th, i, condition, detail))
 	}
 	sep := "   "
 	if detail < 2 {
 		sep = "  "
 	}
 	return strings.Join(parts, sep)
+}
+
+// tier draws one tier. Who answers now is marked; where another answers in the place
+// of the one that the session would rather ask, an arrow says which.
+func (t Top) tier(th *theme.Theme, i int, condition models.Condition, detail int) string {
+	symbol, _, st := th.Condition(condition, t.Now)
+	number, answers := string(rune('1'+i)), t.answers(condition)
+	named := detail == 2 || detail == 1 && answers
+	style := th.Dim
+	if answers && !named {
+		style = th.Mark
+	}
+	s := style.Paint(number) + " " + st.Paint(symbol)
+	if named {
+		name := th.Dim
+		if answers {
+			name = th.Mark
+		}
+		s += " " + name.Paint(tierName(condition))
+	}
+	if left := theme.Left(condition, t.Now); detail == 2 && left != "" {
+		s += " " + st.Paint(left)
+	}
+	if condition.StandIn == (models.Target{}) {
+		return s
+	}
+	at := slices.IndexFunc(t.Tiers, func(c models.Condition) bool { return c.Target == condition.StandIn })
+	switch {
+	case at < 0: // it stands nowhere else
+		s += th.Dim.Paint(" → ") + th.Mark.Paint(theme.Cut(theme.Short(condition.StandIn), maxName))
+	case detail > 0:
+		s += th.Dim.Paint(" → " + tierName(t.Tiers[at]))
+	default:
+		s += th.Dim.Paint("→" + string(rune('1'+at)))
+	}
+	return s
+}
+
+// answers reports whether the next request goes to a target: as the router says, or,
+// as long as it says nothing, to that of the session's tier.
+func (t Top) answers(condition models.Condition) bool {
+	known := slices.ContainsFunc(t.Tiers, func(c models.Condition) bool {
+		return c.Answers || c.StandIn != (models.Target{})
+	})
+	if known {
+		return condition.Answers
+	}
+	return condition.Tier == t.Active
+}
+
+// maxName is how many cells a target's short name takes at most.
+const maxName = 14
+
+func tierName(c models.Condition) string {
+	name := theme.Line(c.Short)
+	if name == "" {
+		name = theme.Short(c.Target)
+	}
+	return theme.Cut(name, maxName)
 }
 
 // Bottom is what the line at the bottom shows.

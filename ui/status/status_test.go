@@ -80,7 +80,7 @@ func TestTheBoxOffersTheSettingWhereNothingHasEverAnswered(t *testing.T) {
 	for _, unproven := range []bool{true, false} {
 		w := Wait{Fault: &models.Fault{Kind: models.KindNetwork, Hint: hint, Unproven: unproven}, Number: 1, Of: 4,
 			From: noon, Until: noon.Add(time.Second), Now: noon}
-		if got := ansi.Strip(strings.Join(w.View(none, 90), "\n")); strings.Contains(got, hint) != unproven {
+		if got := ansi.Strip(strings.Join(w.View(none, 90, 20), "\n")); strings.Contains(got, hint) != unproven {
 			t.Errorf("unproven is %v:\n%s", unproven, got)
 		}
 	}
@@ -91,15 +91,15 @@ func TestTheBoxFits(t *testing.T) {
 	w := Wait{Fault: &models.Fault{Kind: models.KindRate, Code: strings.Repeat("c", 90), Phase: models.InText,
 		RequestID: "r", Raw: strings.Repeat("raw ", 400)},
 		Target: after.Target, Next: after.Target, Number: 2, Of: 4, From: noon, Until: noon.Add(4 * time.Second),
-		Now: noon.Add(time.Second), Below: &after, Tiers: tiers(), Details: true}
+		Now: noon.Add(time.Second), Then: after.Target, Tiers: tiers(), Details: true}
 	for width := 60; width <= 200; width += 20 {
-		for _, l := range w.View(colour, width) {
+		for _, l := range w.View(colour, width, 40) {
 			if theme.Width(l) > width {
 				t.Errorf("width %d: %q", width, ansi.Strip(l))
 			}
 		}
 	}
-	if got := ansi.Strip(strings.Join(w.View(colour, 100), "\n")); !strings.Contains(got, "in 3.0s  ▓▓▓░░░░░░░") {
+	if got := ansi.Strip(strings.Join(w.View(colour, 100, 40), "\n")); !strings.Contains(got, "in 3.0s  ▓▓▓░░░░░░░") {
 		t.Errorf("got:\n%s", got)
 	}
 }
@@ -114,6 +114,92 @@ func TestTheLineSaysWhatNothingHolds(t *testing.T) {
 			if red := strings.Contains(line, colour.Bad.Paint(word)); word != "" && red != open {
 				t.Errorf("%q: red %v", word, red)
 			}
+		}
+	}
+}
+
+// The whole kind: a box of any height keeps its border, how the wait goes, and its keys.
+func TestTheBoxFitsAnyHeight(t *testing.T) {
+	hint := strings.Repeat("Nothing has ever answered here: look at the settings. ", 6)
+	for _, details := range []bool{true, false} {
+		w := Wait{Fault: &models.Fault{Kind: models.KindNetwork, Hint: hint, Unproven: true,
+			Message: strings.Repeat("no such host ", 20), Raw: strings.Repeat("raw ", 400)}, Number: 2, Of: 4,
+			From: noon, Until: noon.Add(time.Second), Now: noon, Details: details}
+		for height := 4; height < 24; height++ {
+			lines := w.View(none, 60, height)
+			got := ansi.Strip(strings.Join(lines, "\n"))
+			if len(lines) > height {
+				t.Errorf("height %d: %d lines", height, len(lines))
+			}
+			for _, want := range []string{"╭", "╰", "attempt 2 of 4", "F8"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("height %d lacks %q:\n%s", height, want, got)
+				}
+			}
+		}
+	}
+}
+
+func TestTheBoxSaysWhatWasSaid(t *testing.T) {
+	sol, terra := tiers()[0].Target, tiers()[1].Target
+	for _, tt := range []struct {
+		name   string
+		fault  models.Fault
+		then   models.Target
+		want   []string
+		unsaid string
+	}{
+		{"no connection", models.Fault{Kind: models.KindNetwork, Message: "lookup a.example: no such host"}, models.Target{},
+			[]string{"no such host"}, "then"},
+		{"a rate limit until a time", models.Fault{Kind: models.KindRate, Message: "Limit 30000, used 29000",
+			ResetAt: noon.Add(time.Hour)}, models.Target{}, []string{"until 1", ": Limit 30000, used 29000"}, "then"},
+		{"until another day", models.Fault{Kind: models.KindUsage, ResetAt: noon.Add(40 * time.Hour)}, models.Target{},
+			[]string{"until Wed "}, "then"},
+		{"a limit that has ended", models.Fault{Kind: models.KindRate, Message: "slow down",
+			ResetAt: noon.Add(-time.Hour)}, models.Target{}, []string{"slow down"}, "until"},
+		{"full, and terra takes over", models.Fault{Kind: models.KindCapacity, Message: "at capacity"}, terra,
+			[]string{"then medium: gpt-5.6-terra ◌"}, "at capacity"},
+	} {
+		fault := tt.fault
+		w := Wait{Fault: &fault, Target: sol, Next: sol, Number: 2, Of: 4, From: noon, Until: noon.Add(8 * time.Second),
+			Now: noon, Then: tt.then, Tiers: tiers()}
+		got := ansi.Strip(strings.Join(w.View(none, 110, 20), "\n"))
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is missing in\n%s", tt.name, want, got)
+			}
+		}
+		if strings.Contains(got, tt.unsaid) {
+			t.Errorf("%s: %q stands in\n%s", tt.name, tt.unsaid, got)
+		}
+	}
+}
+
+func TestTheStripSaysWhoAnswersForWhom(t *testing.T) {
+	list := tiers()
+	list[0].State, list[0].Fault = models.Failing, &models.Fault{Kind: models.KindCapacity}
+	list[0].StandIn, list[1].Answers, list[1].State = list[1].Target, true, models.Ready
+	spare := list[0]
+	spare.StandIn = models.Target{Provider: "other", Model: "spare"}
+	for _, tt := range []struct {
+		name   string
+		tiers  []models.Condition
+		width  int
+		want   string
+		marked string
+	}{
+		{"at full width", list, 100, "1 ○ sol 4:32 → terra   2 ● terra   3 ⏸ luna", "terra"},
+		{"narrow", list, 48, "1 ○ → terra  2 ● terra  3 ⏸", "terra"},
+		{"narrower", list, 36, "1 ○→2  2 ●  3 ⏸", "2"},
+		{"by one that stands nowhere else", []models.Condition{spare, tiers()[1]}, 100,
+			"1 ○ sol 4:32 → spare   2 ◌ terra", "spare"},
+	} {
+		got := Top{Project: "shop", Title: "orders", Tiers: tt.tiers, Active: models.Heavy, Now: noon}.View(none, tt.width)
+		if !strings.Contains(ansi.Strip(got), tt.want) {
+			t.Errorf("%s: %q, want %q in it", tt.name, ansi.Strip(got), tt.want)
+		}
+		if n := strings.Count(got, "\x1b[1;4m"); n != 1 || !strings.Contains(got, "\x1b[1;4m"+tt.marked) {
+			t.Errorf("%s: %q is not the one that is marked in %q", tt.name, tt.marked, got)
 		}
 	}
 }

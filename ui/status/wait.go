@@ -20,29 +20,25 @@ type Wait struct {
 	From    time.Time // when the wait began
 	Until   time.Time // zero: the attempt is on its way
 	Now     time.Time
-	Below   *models.Condition // the tier below, if there is one
+	Then    models.Target // who takes over if it goes on failing; zero: nobody
 	Focused bool
 	Details bool
 	Tiers   []models.Condition
 }
 
-// View gives the box.
-func (w Wait) View(th *theme.Theme, width int) []string {
+// View gives the box, at most height lines of it: how the wait goes, and the keys,
+// are there before any of the reasons.
+func (w Wait) View(th *theme.Theme, width, height int) []string {
 	inner := width - 6
-	lines := []string{w.progress(th, inner)}
-	if w.Fault != nil && w.Fault.Unproven && !w.Details { // only a person can correct the setting
-		for _, part := range theme.Wrap(theme.Line(w.Fault.Hint), inner) {
-			lines = append(lines, th.Warn.Paint(part))
-		}
-	}
-	lines = append(lines, w.hints(th, inner))
+	first, last := w.progress(th, inner), w.hints(th, inner)
+	room := max(height-4, 0) // without the border, the progress and the keys
+	lines := []string{first}
 	if w.Details {
-		lines = append(lines, "")
-		for _, l := range Evidence(w.Fault) {
-			for _, part := range theme.Wrap(l, inner) {
-				lines = append(lines, th.Dim.Paint(part))
-			}
-		}
+		lines = append(lines, last)
+		lines = append(lines, clip(th, append([]string{""}, paragraphs(th.Dim, inner, Evidence(w.Fault)...)...), room)...)
+	} else {
+		lines = append(lines, clip(th, w.reasons(th, inner), room)...)
+		lines = append(lines, last)
 	}
 	border := th.Warn
 	if !w.Focused {
@@ -53,6 +49,68 @@ func (w Wait) View(th *theme.Theme, width int) []string {
 		box[i] = " " + box[i]
 	}
 	return box
+}
+
+// clip leaves out what there is no room for, and says so.
+func clip(th *theme.Theme, lines []string, room int) []string {
+	if len(lines) <= room {
+		return lines
+	}
+	if room > 0 {
+		lines = append(lines[:room-1:room-1], th.Dim.Paint("…"))
+	}
+	return lines[:room]
+}
+
+// paragraphs wraps texts, each from a line of its own.
+func paragraphs(style theme.Style, width int, texts ...string) []string {
+	var lines []string
+	for _, text := range texts {
+		for _, part := range theme.Wrap(text, width) {
+			lines = append(lines, style.Paint(part))
+		}
+	}
+	return lines
+}
+
+// reasons are what the server or the network said and, where only a person can
+// correct a setting, what to do. That a model is full is said by the title.
+func (w Wait) reasons(th *theme.Theme, width int) []string {
+	fault := w.Fault
+	if fault == nil {
+		return nil
+	}
+	var lines []string
+	if said := w.said(); said != "" {
+		lines = paragraphs(th.Dim, width, said)
+		const most = 2
+		lines = clip(th, lines, most)
+	}
+	if fault.Unproven {
+		lines = append(lines, paragraphs(th.Warn, width, theme.Line(fault.Hint))...)
+	}
+	return lines
+}
+
+// said is what is known of the reason beyond its kind, with the time at which a
+// limit ends.
+func (w Wait) said() string {
+	fault := w.Fault
+	if fault.Kind == models.KindCapacity {
+		return ""
+	}
+	said := theme.Line(fault.Message)
+	if !fault.ResetAt.After(w.Now) {
+		return said
+	}
+	at := "until " + theme.At(fault.ResetAt)
+	if fault.ResetAt.Sub(w.Now) > 20*time.Hour {
+		at = "until " + fault.ResetAt.Local().Format("Mon 15:04")
+	}
+	if said == "" {
+		return at
+	}
+	return at + ": " + said
 }
 
 func (w Wait) title(th *theme.Theme, room int) string {
@@ -120,19 +178,31 @@ func (w Wait) progress(th *theme.Theme, room int) string {
 	if next != "" && w.Next != w.Target {
 		s += th.Dim.Paint("   at " + next)
 	}
-	if c := w.Below; c != nil {
-		symbol, text, st := th.Condition(*c, w.Now)
-		then := th.Dim.Paint("   then "+string(c.Tier)+": "+theme.Line(c.Target.Model)+" ") +
-			st.Paint(symbol) + th.Dim.Paint(" "+text)
-		if theme.Width(s)+theme.Width(then) <= room {
-			return s + then
-		}
-		then = th.Dim.Paint("   then "+string(c.Tier)+" ") + st.Paint(symbol)
-		if theme.Width(s)+theme.Width(then) <= room {
-			return s + then
-		}
+	if w.Then != (models.Target{}) {
+		return s + w.then(th, room-theme.Width(s))
 	}
 	return s
+}
+
+// then says who takes over, with as much detail as there is room for.
+func (w Wait) then(th *theme.Theme, room int) string {
+	lead, state := "   then ", ""
+	short := th.Dim.Paint(lead + theme.Short(w.Then))
+	for _, c := range w.Tiers {
+		if c.Target == w.Then {
+			symbol, text, st := th.Condition(c, w.Now)
+			lead += string(c.Tier) + ": "
+			state = " " + st.Paint(symbol) + th.Dim.Paint(" "+text)
+			short = th.Dim.Paint("   then "+string(c.Tier)+" ") + st.Paint(symbol)
+		}
+	}
+	full := th.Dim.Paint(lead+theme.Line(w.Then.Model)) + state
+	for _, text := range []string{full, short} {
+		if theme.Width(text) <= room {
+			return text
+		}
+	}
+	return ""
 }
 
 func (w Wait) hints(th *theme.Theme, room int) string {

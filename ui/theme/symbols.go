@@ -10,34 +10,54 @@ import (
 
 // Condition gives the symbol of a target's state and the words beside it.
 func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, text string, style Style) {
-	left := ""
-	if c.Until.After(now) {
-		left = " " + Clock(c.Until.Sub(now)+time.Second-1)
-	}
+	text = ConditionText(c, now)
 	switch c.State {
 	case models.Trying:
-		text = "trying again"
-		if left != "" {
-			text += " in" + left
-		}
 		return "◐", text, t.Warn
-	case models.Resting:
-		return "○", "resting" + left, t.Warn
+	case models.Resting, models.Failing:
+		return "○", text, t.Warn
+	case models.HalfOpen, models.Unknown:
+		return "◌", text, t.Dim
+	case models.Unusable:
+		return "✕", text, t.Bad
+	case models.Disabled:
+		return "⏸", text, t.Dim
+	}
+	return "●", text, t.Good
+}
+
+// ConditionText says how a target is doing, with the time until that changes if it
+// is known.
+func ConditionText(c models.Condition, now time.Time) string {
+	text, left := string(c.State), Left(c, now)
+	switch c.State {
+	case models.Trying:
+		text += " in"
+		if left == "" {
+			return "trying again"
+		}
 	case models.HalfOpen:
 		if left != "" {
-			return "◌", "being tried", t.Dim // by another request: nobody else is let through
+			return "being tried" // by another request: nobody else is let through
 		}
-		return "◌", "untried", t.Dim
-	case models.Unusable:
-		return "✕", "out", t.Bad
-	case models.Disabled:
-		return "⏸", "set aside", t.Dim
+	case models.Failing:
+		if c.Fault != nil && c.Fault.Kind == models.KindCapacity {
+			text = "full"
+		}
 	}
-	return "●", "has room", t.Good
+	return strings.TrimSpace(text + " " + left)
+}
+
+// Left is how long a target's state lasts; empty when that is not known.
+func Left(c models.Condition, now time.Time) string {
+	if !c.Until.After(now) {
+		return ""
+	}
+	return Clock(c.Until.Sub(now) + time.Second - 1)
 }
 
 // Status gives the symbol of a session's state, the words and their style.
-func (t *Theme) Status(state *session.Session) (symbol, text string, style Style) {
+func (t *Theme) Status(state *session.Session, now time.Time) (symbol, text string, style Style) {
 	switch state.Status {
 	case session.Running:
 		return "▸", "running", t.Accent
@@ -45,8 +65,11 @@ func (t *Theme) Status(state *session.Session) (symbol, text string, style Style
 		return "?", "asks you", t.Warn
 	case session.Parked:
 		text = "parked"
-		if !state.RetryAt.IsZero() {
+		switch {
+		case state.RetryAt.After(now):
 			text += " until " + At(state.RetryAt)
+		case !state.RetryAt.IsZero():
+			text += ", due " + At(state.RetryAt)
 		}
 		return "⏸", text, t.Warn
 	case session.Failed:

@@ -93,7 +93,7 @@ func (f *fold) stepMoved(r session.Record, e session.StepMoved) {
 	case session.StepParked:
 		text := step + " parked"
 		if !s.RetryAt.IsZero() {
-			text += " until " + theme.At(s.RetryAt)
+			text += ", next try at " + theme.At(s.RetryAt)
 		}
 		f.addLine(r, "⏸", text+reasonText(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepPerson:

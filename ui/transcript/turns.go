@@ -201,7 +201,7 @@ func (f *fold) turnFailed(r session.Record, fault *models.Fault, reason string) 
 func parkedText(e session.TurnEnded) string {
 	text := "parked"
 	if !e.RetryAt.IsZero() {
-		text += " until " + theme.At(e.RetryAt)
+		text += ", next try at " + theme.At(e.RetryAt) // true also when it is read later
 	}
 	if e.ParkCount > 0 {
 		text += fmt.Sprintf(" (%s time)", ordinal(e.ParkCount))

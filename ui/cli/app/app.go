@@ -146,20 +146,17 @@ func Open(ctx context.Context, env Env, options Options) (*App, error) {
 // TargetState is a target of a tier and how it does.
 type TargetState struct {
 	models.Condition
-	Tried      bool
 	Streak     int
 	FirstToken time.Duration
 }
 
-// TargetStates lists all targets of all tiers, heavy first.
-func (a *App) TargetStates() []TargetState {
+// TargetStates lists all targets of all tiers, heavy first, as the next request of a
+// session would meet them; the empty id stands for a new one.
+func (a *App) TargetStates(id session.ID) []TargetState {
 	var list []TargetState
-	lists := TierTargets(a.Settings)
-	for _, tier := range models.Tiers() {
-		for _, t := range lists[tier] {
-			st := a.Breakers.Status(t)
-			list = append(list, TargetState{a.Router.Condition(tier, t), st.Tried, st.Streak, st.FirstToken})
-		}
+	for _, condition := range a.Engine.Outlook(id) {
+		st := a.Breakers.Status(condition.Target)
+		list = append(list, TargetState{condition, st.Streak, st.FirstToken})
 	}
 	return list
 }
