@@ -129,7 +129,11 @@ func saveTerminal() (restore func()) {
 func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with app.Screen) error {
 	s := &screen{cli: commands, options: options, alongside: with.Alongside}
 	settings := app.ScreenSettings()
+	const keepTitle, restoreTitle = "\x1b[22;0t", "\x1b[23;0t" // XTWINOPS
+	fmt.Print(keepTitle)
+	var left session.ID
 	err := ui.Run(ctx, ui.Options{
+		Left:    func(id session.ID) { left = id },
 		Project: options.Project,
 		Connect: s.connect,
 		Open:    with.Session,
@@ -168,6 +172,10 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Checkpoints: s.checkpoints,
 		Preview:     s.preview,
 	})
+	fmt.Print(restoreTitle)
+	if left != "" && err == nil && options.Rehearsal == "" {
+		fmt.Fprintf(os.Stderr, "to go on: belay -r %s\n", left)
+	}
 	return errors.Join(err, s.close())
 }
 

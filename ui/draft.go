@@ -112,6 +112,9 @@ func (d *draft) send() action {
 			return inPassing
 		}
 	}
+	if unknown := d.composer.UnknownFiles(prompt); len(unknown) > 0 && inPassing == nil {
+		inPassing = message{"there is no file " + strings.Join(unknown, ", ") + " here; the words were sent as they are"}
+	}
 	d.take()
 	return together{
 		inPassing, d.deliver(session.Prompt{ID: d.newID(), Text: prompt, Attachments: attached}, asSend),

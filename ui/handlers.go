@@ -114,6 +114,7 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.Record:      plain(func() action { return s.run("stats") }),
 
 		keys.ThemeCycle: m.chooseTheme,
+		keys.Redraw:     plain(func() action { return work{tea.ClearScreen} }),
 		keys.Suspend:    plain(func() action { return work{tea.Suspend} }),
 		keys.Leave:      plain(m.interrupt),
 		keys.Quit:       plain(m.quit),

@@ -32,7 +32,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if a := keys.Global(name); a != "" {
 		return m.run(a, "")
 	}
-	return m.perform(m.draft.key(msg, m.focus.mode == nil))
+	return m.draftKey(msg)
 }
 
 // dialogKey gives a key to the dialog. Keys that work everywhere go on working in
@@ -88,7 +88,8 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 // confirmLeave is for how long a second ctrl+c leaves.
 const confirmLeave = 2 * time.Second
 
-// interrupt is ctrl+c: it closes what is open, and the second one leaves.
+// interrupt is ctrl+c: it clears the draft or closes what is open, and the second one
+// leaves.
 func (m *Model) interrupt() action {
 	if d, ok := m.dialog.(interrupter); ok {
 		return d.interrupt()
@@ -99,7 +100,13 @@ func (m *Model) interrupt() action {
 		return command{name: keys.Quit}
 	}
 	m.leaving = now
-	return together{closeDialog{}, message{keys.Label(keys.Leave) + " again leaves"}}
+	again := keys.Label(keys.Leave) + " again leaves"
+	if m.dialog == nil && m.focus.mode == nil && !m.composer.Empty() {
+		m.composer.Clear()
+		m.draft.size.shown = false
+		return message{"the draft is cleared; " + keys.Label(keys.TakeBack) + " brings it back; " + again}
+	}
+	return together{closeDialog{}, message{again}}
 }
 
 // quit ends the program; sessions that run are asked about first.

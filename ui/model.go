@@ -51,6 +51,7 @@ type Model struct {
 	handlers map[keys.Action]handler
 	notifier notifier
 	toast    toast
+	burst    burst
 	leaving  time.Time // when leaving was asked for; it is done when asked for again
 	failure  error     // why nothing works any more
 	ended    bool      // the last frame must not claim to be at work

@@ -76,6 +76,9 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
+	// Left hears which session was in view when the screen closes, once something was
+	// asked in it.
+	Left func(id session.ID)
 	// ListFiles lists what can be mentioned with @, in some paths alone if there are any.
 	ListFiles func(ctx context.Context, focus []string) ([]string, error)
 	// ReadImage reads a mentioned picture.

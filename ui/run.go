@@ -32,6 +32,9 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	_, err := p.Run()
 	cancel()
 	feeding.Wait()
+	if v := model.views.shown(); v != nil && v.state.Turn > 0 && o.Left != nil {
+		o.Left(v.state.ID)
+	}
 	if err != nil && !errors.Is(err, tea.ErrInterrupted) && ctx.Err() == nil {
 		return fmt.Errorf("show the screen: %w", err)
 	}

@@ -89,6 +89,10 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			output += "\n" + msg.err.Error()
 		}
 		m.views.transcript().Ran(msg.command, output, msg.err != nil)
+	case heldEnterMsg:
+		if enter, held := m.burst.release(); held {
+			return m.perform(m.draft.key(enter, m.focus.mode == nil))
+		}
 	case toastOffMsg:
 		m.toast.expire(msg.text)
 	case feedLostMsg:

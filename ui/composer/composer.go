@@ -39,6 +39,7 @@ type Pane struct {
 
 	files   []string // to mention
 	popup   popup
+	spaced  bool // the space before the cursor was put behind a file's name
 	focused bool
 
 	cachedFor  string
@@ -255,6 +256,7 @@ func (p *Pane) Key(msg tea.KeyPressMsg) {
 	if p.PopupKey(name) {
 		return
 	}
+	p.joinRange(msg.Text)
 	switch keys.Composing.Action(name) {
 	case keys.Up:
 		if p.area.Line() == 0 && p.area.LineInfo().RowOffset == 0 {

@@ -139,7 +139,14 @@ func (p *Pane) completeFile() {
 	for range []rune(word) {
 		p.area, _ = p.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
 	}
-	p.area.InsertString(strings.TrimPrefix(file, "@") + " ")
+	name := strings.TrimPrefix(file, "@")
+	if strings.HasSuffix(name, "/") { // its files come next
+		p.area.InsertString(name)
+		p.updatePopup()
+		return
+	}
+	p.area.InsertString(name + " ")
+	p.spaced = true
 	p.ClosePopup()
 }
 

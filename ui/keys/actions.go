@@ -32,6 +32,7 @@ const (
 	Export      Action = "export"
 	ShowConfig  Action = "config"
 	Messages    Action = "messages"
+	Redraw      Action = "redraw"
 	PageUp      Action = "page up"
 	PageDown    Action = "page down"
 	Top         Action = "top"

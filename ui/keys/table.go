@@ -9,7 +9,9 @@ var Table = []Binding{
 	{Light, []string{"f4", "alt+3"}, "F4, alt+3", "light tier", Anywhere, true},
 	{NextTier, []string{"ctrl+t"}, "ctrl+t", "next tier", Anywhere, true},
 	{Stop, []string{"esc"}, "esc", "cancel what runs, close what is open", Anywhere, true},
-	{Leave, []string{"ctrl+c"}, "ctrl+c ctrl+c", "leave", Anywhere, false},
+	{Leave, []string{"ctrl+c"}, "ctrl+c ctrl+c", "clear the draft; leave", Anywhere, false},
+	{Quit, []string{"ctrl+d"}, "ctrl+d, /quit, /exit", "leave belay", Empty, true},
+	{Redraw, []string{"ctrl+l"}, "ctrl+l", "draw the screen anew", Anywhere, false},
 	{Palette, []string{"ctrl+p"}, "ctrl+p", "palette: every command, found by any of its words", Anywhere, false},
 	{CommandName, []string{"/"}, "/", "commands by name; tab completes", Empty, false},
 	{Mention, []string{"@"}, "@", "mention a file, or lines of it: @a.go:20-45", Composer, false},
@@ -80,5 +82,4 @@ var Table = []Binding{
 	{Reasoning, nil, "", "fold or unfold all reasoning", Listed, true},
 	{ThemeCycle, nil, "/theme [NAME]", "theme: auto, dark, light", Typed, true},
 	{CopyCurl, nil, "", "copy the last request as curl, without the key", Listed, true},
-	{Quit, nil, "/quit, /exit", "leave belay", Typed, true},
 }
