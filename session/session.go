@@ -181,6 +181,7 @@ type Approval struct {
 	Preview string `json:"detail,omitempty"` // the diff or the whole command
 	Args    string `json:"args"`             // JSON
 	Reason  string `json:"reason,omitempty"` // why it asks
+	Danger  bool   `json:"danger,omitempty"` // it cannot be undone, or escapes what holds a command
 	// Always is what "always" would allow from now on; empty: it cannot be allowed for good.
 	Always string `json:"always,omitempty"`
 

@@ -82,7 +82,9 @@ type (
 	reopen      struct{ dialog dialog } // comes back to what was left for a while; nil: to nothing
 	blurPanel   struct{}                // gives the keys of a panel to the main screen
 
-	leaveMode struct{} // gives the keyboard back to the draft
+	leaveMode struct{} // gives the keyboard back: to the draft, or to the question that had it
+	toDraft   struct{} // gives the keyboard to the draft
+	editCall  struct{} // that is asked about
 	borrow    struct { // the composer, for a text that is not the draft
 		entry entry
 		text  string // to begin with
@@ -126,6 +128,8 @@ func (closeDialog) action()   {}
 func (reopen) action()        {}
 func (blurPanel) action()     {}
 func (leaveMode) action()     {}
+func (toDraft) action()       {}
+func (editCall) action()      {}
 func (borrow) action()        {}
 func (cancelEntry) action()   {}
 func (setDraft) action()      {}

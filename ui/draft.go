@@ -203,7 +203,7 @@ func (d *draft) edit() action {
 	if !d.editor.usable() {
 		return nil
 	}
-	return work{d.editor.open(d.composer.Text(), false)}
+	return work{d.editor.open(d.composer.Text(), nil)}
 }
 
 // restore gives prompts back that nobody took.

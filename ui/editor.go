@@ -22,29 +22,37 @@ type (
 	editFileMsg struct {
 		path string
 		err  error
-		plan bool // it is the plan of a large task, and not the draft
+		of   edited
 	}
 	// editedMsg brings the text back.
 	editedMsg struct {
 		text string
 		err  error
-		plan bool
+		of   edited
+	}
+
+	// edited is what a text is: the draft, the plan of a large task, or a call.
+	edited     any
+	editedPlan struct{}
+	editedCall struct {
+		id   string
+		text string // before
 	}
 )
 
 func (e externalEditor) usable() bool { return e.write != nil && e.read != nil }
 
 // open writes a text to a file. The message that comes back leads to run.
-func (e externalEditor) open(text string, plan bool) tea.Cmd {
+func (e externalEditor) open(text string, of edited) tea.Cmd {
 	write, ctx := e.write, e.backend.ctx
 	return func() tea.Msg {
 		path, err := write(ctx, text)
-		return editFileMsg{path, err, plan}
+		return editFileMsg{path, err, of}
 	}
 }
 
 // run gives the terminal to the editor until it ends.
-func (e externalEditor) run(path string, plan bool) tea.Cmd {
+func (e externalEditor) run(path string, of edited) tea.Cmd {
 	words := strings.Fields(e.command)
 	if len(words) == 0 {
 		words = []string{"vi"}
@@ -55,9 +63,9 @@ func (e externalEditor) run(path string, plan bool) tea.Cmd {
 	read := e.read
 	return tea.ExecProcess(exec.Command(words[0], append(words[1:], path)...), func(err error) tea.Msg {
 		if err != nil {
-			return editedMsg{err: err}
+			return editedMsg{err: err, of: of}
 		}
 		text, err := read(path)
-		return editedMsg{text, err, plan}
+		return editedMsg{text, err, of}
 	})
 }

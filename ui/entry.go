@@ -115,6 +115,29 @@ func (e callEntry) accept(text string, _ dialog) action {
 	return together{leaveMode{}, send{command: session.AnswerApproval{Answer: answer}, inOrder: true}}
 }
 
+// wrote takes the call back from the person's editor. What was not changed is asked
+// about as before.
+func (e editedCall) wrote(text string, pane *approval.Pane) action {
+	text = strings.TrimSuffix(text, "\n")
+	switch {
+	case pane.Asked().CallID != e.id:
+		return message{"the call is not asked about any more: nothing was run"}
+	case text == strings.TrimSuffix(e.text, "\n"):
+		pane.RestartGuard()
+		return message{"not changed"}
+	case strings.TrimSpace(text) == "":
+		return message{"the call is empty: nothing was run"}
+	}
+	if strings.HasSuffix(e.text, "\n") {
+		text += "\n" // the content of a file ends as it did
+	}
+	answer, err := pane.Edited(text)
+	if err != nil {
+		return message{err.Error()}
+	}
+	return send{command: session.AnswerApproval{Answer: answer}, inOrder: true}
+}
+
 // stepWays are the ways to end the text of a step, which has several lines.
 func stepWays() string {
 	return ": " + keys.TextEntry.Label(keys.Accept) + " takes it, " + keys.Label(keys.NewLine) + " new line, " +

@@ -12,6 +12,9 @@ type focus struct {
 	composer  *composer.Pane
 	approvals *approval.Pane
 	views     *sessionViews
+
+	answers bool // the question about a call has the keys, or gets them back
+	late    bool // the question came while a search or an entry had the keys
 }
 
 // set gives the keys to a mode, or back to the draft, which is what it was.
@@ -22,6 +25,23 @@ func (f *focus) set(next mode) {
 	f.mode = next
 	_, entry := next.(entryMode)
 	f.composer.Focus(next == nil || entry)
+}
+
+// toDraft gives the keys to the draft, whatever waits for an answer.
+func (f *focus) toDraft() {
+	f.answers, f.late = false, false
+	f.set(nil)
+}
+
+// leave ends the mode. What was done in between gives the keys back to the question
+// that had them.
+func (f *focus) leave() {
+	_, answering := f.mode.(approvalMode)
+	back, late := f.answers && !answering, f.late
+	f.toDraft()
+	if f.approvals.Active() && (back || late && f.composer.Empty()) {
+		f.toApproval()
+	}
 }
 
 // borrow uses the composer for a text that is not the draft.
@@ -46,13 +66,25 @@ func (f *focus) ask() {
 		f.approvals.Ask(nil)
 	}
 	if !f.approvals.Active() {
+		f.answers = false
 		if f.answering() {
 			f.set(nil)
 		}
 		return
 	}
-	_, finding := f.finder()
-	if f.approvals.Asked().CallID != before && !finding && !f.composer.Borrowed() {
+	if f.approvals.Asked().CallID == before {
+		return
+	}
+	// Letters belong to the draft once it has one: the question waits for its key.
+	switch _, finding := f.finder(); {
+	case finding || f.composer.Borrowed():
+		f.answers, f.late = false, true
+	case !f.composer.Empty():
+		if f.answers = false; f.answering() {
+			f.set(nil)
+		}
+	default:
+		f.answers = true
 		f.set(approvalMode{f.approvals})
 	}
 }
@@ -76,6 +108,7 @@ func (f *focus) editingCall() bool {
 // toApproval goes to the question about a call, which comes into view anew.
 func (f *focus) toApproval() {
 	f.approvals.RestartGuard()
+	f.answers = true
 	f.set(approvalMode{f.approvals})
 }
 

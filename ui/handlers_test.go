@@ -13,6 +13,7 @@ func TestEveryActionHasAHandler(t *testing.T) {
 	ofParts := map[keys.Action]bool{
 		keys.NewLine: true, keys.Mention: true, keys.CommandName: true,
 		keys.Yes: true, keys.Always: true, keys.No: true, keys.Edit: true, keys.Outside: true,
+		keys.NextPage: true, keys.FullView: true,
 	}
 	actions := map[keys.Action]bool{}
 	for _, b := range keys.Table {

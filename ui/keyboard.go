@@ -26,7 +26,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return m.perform(a)
 		}
 		if passed.leave {
-			m.focus.set(nil)
+			m.focus.toDraft()
 		}
 	}
 	if a := keys.Global(name); a != "" {
@@ -76,6 +76,9 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	}
 	if d, ok := m.dialog.(scroller); ok {
 		d.scroll(lines)
+		return nil
+	}
+	if m.dialog == nil && m.question.holds(msg.Y) && m.approvals.Scroll(lines) {
 		return nil
 	}
 	if m.dialog == nil || m.dialog == m.steps {

@@ -33,11 +33,13 @@ func (m approvalMode) key(name, text string) action {
 		return nil
 	case approval.Early:
 		if text != "" { // what was being typed goes on being typed
-			return typeText{text: text}
+			return together{toDraft{}, typeText{text: text}}
 		}
 		return nil
 	case approval.Edit:
-		return borrow{entry: callEntry(m), text: m.pane.Editable()}
+		return editCall{}
+	case approval.Open:
+		return openDialog{wholeCall(m.pane)}
 	}
 	if text != "" {
 		return nil
@@ -46,6 +48,14 @@ func (m approvalMode) key(name, text string) action {
 }
 
 func (m approvalMode) leave() {}
+
+// wholeCall shows what is asked about over the whole screen.
+func wholeCall(pane *approval.Pane) *pager {
+	return &pager{
+		title: theme.Line(pane.Asked().Tool + " " + pane.Asked().Title), draw: pane.Body, change: pane.Change(),
+		atEnd: pane.Read,
+	}
+}
 
 // retryBox is the box that explains a wait, where letters work.
 type retryBox struct{}

@@ -41,6 +41,7 @@ type Model struct {
 	draft     *draft
 	approvals *approval.Pane
 	focus     *focus
+	question  rowSpan // where the box of the approvals was drawn last
 
 	// What lies over it, or stands beside the transcript.
 	dialog   dialog // nil: none is open

@@ -12,6 +12,7 @@ type pager struct {
 	draw       func(th *theme.Theme, width int, sideBySide bool) []string
 	change     bool // it has two layouts
 	sideBySide bool
+	atEnd      func() // called when the last line is on the screen; may be nil
 
 	offset int
 	shown  int // lines that there was room for
@@ -63,6 +64,9 @@ func (p *pager) view(f frame) box {
 	p.shown = max(f.height-3, 1)
 	p.offset = max(0, min(p.offset, len(p.lines)-p.shown))
 	shown := p.lines[p.offset:min(p.offset+p.shown, len(p.lines))]
+	if p.atEnd != nil && p.offset+p.shown >= len(p.lines) {
+		p.atEnd()
+	}
 	rows := make([]string, p.shown)
 	copy(rows, shown)
 	return box{lines: f.theme.Box(p.head(f), rows, f.width, f.theme.Faint), top: 1}

@@ -115,7 +115,7 @@ func (m *Model) performOnScreen(a action) tea.Cmd {
 			return d.opened()
 		}
 	case closeDialog:
-		m.dialog = nil
+		m.closeDialog()
 	case reopen:
 		return m.reopen(a.dialog)
 	case openRewind:
@@ -127,25 +127,46 @@ func (m *Model) performOnScreen(a action) tea.Cmd {
 	case leaveStep:
 		return m.leaveStep()
 	case leaveMode:
-		m.focus.set(nil)
+		m.focus.leave()
+	case toDraft:
+		m.focus.toDraft()
+	case editCall:
+		return m.editCall()
 	case borrow:
 		m.focus.borrow(a)
 	case cancelEntry:
-		m.focus.set(nil)
+		m.focus.leave()
 		m.focus.ask()
 		if a.from != nil {
 			return m.reopen(a.from)
 		}
-		if m.approvals.Active() {
-			m.focus.toApproval()
-		}
 	case askApproval:
 		m.focus.ask()
 	case setDraft:
-		m.focus.set(nil)
+		m.focus.toDraft()
 		m.composer.Set(a.text)
 	}
 	return nil
+}
+
+// closeDialog takes the dialog away. A question that it lay over comes into view
+// anew, unless the dialog was the question itself.
+func (m *Model) closeDialog() {
+	if page, ok := m.dialog.(*pager); !ok || page.atEnd == nil {
+		m.approvals.RestartGuard()
+	}
+	m.dialog = nil
+}
+
+// editCall lets a person write the call that is asked about: in their editor or,
+// without one, in the composer.
+func (m *Model) editCall() tea.Cmd {
+	text, editor := m.approvals.Editable(), m.draft.editor
+	if !editor.usable() {
+		m.focus.borrow(borrow{entry: callEntry{m.approvals}, text: text})
+		return nil
+	}
+	return editor.open(text, editedCall{m.approvals.Asked().CallID, text})
 }
 
 // do tells the session in view something at once, ahead of anything that waits.

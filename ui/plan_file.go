@@ -23,7 +23,7 @@ func (f *planFile) open(list []session.Step) action {
 	if !f.rejected {
 		f.text = f.format(list)
 	}
-	return work{f.editor.open(f.text, true)}
+	return work{f.editor.open(f.text, editedPlan{})}
 }
 
 // changed reports whether somebody wrote something into the file.

@@ -175,23 +175,6 @@ func TestApprovalScreen(t *testing.T) {
 	}
 }
 
-func TestTypingNeverApproves(t *testing.T) {
-	world, s := startOnSession(t, 80, 24, turn("go on"))
-	s.wait("go on")
-	s.press("wh")
-	s.wait("› wh")
-	world.emit("s1", approvalAsked("make release"))
-	s.wait("allow shell?")
-	s.press("y", "e", "s")
-	s.wait("› whyes")
-	world.advance(time.Second)
-	s.press("y")
-	if got := <-world.commands; got != "AnswerApproval" {
-		t.Errorf("command = %s, want AnswerCall", got)
-	}
-	s.wait("› whyes")
-}
-
 func TestAlwaysIsConfirmed(t *testing.T) {
 	var answer session.Answer
 	world, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("make release"))

@@ -316,13 +316,13 @@ func TestThePlanIsEditedAsAFile(t *testing.T) {
 	edit := func(wrote, back string) {
 		t.Helper()
 		msg := m.perform(m.steps.file.open(m.steps.plan().Steps))()
-		if d, ok := msg.(editFileMsg); !ok || !d.plan || d.path != "plan.md" {
+		if d, ok := msg.(editFileMsg); !ok || d.of != (editedPlan{}) || d.path != "plan.md" {
 			t.Fatalf("the editor got %#v", msg)
 		}
 		if text := <-written; text != wrote {
 			t.Errorf("the editor got %q, want %q", text, wrote)
 		}
-		m.Update(editedMsg{text: back, plan: true})
+		m.Update(editedMsg{text: back, of: editedPlan{}})
 	}
 	edit("6 steps", "broken")
 	if !strings.Contains(m.toast.text, "line 3: a step has no title: E opens it again") {

@@ -141,13 +141,16 @@ func (m *Model) edited(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			return m.say("editor: " + msg.err.Error())
 		}
-		return m.draft.editor.run(msg.path, msg.plan)
+		return m.draft.editor.run(msg.path, msg.of)
 	case editedMsg:
-		switch {
-		case msg.err != nil:
+		if msg.err != nil {
 			return m.say("editor: " + msg.err.Error())
-		case msg.plan:
+		}
+		switch of := msg.of.(type) {
+		case editedPlan:
 			return m.perform(m.steps.wrote(msg.text))
+		case editedCall:
+			return m.perform(of.wrote(msg.text, m.approvals))
 		}
 		m.composer.Set(msg.text)
 	}

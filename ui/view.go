@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"belay/ui/approval"
 	"belay/ui/keys"
 	"belay/ui/theme"
 )
@@ -44,6 +45,12 @@ func (m *Model) View() tea.View {
 	return view
 }
 
+// rowSpan is some rows of the screen, the last one not included.
+type rowSpan struct{ from, to int }
+
+func (r rowSpan) holds(row int) bool     { return row >= r.from && row < r.to }
+func (r rowSpan) moved(rows int) rowSpan { return rowSpan{r.from + rows, r.to + rows} }
+
 func tooSmall(width, height int) string {
 	return theme.Cut("too small: belay needs 60×16", width) + strings.Repeat("\n", max(height-1, 0))
 }
@@ -66,10 +73,12 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 		m.composer.SetSize(area.width, rows)
 	}
 	write, cursor := m.writing(area)
+	m.question = rowSpan{}
 	below := m.belowTranscript(area, area.height-5-len(write))
 	room := max(area.height-4-len(write)-len(below), 1)
 
 	banner := area.theme.Warn.Paint(theme.Line(m.options.Banner))
+	m.question = m.question.moved(2 + room)
 	lines := make([]string, 0, area.height)
 	top := m.views.topBar(m.options.Project, m.branch, area.now)
 	lines = append(lines, top.View(area.theme, area.width), area.theme.Rule(area.width, banner))
@@ -201,13 +210,27 @@ func (m *Model) belowTranscript(area frame, room int) []string {
 			if airy {
 				rows = max(min(rows, room*2/3), 6)
 			}
-			lines = append(lines, m.approvals.View(area.width, rows)...)
+			box := m.approvals.View(area.width, rows, m.presence())
+			m.question = rowSpan{len(lines), len(lines) + len(box)}
+			lines = append(lines, box...)
 		}
 	}
 	if m.draft.size.shown && !m.composer.Borrowed() {
 		lines = append(lines, m.draft.size.lines(area)...)
 	}
 	return append(lines, m.toast.rows(area)...)
+}
+
+// presence says how the question about a call stands before the person.
+func (m *Model) presence() approval.Presence {
+	_, focused := m.focus.mode.(approvalMode)
+	switch {
+	case m.dialog != nil && m.side() == 0:
+		return approval.Covered
+	case focused && !m.covered():
+		return approval.Focused
+	}
+	return approval.Dim
 }
 
 // bottom is the status line.

@@ -157,7 +157,9 @@ func (t *turn) permit(ctx context.Context, prepared *preparedCall) (*preparedCal
 	case permit.Deny:
 		return nil, t.forbid(ctx, prepared, decision)
 	}
-	return t.approve(ctx, prepared, decision, session.Approval{Reason: decision.Reason, Always: decision.Always()})
+	return t.approve(ctx, prepared, decision, session.Approval{
+		Reason: decision.Reason, Danger: decision.Danger, Always: decision.Always(),
+	})
 }
 
 // look has a call read the file that it would change, once the file may be read:

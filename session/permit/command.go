@@ -82,7 +82,7 @@ func judgeCommand(mode session.Mode, call Call, grants []string) Decision {
 	case line.unjudgeable != "":
 		return Decision{Verdict: Ask, Reason: line.unjudgeable, Grants: exact}
 	case line.writes:
-		return Decision{Verdict: Ask, Reason: "it writes to a file", Grants: exact}
+		return Decision{Verdict: Ask, Reason: reasonWrites, Grants: exact}
 	}
 	needs := line.needs(call, grants)
 	// Bash runs what a rule covers, a part of the line or all of it.

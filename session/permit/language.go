@@ -45,7 +45,7 @@ func Parse(command string) (*syntax.File, string) {
 	case line.unjudgeable != "":
 		return nil, line.unjudgeable
 	case line.writes:
-		return nil, "it writes to a file"
+		return nil, reasonWrites
 	}
 	return line.file, ""
 }

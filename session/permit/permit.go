@@ -44,6 +44,7 @@ type Decision struct {
 	Held    bool     // allowed because it only reads, so the kernel has to hold it to that
 	Direct  []string // allowed as these words, without a shell
 	Outside bool     // a person has it run outside the sandbox
+	Danger  bool     // it cannot be taken back, or gives away what holds the command
 }
 
 // Always tells a person what "always" would allow.
@@ -90,7 +91,7 @@ const (
 // project remembers.
 func Judge(mode session.Mode, call Call, grants []string) Decision {
 	if call.Class == session.Run {
-		return judgeCommand(mode, call, grants)
+		return explain(judgeCommand(mode, call, grants), call)
 	}
 	if call.Class == session.Write && isGuarded(call) {
 		return Decision{Verdict: Ask, Reason: "this file steers programs that run by themselves"}

@@ -14,6 +14,7 @@ type Place struct{ Dir, Root string }
 // Why a command asks.
 const (
 	reasonChanges = "it can change things"
+	reasonWrites  = "it writes to a file"
 	reasonOutside = "it looks outside the workspace, or at a secret"
 	reasonShell   = "it changes the shell"
 )

@@ -20,6 +20,7 @@ func pane() (*Pane, *time.Time) {
 	clock := &now
 	p := New(theme.New("dark", true, colorprofile.TrueColor), func() time.Time { return *clock }, nil)
 	p.Ask([]session.Approval{call})
+	p.View(80, 12, Focused)
 	return p, clock
 }
 
@@ -45,13 +46,75 @@ func TestTheGuard(t *testing.T) {
 	})
 }
 
+func TestWhatWasNotReadNeedsASecondYes(t *testing.T) {
+	long := call
+	long.CallID, long.Preview = "long", strings.Repeat("echo a word\n", 40)
+	for name, tt := range map[string]struct {
+		keys string // before the yes
+		want Verdict
+	}{
+		"the beginning":        {"", Handled},
+		"one page":             {" ", Handled},
+		"the end":              {"G", Answer},
+		"the end by pages":     {"      ", Answer},
+		"the end, and back":    {"Gg", Answer},
+		"an always broken off": {"a", Handled},
+		"a second yes":         {"y", Answer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, now := pane()
+			p.Ask([]session.Approval{long})
+			p.View(80, 16, Focused)
+			*now = now.Add(Guard)
+			for _, key := range tt.keys {
+				name := string(key)
+				if key == ' ' {
+					name = "space"
+				}
+				p.Key(name, string(key))
+				p.View(80, 16, Focused)
+			}
+			if got := p.Key("y", "y"); got != tt.want {
+				t.Errorf("y = %v, want %v", got, tt.want)
+			}
+			view := ansi.Strip(strings.Join(p.View(80, 16, Focused), "\n"))
+			if tt.want == Handled && !strings.Contains(view, "unread") {
+				t.Errorf("it does not say that it is unread:\n%s", view)
+			}
+		})
+	}
+	t.Run("what lay under a dialog is not read", func(t *testing.T) {
+		p, now := pane()
+		p.Ask([]session.Approval{{CallID: "c2", Preview: "make"}})
+		p.View(80, 16, Covered)
+		*now = now.Add(Guard)
+		if got := p.Key("y", "y"); got != Handled {
+			t.Errorf("y = %v, want Handled", got)
+		}
+	})
+}
+
+func TestACommandIsWrappedAtItsSpaces(t *testing.T) {
+	th := theme.New("dark", true, colorprofile.TrueColor)
+	for text, want := range map[string]string{
+		"go test ./session/... -run X": "go test \n↪ ./session/... \n↪ -run X",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaa": "aaaaaaaaaaaaaaaaaa\n↪ aaaaaaaaaa",
+		"表表表表表表表表表表 表":                 "表表表表表表表表表\n↪ 表 表",
+		"one\ntwo":                     "one\ntwo",
+	} {
+		if got := ansi.Strip(strings.Join(wrapped(th, text, 18), "\n")); got != want {
+			t.Errorf("%q is\n%s\nwant\n%s", text, got, want)
+		}
+	}
+}
+
 func TestAlwaysNeedsASecondPress(t *testing.T) {
 	p, now := pane()
 	*now = now.Add(Guard)
 	if got := p.Key("a", "a"); got != Handled {
 		t.Fatalf("first a: %v, want Handled", got)
 	}
-	if view := ansi.Strip(strings.Join(p.View(80, 12), "\n")); !strings.Contains(view, "always: make, here") {
+	if view := ansi.Strip(strings.Join(p.View(80, 12, Focused), "\n")); !strings.Contains(view, "always: make, here") {
 		t.Errorf("the scope is not shown:\n%s", view)
 	}
 	p.Key("esc", "")
@@ -63,18 +126,25 @@ func TestAlwaysNeedsASecondPress(t *testing.T) {
 	}
 }
 
-func TestEdited(t *testing.T) {
-	p, _ := pane()
-	if got := p.Editable(); got != "make" {
-		t.Errorf("Editable = %q, want the command", got)
-	}
-	got, err := p.Edited("make -n")
-	if err != nil || got.Args != `{"command":"make -n","dir":"x"}` || !got.Allow {
-		t.Errorf("Edited = %+v, %v", got, err)
-	}
-	p.Ask([]session.Approval{{CallID: "c3", Args: `{"path":"a"}`}})
-	if _, err := p.Edited(`{"path":`); err == nil {
-		t.Error("broken JSON was accepted")
+func TestTheTextOfACallIsEditedAsItStands(t *testing.T) {
+	for _, tt := range []struct{ args, shown, edited, want string }{
+		{`{"command":"make","dir":"x","timeout":12345678901234567}`, "make", "make -n",
+			`{"command":"make -n","dir":"x","timeout":12345678901234567}`},
+		{`{"path":"a","content":"one\ntwo\n"}`, "one\ntwo\n", "<b>", `{"content":"\u003cb\u003e","path":"a"}`},
+		{`{"patch":"*** Begin Patch\n"}`, "*** Begin Patch\n", "x", `{"patch":"x"}`},
+		{`{"path":"a","edits":[{"old":"x","new":"y"}]}`, "y", "z", `{"edits":[{"new":"z","old":"x"}],"path":"a"}`},
+		{`{"path":"a"}`, "{\n  \"path\": \"a\"\n}", `{"path":"b"}`, `{"path":"b"}`},
+		{`{"path":"a"}`, "{\n  \"path\": \"a\"\n}", `{"path":`, ""},
+	} {
+		p, _ := pane()
+		p.Ask([]session.Approval{{CallID: "c3", Args: tt.args}})
+		if got := p.Editable(); got != tt.shown {
+			t.Errorf("%s: Editable = %q, want %q", tt.args, got, tt.shown)
+		}
+		got, err := p.Edited(tt.edited)
+		if (err != nil) != (tt.want == "") || got.Args != tt.want || !got.Allow || got.CallID != "c3" {
+			t.Errorf("%s: Edited = %+v, %v; want %s", tt.args, got, err, tt.want)
+		}
 	}
 }
 
@@ -84,7 +154,7 @@ func TestAnUnknownOutcomeHasThreeWaysOn(t *testing.T) {
 		p, now := pane()
 		p.Ask([]session.Approval{{CallID: "c", Tool: "shell", Title: "make deploy", Args: `{"command":"make deploy"}`,
 			Reason: "it may have been carried out", UnknownOutcome: true, Output: "uploading 3 of 9\n"}})
-		text := ansi.Strip(strings.Join(p.View(80, 14), "\n"))
+		text := ansi.Strip(strings.Join(p.View(80, 14, Focused), "\n"))
 		for _, w := range []string{"unknown outcome: shell make deploy", "it had said until then:", "uploading 3 of 9",
 			"y run it again", "d it happened", "n tell the model"} {
 			if !strings.Contains(text, w) {
@@ -105,7 +175,7 @@ func TestOutsideTheSandboxNeedsASecondPress(t *testing.T) {
 	p.Ask([]session.Approval{asked})
 	*now = now.Add(Guard)
 	for width, want := range map[int]string{54: "o outside", 74: "o outside", 114: "o outside"} {
-		view := ansi.Strip(strings.Join(p.View(width, 10), "\n"))
+		view := ansi.Strip(strings.Join(p.View(width, 10, Focused), "\n"))
 		if !strings.Contains(view, want) || !strings.Contains(view, "it reaches this folder and caches") {
 			t.Errorf("width %d:\n%s", width, view)
 		}
@@ -113,7 +183,7 @@ func TestOutsideTheSandboxNeedsASecondPress(t *testing.T) {
 	if got := p.Key("o", "o"); got != Handled {
 		t.Fatalf("first o: %v, want Handled", got)
 	}
-	if view := strings.Join(p.View(54, 10), "\n"); !strings.Contains(ansi.Strip(view), "o yes, outside") {
+	if view := strings.Join(p.View(54, 10, Focused), "\n"); !strings.Contains(ansi.Strip(view), "o yes, outside") {
 		t.Errorf("the second press is not named:\n%s", view)
 	}
 	p.Key("esc", "")
@@ -135,6 +205,7 @@ func TestOutsideTheSandboxNeedsASecondPress(t *testing.T) {
 	t.Run("one o and a y is a plain yes", func(t *testing.T) {
 		p, now := pane()
 		p.Ask([]session.Approval{asked})
+		p.View(80, 12, Focused)
 		*now = now.Add(Guard)
 		p.Key("o", "o")
 		if got := p.Key("y", "y"); got != Answer || p.Reply().Outside {

@@ -17,12 +17,13 @@ import (
 func shown(class session.Class, preview string) string {
 	p := New(theme.New("dark", true, colorprofile.TrueColor), time.Now, nil)
 	p.asked = session.Approval{Tool: "shell", Class: class, Preview: preview, Args: "{}"}
-	return squeezed(ansi.Strip(strings.Join(p.body(60, false), "")))
+	return squeezed(ansi.Strip(strings.Join(p.Body(p.theme, 60, false), "")))
 }
 
+// squeezed leaves white space out, and the sign of a line that goes on.
 func squeezed(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		if unicode.IsSpace(r) || strings.ContainsRune(goesOn, r) {
 			return -1
 		}
 		return r

@@ -90,6 +90,7 @@ func (p *Pane) SetTheme(th *theme.Theme) {
 	}
 	if th.AccentColor != nil {
 		styles.Blurred.Prompt = none.Foreground(th.DimColor)
+		styles.Blurred.Text = none.Foreground(th.DimColor)
 	}
 	styles.Cursor.Color = nil
 	styles.Cursor.Shape = tea.CursorBar

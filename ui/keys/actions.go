@@ -94,6 +94,8 @@ const (
 	FindPrevious Action = "find previous"
 	FindNext     Action = "find next"
 	Layout       Action = "layout"      // of a change: one column or two
+	NextPage     Action = "next page"   // of a question
+	FullView     Action = "full view"   // of a question
 	Happened     Action = "it happened" // the call of unknown outcome
 
 	OtherList  Action = "other list" // of sessions: archived, deleted

@@ -32,7 +32,9 @@ var (
 	CallChooser = part(on(Up, "up", "k"), on(Down, "down", "j"), on(OpenCall, "enter", "space", "ctrl+o"),
 		on(Blur, "esc", "tab"))
 	Approval = part(on(Yes, "y"), on(Always, "a"), on(No, "n"), on(Edit, "e"), on(Outside, "o"), on(Happened, "d"),
-		on(Down, "down", "j"), on(Up, "up", "k"), on(Close, "esc"), on(Blur, "tab"), on(Accept, "enter"))
+		on(Down, "down", "j"), on(Up, "up", "k"), on(PageDown, "pgdown"), on(PageUp, "pgup"), on(NextPage, "space"),
+		on(Top, "g", "home"), on(Bottom, "G", "end"), on(FullView, "f"), on(Layout, "t"),
+		on(Close, "esc"), on(Blur, "tab"), on(Accept, "enter"))
 	Refusal = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"))
 
 	// In the box the digits are those of the F-keys: 2 is F2.

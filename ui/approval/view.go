@@ -1,0 +1,236 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"belay/session"
+	"belay/ui/keys"
+	"belay/ui/theme"
+)
+
+// minSideBySide is from how many columns on a change is shown side by side at first.
+const minSideBySide = 140
+
+// maxReason is how many lines the reason of a question may take.
+const maxReason = 2
+
+// Presence says how much of the question a person has before them.
+type Presence int
+
+// The presences.
+const (
+	Covered Presence = iota // something lies over it
+	Dim                     // it is there, but the draft has the keys
+	Focused                 // it has the keys
+)
+
+// View gives the question, at most height rows of width cells. One that has not the
+// keys is dim, and says how it gets them.
+func (p *Pane) View(width, height int, presence Presence) []string {
+	th, focused := p.theme, presence == Focused
+	inner := width - 6
+	body := p.Body(th, inner, (width >= minSideBySide) != p.reading.layout)
+	notes := p.notes(inner)
+	room, airy := max(height-3-len(notes), 1), height >= 10
+	if airy {
+		room = max(room-1, 1)
+	}
+	lines := append([]string(nil), p.reading.show(body, room, presence != Covered)...)
+	lines = append(lines, notes...)
+	if airy {
+		lines = append(lines, "")
+	}
+	border := th.Faint
+	if focused {
+		lines = append(lines, p.hints(inner))
+		border = p.mood()
+	} else {
+		for i := range lines {
+			lines[i] = th.Dim.Paint(ansi.Strip(lines[i]))
+		}
+		lines = append(lines, th.Keys(keys.Hint("answer", keys.Focus))+th.Dim.Paint(p.place()))
+	}
+	box := th.Box(p.heading(focused), lines, width-2, border)
+	for i := range box {
+		box[i] = " " + box[i]
+	}
+	return box
+}
+
+// mood is the colour of a question that has the keys.
+func (p *Pane) mood() theme.Style {
+	if p.asked.Danger {
+		return p.theme.Bad
+	}
+	return p.theme.Warn
+}
+
+// heading asks the question.
+func (p *Pane) heading(focused bool) string {
+	th, tool := p.theme, theme.Line(p.asked.Tool)
+	question := "allow " + tool + "?"
+	switch {
+	case p.pending > 1:
+		question = fmt.Sprintf("1 of %d  allow %s?", p.pending, tool)
+	case p.asked.UnknownOutcome:
+		question = "unknown outcome: " + tool
+	}
+	title := " " + theme.Line(p.asked.Title)
+	if !focused {
+		return th.Dim.Paint(question + title)
+	}
+	return p.mood().Paint("▸ "+question) + title
+}
+
+// notes say why it asks, and what the call can reach.
+func (p *Pane) notes(width int) []string {
+	var lines []string
+	if p.asked.Reason != "" {
+		reason := theme.Line(p.asked.Reason)
+		if !p.asked.UnknownOutcome {
+			reason = "asks because " + reason
+		}
+		style := p.theme.Dim
+		if p.asked.Danger {
+			style = p.theme.Bad
+		}
+		rows := theme.Wrap(reason, width)
+		for _, row := range rows[:min(len(rows), maxReason)] {
+			lines = append(lines, style.Paint(row))
+		}
+	}
+	if p.asked.Reach != "" {
+		lines = append(lines, p.theme.Dim.Paint(theme.Cut("it reaches "+theme.Line(p.asked.Reach), width)))
+	}
+	return lines
+}
+
+// Change reports whether the question is about a change of a file, which has two
+// layouts. A command may begin like a diff, in which lines are left out.
+func (p *Pane) Change() bool {
+	detail := p.asked.Preview
+	return p.asked.Class == session.Write && (strings.HasPrefix(detail, "---") || strings.HasPrefix(detail, "@@"))
+}
+
+// Body lays out all that is asked about.
+func (p *Pane) Body(th *theme.Theme, width int, sideBySide bool) []string {
+	if p.Change() {
+		return p.diff(th, p.asked.Preview, width, sideBySide)
+	}
+	detail := p.asked.Preview
+	if detail == "" {
+		detail = p.asked.Args
+	}
+	if p.asked.Output != "" {
+		detail += "\n\nit had said until then:\n" + p.asked.Output
+	}
+	return wrapped(th, strings.TrimRight(theme.Visible(detail), "\n"), width)
+}
+
+// Read notes that all of the question has been on the screen.
+func (p *Pane) Read() { p.reading.whole = true }
+
+// Scroll moves through the question, if it is longer than its box.
+func (p *Pane) Scroll(lines int) bool {
+	if p.reading.length <= p.reading.room {
+		return false
+	}
+	p.reading.scroll(lines)
+	return true
+}
+
+// place says how much of the question is below.
+func (p *Pane) place() string {
+	if n := p.reading.below(); n > 0 {
+		return "   " + theme.Plural(n, "line") + " more"
+	}
+	return ""
+}
+
+// hints name the keys.
+func (p *Pane) hints(width int) string {
+	if p.refusing {
+		th := p.theme
+		ways := "  " + keys.Refusal.Label(keys.Accept) + " refuse   " + keys.Refusal.Label(keys.Close) + " back"
+		return theme.Cut("no, because: "+p.reason+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)
+	}
+	if p.confirming != "" {
+		return p.confirmation(width)
+	}
+	answers := p.answers()
+	for _, other := range p.otherHints() {
+		if with := answers + "   " + p.theme.Keys(other); theme.Width(with) <= width {
+			answers = with
+		}
+	}
+	return theme.Cut(answers, width)
+}
+
+// confirmation says what the same key does when it is pressed again.
+func (p *Pane) confirmation(width int) string {
+	th, hint := p.theme, keys.Approval.Hint
+	back := hint("back", keys.Close)
+	unread := ""
+	if !p.reading.whole {
+		unread = theme.Plural(p.reading.below(), "line") + " unread"
+	}
+	switch p.confirming {
+	case keys.Always:
+		ways := th.Keys(hint("yes, always", keys.Always), back)
+		scope := theme.Cut(theme.Line(p.asked.Always), max(width-30, 10))
+		if unread != "" {
+			scope = theme.Cut(scope+"; "+unread, max(width-30, 10))
+		}
+		return th.Warn.Paint("always: ") + scope + "   " + ways
+	case keys.Outside:
+		ways := th.Keys(hint("yes, outside", keys.Outside), back)
+		warning := "outside: it can do all that you can"
+		if theme.Width(warning)+theme.Width(ways)+3 > width {
+			warning = "with nothing around it?"
+		}
+		return th.Bad.Paint(warning) + "   " + ways
+	}
+	return th.Bad.Paint(unread) + "   " + th.Keys(hint("yes, unread", keys.Yes), hint("reads on", keys.NextPage),
+		hint("all of it", keys.FullView))
+}
+
+func (p *Pane) answers() string {
+	th, hint := p.theme, keys.Approval.Hint
+	yes, no, edit := hint("yes", keys.Yes), hint("no", keys.No), hint("edit", keys.Edit)
+	var hints [][2]string
+	switch {
+	case p.asked.UnknownOutcome:
+		hints = [][2]string{
+			hint("run it again", keys.Yes), hint("it happened", keys.Happened), hint("tell the model", keys.No),
+		}
+	case p.asked.Always == "":
+		hints = [][2]string{yes, no, edit}
+	default:
+		hints = [][2]string{yes, hint("always", keys.Always), no, edit}
+	}
+	outside := ""
+	if p.asked.Outside {
+		outside = "   " + th.Bad.Paint(keys.Approval.Label(keys.Outside)+" outside")
+	}
+	return th.Keys(hints...) + outside
+}
+
+// otherHints are those for which there may be no room.
+func (p *Pane) otherHints() [][2]string {
+	hint := keys.Approval.Hint
+	var hints [][2]string
+	if n := p.reading.below(); n > 0 {
+		hints = append(hints, hint(theme.Plural(n, "line")+" more", keys.NextPage))
+	}
+	if p.reading.length > p.reading.room {
+		hints = append(hints, hint("all", keys.FullView))
+	}
+	hints = append(hints, hint("write", keys.Blur))
+	if p.Change() {
+		hints = append(hints, hint("layout", keys.Layout))
+	}
+	return hints
+}
