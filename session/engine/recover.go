@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"belay/session"
+	"belay/session/files"
 	"belay/session/tools"
 )
 
@@ -71,7 +72,7 @@ func (s *openSession) settleEffectsLocked(ctx context.Context) error {
 		if effect.Class != session.Write {
 			continue // it is settled when the turn goes on: a command can tell nothing
 		}
-		if err := tools.Sweep(effect.Path); err != nil {
+		if err := files.Sweep(effect.Path); err != nil {
 			s.publishLocked(session.Noted{Text: err.Error()})
 		}
 		restored, err := s.tools.RestoreUnfinished(effect.Path, effect.Before)

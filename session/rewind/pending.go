@@ -2,15 +2,14 @@ package rewind
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 
 	"belay/session"
+	"belay/session/files"
 	"belay/session/snapshot"
 )
 
@@ -85,29 +84,15 @@ func readPreImage(root, path string) (file session.PreImage, ok bool) {
 		return file, false
 	}
 	file.Mode = info.Mode().Perm()
-	file.Content, err = readBounded(path)
-	return file, err == nil && len(file.Content) <= maxPreImage
-}
-
-// readBounded reads what is a file, and no more of it than can be kept: it may have
-// become a pipe, or longer, since it was looked at.
-func readBounded(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fs.ErrInvalid)
-	}
-	return io.ReadAll(io.LimitReader(f, maxPreImage+1))
+	file.Content, err = files.Read(files.At(path), maxPreImage)
+	return file, err == nil
 }
 
 // restorePreImages writes the files that were kept by themselves, and follows no
 // link out of the workspace. It gives the files that it could not write, with
 // the reason.
-func restorePreImages(workspace string, files []session.PreImage) (failed []string) {
-	if len(files) == 0 {
+func restorePreImages(workspace string, list []session.PreImage) (failed []string) {
+	if len(list) == 0 {
 		return nil
 	}
 	root, err := os.OpenRoot(workspace)
@@ -115,19 +100,25 @@ func restorePreImages(workspace string, files []session.PreImage) (failed []stri
 		return []string{err.Error()}
 	}
 	defer root.Close()
-	for _, f := range files {
-		err := root.Remove(f.Path)
-		switch {
-		case f.Missing && errors.Is(err, os.ErrNotExist):
-			err = nil
-		case !f.Missing:
-			if err = root.MkdirAll(filepath.Dir(f.Path), 0o777); err == nil {
-				err = root.WriteFile(f.Path, f.Content, f.Mode)
-			}
-		}
-		if err != nil {
+	for _, f := range list {
+		if err := restorePreImage(root, workspace, f); err != nil {
 			failed = append(failed, failure(f.Path, err))
 		}
 	}
 	return failed
+}
+
+// restorePreImage makes a file what it was: it stays the same file if it is there.
+func restorePreImage(root *os.Root, workspace string, f session.PreImage) error {
+	if f.Missing {
+		if err := root.Remove(f.Path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := root.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
+		return err
+	}
+	w := files.Writer{NewID: func() string { return "rewind" }, Forced: true}
+	return w.ReplaceAs(root, f.Path, filepath.Join(workspace, f.Path), f.Content, files.Mode{Bits: f.Mode, Exact: true})
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"belay/session/files"
 	"bytes"
 	"context"
 	"errors"
@@ -120,7 +121,7 @@ func (g *changeScanner) add(path string, tracked bool) {
 	if g.op.excluded(path) {
 		return
 	}
-	if strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], tempPrefix) {
+	if files.IsTemp(path[strings.LastIndexByte(path, '/')+1:]) { // being written
 		return
 	}
 	if isReserved(path) {

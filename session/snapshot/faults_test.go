@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"belay/session/files"
 	"context"
 	"errors"
 	"os"
@@ -187,9 +188,9 @@ func TestARestoreThatWasCutOffCanBeRepeated(t *testing.T) {
 	p.rewind(after.ID, before.ID)
 	// As if the process had died having written some: the rest is as it was.
 	p.write(map[string]string{
-		"unix.txt":                    "a\nb $Id$\n",
-		tempPrefix + digest("binary"): "half",
-		"sub/" + tempPrefix + "other": "half",
+		"unix.txt":                                 "a\nb $Id$\n",
+		files.TempName("binary", tempID()):         "half",
+		"sub/" + files.TempName("other", tempID()): "half",
 	})
 	if p.take(); t.Failed() {
 		return
@@ -197,7 +198,7 @@ func TestARestoreThatWasCutOffCanBeRepeated(t *testing.T) {
 	if done := p.rewind(before.ID, ""); done.ID != before.ID {
 		t.Errorf("the tree is %s, want %s", done.ID, before.ID)
 	}
-	p.remove("sub/" + tempPrefix + "other")
+	p.remove("sub/" + files.TempName("other", tempID()))
 	same(t, look(t, p.root), want)
 	if done := p.rewind(before.ID, before.ID); len(done.Written)+len(done.Removed) > 0 {
 		t.Errorf("a second time changes %+v", done)

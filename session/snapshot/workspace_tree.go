@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"belay/session/files"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,10 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 )
-
-// tempPrefix begins the names of files that are being restored. A snapshot
-// never covers one, and a restore that is repeated replaces it.
-const tempPrefix = ".belay-restore-"
 
 // workspaceTree is the workspace as a restore changes it: one folder deep at a time, by
 // handles, so that no link leads a write anywhere else.
@@ -102,7 +99,7 @@ func (t *workspaceTree) locate(p string, mk bool) (*os.Root, string, error) {
 	return dir, path.Base(p), err
 }
 
-// put writes what an entry was, beside its place first.
+// put makes a file what an entry says.
 func (t *workspaceTree) put(e entry, content io.Reader) error {
 	dir, name, err := t.locate(e.path, true)
 	if err != nil {
@@ -118,16 +115,31 @@ func (t *workspaceTree) put(e entry, content io.Reader) error {
 	case e.oldMode == absentMode: // not covered now, so nobody could bring it back
 		return errUncovered
 	}
-	temp := tempPrefix + digest(e.path)
+	if e.mode == linkMode {
+		return putLink(dir, name, content)
+	}
+	all, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	w := files.Writer{NewID: tempID, Relaxed: relaxed.Load(), Forced: true}
+	return w.ReplaceAs(dir, name, filepath.Join(t.root.Name(), e.path), all, permissions(e, info))
+}
+
+// tempID makes the names of files that are being restored: a restore that is repeated
+// replaces them.
+func tempID() string { return "restore" }
+
+func putLink(dir *os.Root, name string, content io.Reader) error {
+	var target bytes.Buffer
+	if _, err := target.ReadFrom(io.LimitReader(content, 64<<10)); err != nil {
+		return err
+	}
+	temp := files.TempName(name, tempID())
 	if err := dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if e.mode == linkMode {
-		err = putLink(dir, temp, content)
-	} else {
-		mode, exact := permissions(e, info)
-		err = t.putFile(dir, temp, content, mode, exact)
-	}
+	err := dir.Symlink(target.String(), temp)
 	if err == nil {
 		err = dir.Rename(temp, name)
 	}
@@ -137,40 +149,18 @@ func (t *workspaceTree) put(e entry, content io.Reader) error {
 	return err
 }
 
-func putLink(dir *os.Root, name string, content io.Reader) error {
-	var target bytes.Buffer
-	if _, err := target.ReadFrom(io.LimitReader(content, 64<<10)); err != nil {
-		return err
-	}
-	return dir.Symlink(target.String(), name)
-}
-
 // permissions are those that a file gets which is replaced: its own, but for the
 // right to run it. One that is not there gets what the umask leaves.
-func permissions(e entry, old fs.FileInfo) (mode fs.FileMode, exact bool) {
-	mode, exact = 0o666, old != nil && old.Mode().IsRegular()
-	if exact {
-		mode = old.Mode().Perm() &^ 0o111
+func permissions(e entry, old fs.FileInfo) files.Mode {
+	mode := files.Mode{Bits: 0o666, Exact: old != nil && old.Mode().IsRegular()}
+	if mode.Exact {
+		const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+		mode.Bits = old.Mode() & (fs.ModePerm | special) &^ 0o111
 	}
 	if e.mode == runMode {
-		mode |= mode & 0o444 >> 2
+		mode.Bits |= mode.Bits & 0o444 >> 2
 	}
-	return mode, exact
-}
-
-func (t *workspaceTree) putFile(dir *os.Root, name string, content io.Reader, mode fs.FileMode, exact bool) error {
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	if err == nil && exact {
-		err = f.Chmod(mode) // whatever the umask is
-	}
-	if err == nil && !relaxed.Load() {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return mode
 }
 
 // remove takes a file away, and the folders that are empty then.

@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"belay/session/files"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -142,7 +143,7 @@ func TestAPipeIsNoFile(t *testing.T) {
 	if _, err := FileHash(pipe); err == nil {
 		t.Error("a pipe has a hash")
 	}
-	if _, err := readBytes(openPath("/dev/zero"), 1<<10); err == nil {
+	if _, err := files.Read(files.At("/dev/zero"), 1<<10); err == nil {
 		t.Error("a device was read")
 	}
 	names, err := walk(t.Context(), s.o.Root)

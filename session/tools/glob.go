@@ -16,6 +16,7 @@ import (
 	ignore "github.com/sabhiram/go-gitignore"
 
 	"belay/context/repository"
+	"belay/session/files"
 )
 
 // The bounds of one search.
@@ -58,7 +59,7 @@ func orDefault(s, otherwise string) string {
 }
 
 func (s *Set) glob(ctx context.Context, dir location, pattern string, focus []string) Result {
-	names, err := files(ctx, dir.abs)
+	names, err := listFiles(ctx, dir.abs)
 	if err != nil {
 		return errorResult(err)
 	}
@@ -108,13 +109,13 @@ func (s *Set) name(p location, file string) string {
 // Files lists what is below a workspace, without what .gitignore leaves out, as
 // slash-separated relative paths; with a focus, only those in it.
 func Files(ctx context.Context, root string, focus []string) ([]string, error) {
-	all, err := files(ctx, root)
+	all, err := listFiles(ctx, root)
 	return slices.DeleteFunc(all, func(f string) bool { return !within(f, focus) }), err
 }
 
-// files lists what is below a folder, without what .gitignore leaves out, as
+// listFiles lists what is below a folder, without what .gitignore leaves out, as
 // slash-separated relative paths. In a repository git itself is asked.
-func files(ctx context.Context, dir string) ([]string, error) {
+func listFiles(ctx context.Context, dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("look at %s: %w", dir, err)
 	} else if !info.IsDir() {
@@ -126,9 +127,9 @@ func files(ctx context.Context, dir string) ([]string, error) {
 	return walk(ctx, dir)
 }
 
-// walk is files without git.
+// walk is listFiles without git.
 func walk(ctx context.Context, dir string) ([]string, error) {
-	var files []string
+	var list []string
 	rules := map[string]*ignore.GitIgnore{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -149,20 +150,20 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 			if rel != "." && (d.Name() == ".git" || ignored(rules, rel+"/") || strings.Count(rel, "/") > maxWalkDepth) {
 				return fs.SkipDir
 			}
-			if text, err := readBytes(openPath(filepath.Join(p, ".gitignore")), maxIgnoreFile); err == nil {
+			if text, err := files.Read(files.At(filepath.Join(p, ".gitignore")), maxIgnoreFile); err == nil {
 				rules[rel] = ignore.CompileIgnoreLines(strings.Split(string(text), "\n")...)
 			}
 			return nil
 		}
 		if d.Type().IsRegular() && !ignored(rules, rel) {
-			files = append(files, rel)
+			list = append(list, rel)
 		}
-		if len(files) >= maxWalkedFiles {
+		if len(list) >= maxWalkedFiles {
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return files, err
+	return list, err
 }
 
 // ignored asks the .gitignore of each folder above a path.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"belay/session/files"
 	"belay/session/permit"
 )
 
@@ -110,7 +111,7 @@ func (s *Set) grep(ctx context.Context, p location, args grepArgs, re *regexp.Re
 	if info, err := os.Stat(p.abs); err != nil {
 		return errorResult(s.notExisting(p, err))
 	} else if !info.IsDir() && !info.Mode().IsRegular() {
-		return errorResult(fmt.Errorf("%s: %w", p.rel, errNotFile))
+		return errorResult(fmt.Errorf("%s: %w", p.rel, files.ErrNotFile))
 	}
 	h := hits{focus: s.focused(args.Path), named: p.rel}
 	if rg, err := exec.LookPath("rg"); err == nil {

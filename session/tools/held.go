@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"belay/session/files"
 	"belay/session/held"
 )
 
@@ -47,7 +48,7 @@ func openFile(workspace, path string) (*os.File, error) {
 		return nil, err
 	}
 	defer root.Close()
-	return openRegular(openBelow(root, rel))
+	return files.OpenRegular(files.Below(root, rel))
 }
 
 // noteEnded tells the model why a line was ended, and has a person asked when it comes

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"belay/session"
+	"belay/session/files"
 	"belay/session/held"
 	"belay/session/permit"
 	"belay/session/sandbox"
@@ -170,7 +171,7 @@ func (a project) print(t testing.TB) map[string]string {
 			if err != nil {
 				return err
 			}
-			prints[path] += hash(content)
+			prints[path] += files.Hash(content)
 		}
 		return nil
 	})

@@ -13,14 +13,14 @@ import (
 	"unicode/utf8"
 
 	"belay/models"
+	"belay/session/files"
 )
 
 // The bounds of one read.
 const (
 	maxReadLines = 2000
 	maxReadBytes = 64 << 10
-	maxReadLine  = 2000     // bytes of one line
-	maxReadFile  = 32 << 20 // a larger file is for the shell
+	maxReadLine  = 2000 // bytes of one line
 	maxReadImage = 8 << 20
 )
 
@@ -64,14 +64,14 @@ func (s *Set) read(target location, args readArgs) Result {
 		return listing(target)
 	case !info.Mode().IsRegular():
 		return errorResult(fmt.Errorf("%s is neither a file nor a folder", target.rel))
-	case info.Size() > maxReadFile:
+	case info.Size() > files.MaxSize:
 		return errorResult(fmt.Errorf("%s has %d MB: look at parts of it with grep or shell", target.rel, info.Size()>>20))
 	}
 	content, err := s.readFile(target)
 	if err != nil {
 		return errorResult(fmt.Errorf("read %s: %w", target.rel, err))
 	}
-	s.seen.set(target.abs, hash(content))
+	s.seen.set(target.abs, files.Hash(content))
 	mime := http.DetectContentType(content)
 	if isPicture(mime) {
 		if len(content) > maxReadImage {
@@ -117,7 +117,7 @@ func (s *Set) notExisting(p location, err error) error {
 	}
 	var near []string
 	name := p.rel[strings.LastIndex(p.rel, "/")+1:]
-	names, listErr := files(context.Background(), s.o.Root)
+	names, listErr := listFiles(context.Background(), s.o.Root)
 	if listErr == nil {
 		for _, f := range names {
 			if strings.EqualFold(f[strings.LastIndex(f, "/")+1:], name) && len(near) < 5 {

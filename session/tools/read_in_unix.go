@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"belay/session/files"
 	"errors"
 	"os"
 
@@ -30,7 +31,7 @@ func (f folder) read(name string, limit int64, buffer []byte) ([]byte, error) {
 		return nil, err
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size > limit {
-		return nil, errNotFile
+		return nil, files.ErrNotFile
 	}
 	buffer = sized(buffer, stat.Size)
 	for n := 0; n < len(buffer); {

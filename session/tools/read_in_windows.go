@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"belay/session/files"
 	"errors"
 	"io"
 	"os"
@@ -22,9 +23,9 @@ func (f folder) read(name string, limit int64, buffer []byte) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, errNotFile
+		return nil, files.ErrNotFile
 	}
-	file, err := openRegular(openBelow(f.Root, name))
+	file, err := files.OpenRegular(files.Below(f.Root, name))
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (s *Set) goGrep(ctx context.Context, target location, glob string, re *rege
 	names := []string{filepath.Base(target.abs)}
 	if !info.IsDir() {
 		target.abs, target.rel = filepath.Dir(target.abs), path.Dir(target.rel)
-	} else if names, err = files(ctx, target.abs); err != nil {
+	} else if names, err = listFiles(ctx, target.abs); err != nil {
 		return err
 	}
 	// A repository may hold links, and a folder may have become one: nothing

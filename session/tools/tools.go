@@ -286,11 +286,6 @@ func Canonical(name, args string) (canonical, hash string) {
 	return canonical, hex.EncodeToString(sum[:8])
 }
 
-func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return s

@@ -13,6 +13,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/session/files"
 )
 
 // location is a path that a call names, resolved.
@@ -114,14 +115,14 @@ func danglingLink(folder, name string) (target string, ok bool) {
 // handle, so that a link swapped in meanwhile cannot lead out.
 func (s *Set) readFile(p location) ([]byte, error) {
 	if p.outside {
-		return readBytes(openPath(p.abs), maxReadFile)
+		return files.Read(files.At(p.abs), files.MaxSize)
 	}
 	root, err := os.OpenRoot(s.o.Root)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	return readBytes(openBelow(root, filepath.FromSlash(p.rel)), maxReadFile)
+	return files.Read(files.Below(root, filepath.FromSlash(p.rel)), files.MaxSize)
 }
 
 // writeFile gives a file its new content; inside the workspace it makes the folders
@@ -133,7 +134,7 @@ func (s *Set) writeFile(p location, content []byte) error {
 			return err
 		}
 		defer dir.Close()
-		return s.replace(dir, filepath.Base(p.abs), p.abs, content)
+		return s.writer().Replace(dir, filepath.Base(p.abs), p.abs, content)
 	}
 	root, err := os.OpenRoot(s.o.Root)
 	if err != nil {
@@ -144,15 +145,22 @@ func (s *Set) writeFile(p location, content []byte) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return s.replace(root, name, p.abs, content)
+	return s.writer().Replace(root, name, p.abs, content)
 }
 
-// quoted is a path that filepath.Glob takes as it stands.
-func quoted(path string) string {
-	if filepath.Separator == '\\' { // there it cannot be quoted, and brackets are all that could matter
-		return strings.ReplaceAll(path, "[", "?")
+// writer writes files as all tools do.
+func (s *Set) writer() files.Writer {
+	w := files.Writer{NewID: s.o.NewID}
+	if s.o.Data != "" {
+		w.Aside = filepath.Join(s.o.Data, "unfinished")
 	}
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+	return w
+}
+
+// RestoreUnfinished gives a file back what it held, if a belay was killed while it
+// wrote it in place; before is the hash of that.
+func (s *Set) RestoreUnfinished(path, before string) (restored bool, err error) {
+	return s.writer().RestoreUnfinished(path, before)
 }
 
 // seenFiles remembers the content of files as the model knows it.
@@ -220,12 +228,12 @@ const None = "none"
 
 // FileHash is the hash of a file's content now, or None.
 func FileHash(path string) (string, error) {
-	b, err := readBytes(openPath(path), maxReadFile)
+	b, err := files.Read(files.At(path), files.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return None, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("hash %s: %w", path, err)
 	}
-	return hash(b), nil
+	return files.Hash(b), nil
 }

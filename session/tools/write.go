@@ -13,6 +13,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"belay/models/redact"
+	"belay/session/files"
 )
 
 type writeTool struct{}
@@ -58,14 +59,14 @@ func (s *Set) current(target location) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file", target.rel)
 	}
-	if info.Size() > maxReadFile {
+	if info.Size() > files.MaxSize {
 		return nil, fmt.Errorf("%s has %d MB: change it with shell", target.rel, info.Size()>>20)
 	}
 	content, err := s.readFile(target)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", target.rel, err)
 	}
-	if known, ok := s.seen.get(target.abs); ok && known != hash(content) {
+	if known, ok := s.seen.get(target.abs); ok && known != files.Hash(content) {
 		return nil, fmt.Errorf("%s has changed since you read it: read it again", target.rel)
 	}
 	if content == nil {
@@ -87,10 +88,10 @@ func (s *Set) change(target location, old, content []byte) (Call, error) {
 	before := None
 	from := "/dev/null"
 	if old != nil {
-		before, from = hash(old), "a/"+target.rel
+		before, from = files.Hash(old), "a/"+target.rel
 	}
 	diff := difference(from, "b/"+target.rel, string(old), string(content))
-	after := hash(content)
+	after := files.Hash(content)
 	return Call{Title: target.rel, Detail: diff, Path: target.abs, Outside: target.outside, Before: before, After: after,
 		Run: func(context.Context, func(string)) Result {
 			// Between asking and running, a person may have taken minutes.

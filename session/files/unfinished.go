@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"bytes"
@@ -15,21 +15,21 @@ import (
 type unfinished struct{ old, new string } // where they are kept
 
 // unfinishedWrite names what is kept aside of a file.
-func (s *Set) unfinishedWrite(path string) unfinished {
-	name := filepath.Join(s.o.Data, "unfinished", shortHash(path))
+func (w Writer) unfinishedWrite(path string) unfinished {
+	name := filepath.Join(w.Aside, shortHash(path))
 	return unfinished{old: name + ".old", new: name + ".new"}
 }
 
 // keepAside puts a file's contents aside. Without a folder for that nothing is kept.
-func (s *Set) keepAside(path string, before, after []byte) (done func(), err error) {
-	if s.o.Data == "" {
+func (w Writer) keepAside(path string, before, after []byte) (done func(), err error) {
+	if w.Aside == "" {
 		return func() {}, nil
 	}
-	u := s.unfinishedWrite(path)
+	u := w.unfinishedWrite(path)
 	if err := os.MkdirAll(filepath.Dir(u.old), 0o700); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(writeSynced(u.new, after), writeSynced(u.old, before)); err != nil {
+	if err := errors.Join(w.writeNew(u.new, after), w.writeNew(u.old, before)); err != nil {
 		u.forget()
 		return nil, fmt.Errorf("keep what it holds until it is written: %w", err)
 	}
@@ -40,41 +40,41 @@ func (u unfinished) forget() {
 	_ = errors.Join(os.Remove(u.old), os.Remove(u.new)) // what stays is taken for what it is
 }
 
-func writeSynced(name string, content []byte) error {
+func (w Writer) writeNew(name string, content []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, w.sync(f), f.Close())
 }
 
 // RestoreUnfinished gives a file back what it held, if a belay was killed while it
 // wrote it in place; before is the hash of that. A file that anybody has changed
 // since stays as it is.
-func (s *Set) RestoreUnfinished(path, before string) (restored bool, err error) {
-	if s.o.Data == "" {
+func (w Writer) RestoreUnfinished(path, before string) (restored bool, err error) {
+	if w.Aside == "" {
 		return false, nil
 	}
-	u := s.unfinishedWrite(path)
-	old, err := readBytes(openPath(u.old), maxReadFile)
+	u := w.unfinishedWrite(path)
+	old, err := Read(At(u.old), MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	defer u.forget()
-	written, newErr := readBytes(openPath(u.new), maxReadFile)
-	now, nowErr := readBytes(openPath(path), 2*maxReadFile)
+	written, newErr := Read(At(u.new), MaxSize)
+	now, nowErr := Read(At(path), 2*MaxSize)
 	if err := errors.Join(err, newErr, nowErr); err != nil {
 		return false, fmt.Errorf("look at %s, which was being written: %w", path, err)
 	}
-	if hash(old) != before || bytes.Equal(now, old) || !isPartOf(now, old, written) {
+	if Hash(old) != before || bytes.Equal(now, old) || !isPartOf(now, old, written) {
 		return false, nil
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return false, err
 	}
-	if err := errors.Join(overwrite(f, old), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(overwrite(f, old), w.sync(f), f.Close()); err != nil {
 		return false, fmt.Errorf("give %s back what it held: %w", path, err)
 	}
 	return true, nil

@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"os"
@@ -21,22 +21,22 @@ func TestAFileThatWasBeingWrittenInPlaceIsWhole(t *testing.T) {
 		{"an empty file was filled", "", "new words", "new w", "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Set{o: Options{Data: t.TempDir()}}
+			w := Writer{Aside: t.TempDir()}
 			path := filepath.Join(t.TempDir(), "file")
-			if _, err := s.keepAside(path, []byte(tt.old), []byte(tt.new)); err != nil {
+			if _, err := w.keepAside(path, []byte(tt.old), []byte(tt.new)); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(path, []byte(tt.now), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			restored, err := s.RestoreUnfinished(path, hash([]byte(tt.old)))
+			restored, err := w.RestoreUnfinished(path, Hash([]byte(tt.old)))
 			if restored != tt.restored || err != nil {
 				t.Errorf("RestoreUnfinished() = %v, %v, want %v", restored, err, tt.restored)
 			}
 			if got, err := os.ReadFile(path); string(got) != tt.want || err != nil {
 				t.Errorf("the file holds %q, %v, want %q", got, err, tt.want)
 			}
-			left, err := os.ReadDir(filepath.Join(s.o.Data, "unfinished"))
+			left, err := os.ReadDir(w.Aside)
 			if len(left) != 0 || err != nil {
 				t.Errorf("%v is left aside, %v", left, err)
 			}
@@ -45,7 +45,7 @@ func TestAFileThatWasBeingWrittenInPlaceIsWhole(t *testing.T) {
 }
 
 func TestWhatIsKeptAsideGoesWhenTheFileIsWritten(t *testing.T) {
-	dir, data := t.TempDir(), t.TempDir()
+	dir, aside := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "file")
 	for _, name := range []string{path} {
 		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
@@ -55,14 +55,19 @@ func TestWhatIsKeptAsideGoesWhenTheFileIsWritten(t *testing.T) {
 	if err := os.Link(path, filepath.Join(dir, "other")); err != nil {
 		t.Skip(err) // without links there is nothing to lose
 	}
-	s := &Set{o: Options{Root: dir, Data: data, NewID: func() string { return "id" }}}
-	if err := s.writeFile(location{abs: path, rel: "file"}, []byte("new")); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	w := Writer{Aside: aside, NewID: func() string { return "id" }}
+	if err := w.Replace(root, "file", path, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "other")); string(got) != "new" || err != nil {
 		t.Errorf("the other name holds %q, %v, want the new content", got, err)
 	}
-	left, err := os.ReadDir(filepath.Join(data, "unfinished"))
+	left, err := os.ReadDir(aside)
 	if len(left) != 0 || err != nil {
 		t.Errorf("%v is left aside, %v; want that it was kept there and is gone", left, err)
 	}
