@@ -54,6 +54,18 @@ func (s *Sandbox) closedTo(p Profile) []string {
 	return closed
 }
 
+// Opens lists the secret places that a profile opens and that are there, named as
+// settings do.
+func (s *Sandbox) Opens(p Profile) (list []string) {
+	closed := s.closedTo(p)
+	for _, secret := range s.closedTo(Profile{}) {
+		if _, err := os.Stat(secret); err == nil && !slices.Contains(closed, secret) {
+			list = append(list, s.short(secret))
+		}
+	}
+	return list
+}
+
 // Rule reports whether a profile closes a place to reading or writing, and the
 // setting that opens it; empty: none does.
 func (s *Sandbox) Rule(p Profile, path string) (closed bool, rule string) {

@@ -160,10 +160,11 @@ func New(o Options) (*Set, error) {
 
 		unavailable: sandbox.Available(),
 	}
+	prose := strings.NewReplacer("{{sandbox}}", sandboxProse(sandbox.Detect(), o.Open, o.Network))
 	for _, e := range catalog {
 		s.entries[e.name] = e
 		s.specs = append(s.specs, models.ToolSpec{
-			Name: e.name, Description: strings.TrimSpace(e.prose), Schema: []byte(e.schema), Traits: e.traits,
+			Name: e.name, Description: prose.Replace(strings.TrimSpace(e.prose)), Schema: []byte(e.schema), Traits: e.traits,
 			Freeform: e.freeform,
 		})
 	}

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -69,6 +70,9 @@ func (s *Set) refusedBefore(line string) refusal {
 	return s.refused[line]
 }
 
+// maxKeys bounds the secret places that a question names.
+const maxKeys = 4
+
 // reach says what a command can reach, for whoever is asked about it.
 func (s *Set) reach(p sandbox.Profile) string {
 	switch {
@@ -76,10 +80,20 @@ func (s *Set) reach(p sandbox.Profile) string {
 		return "everything you can: the sandbox is off"
 	case p.Outside:
 		return "everything you can: nothing here can hold it"
-	case p.Network:
-		return "this folder, caches and the network"
 	}
-	return "this folder and caches; no network"
+	text := "this folder and caches; no network"
+	if p.Network {
+		text = "this folder, caches and the network"
+	}
+	keys := s.sandbox.Opens(p)
+	if len(keys) == 0 {
+		return text
+	}
+	more := ""
+	if n := len(keys) - maxKeys; n > 0 {
+		keys, more = keys[:maxKeys], fmt.Sprintf(" and %d more", n)
+	}
+	return text + "; secrets: " + strings.Join(keys, ", ") + more
 }
 
 // The words with which programs say that they were refused something.

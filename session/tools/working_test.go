@@ -349,6 +349,35 @@ func TestAProgramReadsItsOwnSecretsAlone(t *testing.T) {
 	}
 }
 
+func TestAQuestionNamesTheSecretsThatAProgramGets(t *testing.T) {
+	a := newAttacked(t, nil)
+	for line, want := range map[string]string{
+		"git push":      "this folder, caches and the network; secrets: ~/.ssh",
+		"git commit":    "this folder and caches; no network; secrets: ~/.ssh",
+		"npm ci":        "this folder, caches and the network; secrets: ~/.npmrc",
+		"go test ./...": "this folder and caches; no network", // none of its own is there
+		"make deploy":   "this folder and caches; no network",
+	} {
+		call, err := a.Prepare("shell", `{"command":`+quote(line)+`}`)
+		if err != nil || call.Reach != want {
+			t.Errorf("%s reaches %q, %v, want %q", line, call.Reach, err, want)
+		}
+	}
+	for _, name := range []string{".netrc", ".gnupg/x", ".git-credentials", ".config/gh/x"} {
+		path := filepath.Join(a.home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	many := a.reach(sandbox.Profile{Reads: a.sandbox.Needs("git push").Reads})
+	if names := strings.Count(many, "~/"); names != maxKeys || !strings.HasSuffix(many, " and 1 more") {
+		t.Errorf("many are said as %q", many)
+	}
+}
+
 func TestOutsideTheSandboxNothingIsHeld(t *testing.T) {
 	a := newAttacked(t, nil)
 	call, err := a.Prepare("shell", `{"command":"echo x > $OUTSIDE/new && cat $FAKE_HOME/.ssh/id"}`)
