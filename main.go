@@ -282,7 +282,11 @@ func (s *screen) runCommand(ctx context.Context, command ...string) (string, err
 	if s.options.DebugHTTP != "" {
 		args = append(args, "--debug-http", s.options.DebugHTTP)
 	}
-	if code := cli.Run(ctx, commands, args); code != 0 {
+	within, err := s.options.Within(ctx) // a rehearsal's record is its own
+	if err != nil {
+		return "", err
+	}
+	if code := cli.Run(within, commands, args); code != 0 {
 		return out.String(), fmt.Errorf("exit code %d", code)
 	}
 	return out.String(), nil

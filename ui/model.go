@@ -174,6 +174,9 @@ func (m *Model) begin() tea.Cmd {
 		if options.GoOn {
 			m.opener.resume = options.Open
 		}
+		if options.Prompt != "" {
+			m.opener.first = firstPrompt{options.Open, session.Prompt{ID: options.NewID(), Text: options.Prompt}}
+		}
 		return m.perform(openSession{id: options.Open})
 	case options.Picker:
 		return m.run(keys.Sessions, "")

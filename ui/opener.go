@@ -21,6 +21,7 @@ type opener struct {
 	starting bool                // a new one is being made
 	early    []session.Record    // of these sessions, before they were there
 	pending  []session.Command   // for the session that is being made
+	first    firstPrompt         // for a session that is being opened
 	resume   session.ID          // goes on with its turn as soon as it is open
 	step     pendingStep
 }
@@ -29,6 +30,12 @@ type opener struct {
 type pendingStep struct {
 	id       session.ID
 	followed bool // nobody asked for it: the step has begun
+}
+
+// firstPrompt is what a session is told as soon as it is open.
+type firstPrompt struct {
+	id     session.ID
+	prompt session.Prompt
 }
 
 // open makes a session ours, and brings it into view.
@@ -123,6 +130,10 @@ func (o *opener) opened(msg openedMsg, idle func(session.ID) bool) action {
 			actions = append(actions, sendTo{id: id, command: c, inOrder: true})
 		}
 		o.pending = nil
+	}
+	if o.first.id == id {
+		actions = append(actions, sendTo{id: id, command: session.Send{Prompt: o.first.prompt}, inOrder: true})
+		o.first = firstPrompt{}
 	}
 	return append(actions, o.resumed(view))
 }

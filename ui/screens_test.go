@@ -355,3 +355,25 @@ type hintedError struct{ words string }
 
 func (h hintedError) Error() string { return h.words }
 func (h hintedError) Hint() string  { return "free some space" }
+
+// A prompt on the command line is sent once, to the session that it was said with.
+func TestAPromptIsSentToTheSessionThatIsOpened(t *testing.T) {
+	for name, open := range map[string]session.ID{"a new one": "", "one that exists": "s1"} {
+		t.Run(name, func(t *testing.T) {
+			world := newFakeEngine()
+			world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+			o := world.options()
+			o.Open, o.Prompt = open, "and now the docs"
+			told := make(chan string, 1)
+			world.reply = func(_ *fakeEngine, id session.ID, c session.Command) {
+				if sent, ok := c.(session.Send); ok {
+					told <- string(id) + ": " + sent.Prompt.Text
+				}
+			}
+			startScreen(t, 80, 24, o)
+			if got := <-told; !strings.HasSuffix(got, ": and now the docs") || open != "" && !strings.HasPrefix(got, "s1:") {
+				t.Errorf("told %q, want the prompt", got)
+			}
+		})
+	}
+}

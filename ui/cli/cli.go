@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +54,7 @@ type globalFlags struct {
 	dir, tier, approve string
 	budget, effort     string
 	rehearsal          string
+	rehearsed          bool // what scripts played is meant, not what models did
 	trust              bool
 	debugHTTP          string
 }
@@ -61,7 +64,7 @@ func (cli CLI) rootCommand() *cobra.Command {
 	var last bool
 	var resume string
 	root := &cobra.Command{
-		Use:   "belay",
+		Use:   "belay [PROMPT]",
 		Short: "A terminal coding agent that keeps the work when the model gives way",
 		Long: `belay drives coding sessions against OpenAI-compatible models. When a model is
 at capacity it waits, switches or parks in the open, and goes on from the last
@@ -69,6 +72,7 @@ thing that was really done.
 
 Without a command it opens the full screen.`,
 		Example: `  belay                      a new session in this folder
+  belay "fix the test"       the same, and begin with this
   belay -c                   go on with the last session of this folder
   belay -r                   pick a session
   belay run "fix the test"   without a screen
@@ -78,19 +82,27 @@ Without a command it opens the full screen.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// A flag whose value may be left out takes it only after an =; people
-			// write a space.
-			switch {
-			case len(args) == 0:
-			case len(args) == 1 && resume == pickSession:
-				resume = args[0]
-			case len(args) == 1 && globals.rehearsal == app.BuiltIn:
-				globals.rehearsal = args[0]
-			default:
+			if resume == pickSession && len(args) > 0 {
+				resume, args = args[0], args[1:]
+			}
+			if globals.rehearsal == app.BuiltIn && len(args) > 0 && isScript(args[0]) {
+				globals.rehearsal, args = args[0], args[1:]
+			}
+			noScreen := cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0
+			if len(args) > 0 && isCommandLike(cmd, args[0], noScreen && len(args) == 1) {
 				return unknownCommand(cmd, args[0])
 			}
-			return cli.openScreen(cmd.Context(), globals, last, resume, cmd.Flags().Changed("resume"))
+			opening := opening{last: last, chosen: cmd.Flags().Changed("resume"), id: resume, prompt: strings.Join(args, " ")}
+			return cli.openScreen(cmd.Context(), globals, opening)
 		},
+	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if globals.rehearsal == "" && !globals.rehearsed {
+			return nil
+		}
+		within, err := app.Rehearsed(cmd.Context())
+		cmd.SetContext(within)
+		return err
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetVersionTemplate("belay {{.Version}}\n")
@@ -128,6 +140,32 @@ Without a command it opens the full screen.`,
 	return root
 }
 
+// opening is what the full screen is opened for.
+type opening struct {
+	last   bool   // on the last session of the folder
+	chosen bool   // on the session id, or on the list of all
+	id     string // pickSession: the list
+	prompt string // sent at once
+}
+
+// isScript reports whether the word after --rehearsal is its script: a flag whose
+// value may be left out takes it only after an =, and people write a space.
+func isScript(word string) bool {
+	if strings.HasSuffix(word, ".toml") {
+		return true
+	}
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isCommandLike reports whether a word was probably meant as a command, and not as
+// the beginning of a prompt: it is near the name of one, or alone where there is no
+// screen to take a prompt.
+func isCommandLike(cmd *cobra.Command, word string, alone bool) bool {
+	cmd.SuggestionsMinimumDistance = 2
+	return !strings.ContainsAny(word, " \t\n") && (alone || len(cmd.SuggestionsFor(word)) > 0)
+}
+
 // pickSession is the value of -r without an id.
 const pickSession = "pick"
 
@@ -143,6 +181,12 @@ func (cli CLI) addModelFlags(c *cobra.Command, g *globalFlags) {
 func addRehearsalFlag(command *cobra.Command, script *string) {
 	const text = "a `SCRIPT` that answers in place of the models; built-in for belay's own"
 	command.Flags().StringVar(script, "rehearsal", "", text)
+}
+
+// addRehearsedFlag lets a command that reads what was done read what was rehearsed.
+func addRehearsedFlag(command *cobra.Command, globals *globalFlags) {
+	command.PersistentFlags().BoolVar(&globals.rehearsed, "rehearsed", false,
+		"what scripts played: it is kept apart from what models did")
 }
 
 // options turns the global flags into Options.
@@ -188,26 +232,26 @@ func (cli CLI) options(globals globalFlags, program string) (app.Options, error)
 }
 
 // openScreen opens the full screen on a new session, the last one, or a chosen one.
-func (cli CLI) openScreen(ctx context.Context, g globalFlags, last bool, resume string, asked bool) error {
+func (cli CLI) openScreen(ctx context.Context, g globalFlags, o opening) error {
 	options, err := cli.options(g, "screen")
 	if err != nil {
 		return err
 	}
-	if last && asked {
+	if o.last && o.chosen {
 		return &exit.UsageError{Err: errors.New("-c and -r exclude each other")}
 	}
 	if cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0 {
 		return &exit.UsageError{Err: errors.New("the full screen needs a terminal; without one use `belay run`")}
 	}
-	var screen app.Screen
+	screen := app.Screen{Prompt: o.prompt}
 	switch {
-	case last:
+	case o.last:
 		screen.Session, err = cli.lastSession(ctx, options.Project)
-	case asked && resume == pickSession:
+	case o.chosen && o.id == pickSession:
 		screen.Picker = true
-	case asked:
+	case o.chosen:
 		var found session.Session
-		if found, err = cli.findSession(ctx, resume); err == nil {
+		if found, err = cli.findSession(ctx, o.id); err == nil {
 			err = checkFolder(found)
 			screen.Session, options.Project = found.ID, found.Project
 		}

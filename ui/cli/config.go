@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -54,7 +55,7 @@ func (cli CLI) configCommand(g *globalFlags) *cobra.Command {
 }
 
 func (cli CLI) printPaths(from config.Sources) error {
-	data, err := app.DataDir()
+	data, err := app.DataDir(context.Background())
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ func (cli CLI) sessionsCommand(globals *globalFlags) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cli.listSessions(cmd.Context(), session.Filter{}) },
 	}
+	addRehearsedFlag(command, globals)
 	command.AddCommand(
 		cli.listCommand(globals),
 		cli.showCommand(),
@@ -80,12 +81,27 @@ func (cli CLI) listSessionsJSON(ctx context.Context, f session.Filter) error {
 			return err
 		}
 		for _, s := range list {
-			if err := plain.JSONLine(cli.Out, s); err != nil {
+			line := sessionLine{Session: s, Rehearsed: app.IsRehearsed(ctx)}
+			if err := plain.JSONLine(cli.Out, line); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// sessionLine is a session as it is listed.
+type sessionLine struct {
+	session.Session
+	Rehearsed bool `json:"rehearsed,omitempty"` // a script answered in place of the models
+}
+
+// title is how a session is called in a list; one that was rehearsed is marked.
+func title(ctx context.Context, s session.Session) string {
+	if app.IsRehearsed(ctx) {
+		return "(rehearsed) " + theme.Line(s.Title)
+	}
+	return theme.Line(s.Title)
 }
 
 func (cli CLI) listSessions(ctx context.Context, f session.Filter) error {
@@ -106,7 +122,7 @@ func (cli CLI) listSessions(ctx context.Context, f session.Filter) error {
 				theme.Age(s.Updated, cli.Now()),
 				theme.Money(s.Cost),
 				filepath.Base(s.Project),
-				theme.Line(s.Title),
+				title(ctx, s),
 			})
 		}
 		return plain.Table(cli.Out, rows, cli.Width(cli.Out))
@@ -148,7 +164,7 @@ func (cli CLI) searchCommand(globals *globalFlags) *cobra.Command {
 				}
 				for _, h := range hits {
 					snippet := strings.NewReplacer("\x02", "«", "\x03", "»").Replace(h.Snippet)
-					fmt.Fprintf(cli.Out, "%s\t%s\t%s\n", h.Session.ID, theme.Line(h.Session.Title), theme.Line(snippet))
+					fmt.Fprintf(cli.Out, "%s\t%s\t%s\n", h.Session.ID, title(cmd.Context(), h.Session), theme.Line(snippet))
 				}
 				if len(hits) == 0 {
 					fmt.Fprintln(cli.Err, "nothing found")
@@ -304,7 +320,7 @@ func (cli CLI) repairCommand() *cobra.Command {
 		Use: "repair", Short: "Save what can be read of a damaged database", Args: cobra.NoArgs,
 		Long: "Copies every event that can still be read into a fresh database. The damaged\nfile is kept beside it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := app.DataDir()
+			dir, err := app.DataDir(cmd.Context())
 			if err != nil {
 				return err
 			}

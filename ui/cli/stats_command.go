@@ -34,6 +34,7 @@ switch that belay made by itself is listed: worth a look once a week.
 			return statistics.Run(cmd.Context(), cli.Env, options)
 		},
 	}
+	addRehearsedFlag(command, globals)
 	command.Flags().StringVar(&options.Since, "since", "30d", "only what happened since this `TIME`")
 	command.Flags().StringVar(&options.By, "by", "model",
 		"one line for each `WHAT`: model, project, hour or size (of the input)")

@@ -101,11 +101,12 @@ func Open(ctx context.Context, env Env, options Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := options.Data
-	if dir == "" {
-		if dir, err = DataDir(); err != nil {
-			return nil, err
-		}
+	if ctx, err = options.Within(ctx); err != nil {
+		return nil, err
+	}
+	dir, err := DataDir(ctx)
+	if err != nil {
+		return nil, err
 	}
 	said := newNotices(env.Err, options)
 	for _, ignored := range settings.Ignored() {

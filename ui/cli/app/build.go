@@ -267,7 +267,7 @@ func startingMode(options Options, settings config.Settings, data string) (mode 
 
 // ScreenMode is the approval mode that the first frame shows.
 func ScreenMode(options Options, settings config.Settings) session.Mode {
-	data, err := DataDir()
+	data, err := DataDir(context.Background())
 	if err != nil {
 		data = "" // opening it reports that
 	}

@@ -22,22 +22,13 @@ import (
 	"belay/ui/cli/exit"
 )
 
-// DataDir is the folder of the data.
-func DataDir() (string, error) {
-	dir, err := config.Home(os.Getenv)
-	if err != nil {
-		return "", &exit.SettingsError{Err: err}
-	}
-	return dir, nil
-}
-
 // OpenForReading opens the sessions on disk for reading alone.
 func OpenForReading(ctx context.Context) (*store.Store, error) {
 	return openStore(ctx, store.Options{ReadOnly: true})
 }
 
 func openStore(ctx context.Context, options store.Options) (*store.Store, error) {
-	dir, err := DataDir()
+	dir, err := DataDir(ctx)
 	if err != nil {
 		return nil, err
 	}
