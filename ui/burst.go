@@ -10,7 +10,7 @@ import (
 
 // burstGap is less than any hand leaves between two keys. A terminal that does not mark
 // a paste sends it as keys, without gaps.
-const burstGap = 5 * time.Millisecond
+const burstGap = 15 * time.Millisecond
 
 // burst tells the line ends of a paste from an enter that was pressed. An enter right
 // behind another key is held for a moment: with more to come it is a line end.
@@ -65,7 +65,7 @@ func (m *Model) draftKey(msg tea.KeyPressMsg) tea.Cmd {
 		cmds = append(cmds, m.perform(m.draft.key(*held, writing)))
 	}
 	if hold {
-		cmds = append(cmds, tea.Tick(3*burstGap, func(time.Time) tea.Msg { return heldEnterMsg{} }))
+		cmds = append(cmds, tea.Tick(2*burstGap, func(time.Time) tea.Msg { return heldEnterMsg{} }))
 	} else {
 		cmds = append(cmds, m.perform(m.draft.key(msg, writing)))
 	}

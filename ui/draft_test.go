@@ -6,32 +6,49 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"belay/session"
 )
 
-// TestAPasteWithoutMarksIsOneDraft sends lines as keys, as a terminal does that marks no
+// TestAPasteWithoutMarksIsOneDraft gives lines as keys, as a terminal does that marks no
 // paste: none of them is sent by itself.
 func TestAPasteWithoutMarksIsOneDraft(t *testing.T) {
-	w, o := newFakeEngine(), Options{}
-	w.add("s1", "", turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
-	o = w.options()
-	o.Open = "s1"
-	o.Now = time.Now // the gaps between keys are real
-	s := startScreen(t, 80, 24, o)
-	s.wait("· done")
-	s.press("first line\rsecond line\r\rfourth line")
-	text := s.wait("first line", "second line", "fourth line")
-	if len(w.commands) > 0 {
-		t.Fatalf("it was sent: %s\n%s", <-w.commands, text)
+	now := noon
+	o := newFakeEngine().options()
+	o.Now = func() time.Time { return now }
+	m := New(o)
+	press := func(keys string, gap time.Duration) {
+		for _, r := range keys {
+			now = now.Add(gap)
+			key := tea.KeyPressMsg{Code: r, Text: string(r)}
+			if r == '\r' {
+				key = tea.KeyPressMsg{Code: tea.KeyEnter}
+			}
+			m.Update(key)
+		}
 	}
-	time.Sleep(20 * time.Millisecond) // as a hand would
-	s.press("enter")
-	if got := <-w.commands; got != "Send" {
-		t.Errorf("the engine was told %s", got)
+	press("first\rsecond\r\rfourth", time.Millisecond)
+	m.Update(heldEnterMsg{}) // the moment after each enter passes
+	if got, want := m.composer.Draft(), "first\nsecond\n\nfourth"; got != want {
+		t.Fatalf("the draft is %q, want %q", got, want)
 	}
-	s.press("typed and sent\r")
-	if got := <-w.commands; got != "Send" {
-		t.Errorf("the engine was told %s", got)
+	press("\r", time.Second)
+	if got := m.composer.Draft(); got != "" {
+		t.Errorf("it was not sent: %q", got)
+	}
+	press("quick\r", time.Millisecond)
+	if got := m.composer.Draft(); got != "quick" {
+		t.Errorf("the draft is %q before anybody can know whether more comes", got)
+	}
+	m.Update(heldEnterMsg{})
+	if got := m.composer.Draft(); got != "" {
+		t.Errorf("the last enter was not sent: %q", got)
+	}
+	press("typed by a hand", 60*time.Millisecond)
+	press("\r", 60*time.Millisecond)
+	if got := m.composer.Draft(); got != "" {
+		t.Errorf("a hand's enter was not sent: %q", got)
 	}
 }
 

@@ -21,7 +21,7 @@ func (p *Pane) SetFiles(files []string) {
 func folders(files []string) []string {
 	known := map[string]bool{}
 	for _, file := range files {
-		for dir := path.Dir(file); len(dir) > 1 && !known[dir+"/"]; dir = path.Dir(dir) {
+		for dir := path.Dir(file); dir != "." && !path.IsAbs(dir) && !known[dir+"/"]; dir = path.Dir(dir) {
 			known[dir+"/"] = true
 		}
 	}

@@ -52,7 +52,35 @@ func CutLeft(s string, width int) string {
 
 // Wrap breaks plain or styled text into lines of at most width cells.
 func Wrap(s string, width int) []string {
-	return strings.Split(ansi.Wrap(s, max(width, 1), " -/"), "\n")
+	return strings.Split(ansi.Wrap(s, max(width, 1), " "), "\n")
+}
+
+// wrapSign stands before the rest of a line of code that was broken.
+const wrapSign = "↪ "
+
+// Code breaks a line of code, plain or styled, into lines of at most width cells. The
+// rest keeps the line's indent and has a sign, so that nobody takes it for another line.
+func Code(s string, width int) []string {
+	width = max(width, 1)
+	if Width(s) <= width {
+		return []string{s}
+	}
+	bare := ansi.Strip(s)
+	indent := min(len(bare)-len(strings.TrimLeft(bare, " ")), width/2)
+	lead := strings.Repeat(" ", indent) + wrapSign
+	if width <= 2*Width(lead) {
+		return Hard(s, width)
+	}
+	var lines []string
+	for room, before := width, ""; s != ""; room, before = width-Width(lead), lead {
+		first, _, _ := strings.Cut(ansi.Hardwrap(s, room, true), "\n")
+		lines = append(lines, before+first)
+		s = ansi.TruncateLeft(s, Width(first), "")
+		if Width(s) == 0 {
+			break
+		}
+	}
+	return lines
 }
 
 // Hard breaks text at exactly width cells and keeps its spaces, as code needs.

@@ -89,12 +89,12 @@ func hunk(l string) (old, now int) {
 
 func numbered(th *theme.Theme, st theme.Style, n int, op, text string, width int) []string {
 	var out []string
-	for i, part := range theme.Hard(text, max(width-7, 4)) {
-		no := "     "
+	for i, part := range theme.Code(text, max(width-7, 4)) {
+		no, sign := "     ", " " // the rest of a line is no line
 		if i == 0 {
-			no = fmt.Sprintf("%4d ", n)
+			no, sign = fmt.Sprintf("%4d ", n), op
 		}
-		out = append(out, th.Dim.Paint(no)+st.Paint(theme.Fit(op+" "+part, width-5)))
+		out = append(out, th.Dim.Paint(no)+st.Paint(theme.Fit(sign+" "+part, width-5)))
 	}
 	return out
 }

@@ -1,11 +1,14 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/glamour/v2"
 	"charm.land/glamour/v2/ansi"
 	"charm.land/glamour/v2/styles"
+
+	xansi "github.com/charmbracelet/x/ansi"
 
 	"belay/ui/theme"
 )
@@ -16,6 +19,10 @@ type markdown struct {
 	width   int
 	version int
 	term    *glamour.TermRenderer
+
+	// wide breaks no lines: it is wider than any.
+	wide      *glamour.TermRenderer
+	wideWidth int
 }
 
 // maxMarkdownBytes is the size from which an open piece is shown as plain text until
@@ -32,16 +39,99 @@ func (m *markdown) render(th *theme.Theme, width int, source string) []string {
 		return finish(term, source, width)
 	}
 	if m.term == nil || m.width != width || m.version != th.Version() {
-		term, err := glamour.NewTermRenderer(glamour.WithStyles(style(th)), glamour.WithWordWrap(width),
-			glamour.WithChromaFormatter(formatter(th)))
+		term, err := renderer(th, width)
 		if err != nil {
 			return wrapped(source, width)
 		}
-		m.term = term
-		m.width = width
-		m.version = th.Version()
+		m.term, m.wide, m.width, m.version = term, nil, width, th.Version()
+	}
+	switch {
+	case onlyFence(source) && m.widen(th, source):
+		return finish(m.wide, source, width)
+	case onlyList(source) && m.widen(th, source):
+		return m.list(source, width)
 	}
 	return finish(m.term, source, width)
+}
+
+// onlyFence reports a piece that is one fence of code.
+func onlyFence(source string) bool {
+	lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
+	fence := fenceOf(lines[0])
+	return fence != "" && len(lines) > 1 && !slices.ContainsFunc(lines[1:len(lines)-1],
+		func(line string) bool { return closes(line, fence) }) && closes(lines[len(lines)-1], fence)
+}
+
+// onlyList reports a piece that is a list and nothing else.
+func onlyList(source string) bool {
+	lines := strings.Split(source, "\n")
+	return listItem(lines[0]) && !slices.ContainsFunc(lines, func(line string) bool {
+		return line != "" && line[0] != ' ' && line[0] != '\t' && !listItem(line)
+	})
+}
+
+// widen makes a renderer in which no line of the source is broken. It is no wider than
+// it must be, for it fills its width up.
+func (m *markdown) widen(th *theme.Theme, source string) bool {
+	const step, tab = 128, 4
+	longest := 0
+	for line := range strings.Lines(source) {
+		longest = max(longest, theme.Width(line)+tab*strings.Count(line, "\t"))
+	}
+	width := (longest/step + 1) * step
+	if m.wide != nil && m.wideWidth == width {
+		return true
+	}
+	wide, err := renderer(th, width)
+	m.wide, m.wideWidth = wide, width
+	return err == nil
+}
+
+func renderer(th *theme.Theme, width int) (*glamour.TermRenderer, error) {
+	return glamour.NewTermRenderer(glamour.WithStyles(style(th)), glamour.WithWordWrap(width),
+		glamour.WithChromaFormatter(formatter(th)))
+}
+
+// list renders a list without breaking lines, and breaks them so that the rest of an
+// item stands below its words: the renderer begins it at the margin.
+func (m *markdown) list(source string, width int) []string {
+	out, err := m.wide.Render(source)
+	if err != nil {
+		return wrapped(source, width)
+	}
+	var lines []string
+	for _, line := range tidy(theme.Rendered(out), m.wideWidth+width) {
+		lead := itemLead(xansi.Strip(line))
+		if theme.Width(line) <= width || lead == 0 || lead > width/2 {
+			lines = append(lines, theme.Code(line, width)...)
+			continue
+		}
+		for i, part := range theme.Wrap(xansi.TruncateLeft(line, lead, ""), width-lead) {
+			if i == 0 {
+				lines = append(lines, xansi.Truncate(line, lead, "")+part)
+				continue
+			}
+			lines = append(lines, strings.Repeat(" ", lead)+part)
+		}
+	}
+	return lines
+}
+
+// itemLead is how many cells stand before the words of a list's item, its indent and
+// its mark; 0: the line begins none.
+func itemLead(line string) int {
+	rest := strings.TrimLeft(line, " ")
+	indent := len(line) - len(rest)
+	for _, mark := range []string{"• ", "✓ ", "○ "} {
+		if strings.HasPrefix(rest, mark) {
+			return indent + theme.Width(mark)
+		}
+	}
+	digits := strings.TrimLeft(rest, "0123456789")
+	if n := len(rest) - len(digits); n > 0 && strings.HasPrefix(digits, ". ") {
+		return indent + n + 2
+	}
+	return 0
 }
 
 func finish(term *glamour.TermRenderer, source string, width int) []string {
@@ -86,7 +176,7 @@ func tidy(out string, width int) []string {
 	for _, l := range strings.Split(strings.Trim(out, "\n"), "\n") {
 		l = strings.TrimRight(l, " ")
 		if theme.Width(l) > width {
-			lines = append(lines, theme.Hard(l, width)...)
+			lines = append(lines, theme.Code(l, width)...)
 			continue
 		}
 		lines = append(lines, l)

@@ -86,6 +86,9 @@ func (p *painter) drawPrompt(e *entry) []string {
 	return lines
 }
 
+// maxProse is how many cells wide words are set: longer lines are hard to read.
+const maxProse = 100
+
 // drawProse renders a piece of Markdown. The model's name stands at the start
 // of the first line: room for it is made with spaces that do not break.
 func (p *painter) drawProse(e *entry) []string {
@@ -103,6 +106,9 @@ func (p *painter) drawProse(e *entry) []string {
 	}
 	if e.linkDefs != "" && strings.Contains(source, "[") {
 		source += "\n\n" + e.linkDefs
+	}
+	if first, _, _ := strings.Cut(source, "\n"); fenceOf(first) == "" && !strings.Contains(first, "|") {
+		width = min(width, maxProse)
 	}
 	lines := p.markdown.render(p.theme, width, gap+source)
 	if inline {
@@ -173,7 +179,7 @@ func (p *painter) drawFence(e *entry, text string, width int) []string {
 }
 
 func codeLines(l string, width int) []string {
-	return indent(theme.Hard(strings.ReplaceAll(l, "\t", "    "), max(width-2, 1)), "  ")
+	return indent(theme.Code(strings.ReplaceAll(l, "\t", "    "), max(width-2, 1)), "  ")
 }
 
 func (p *painter) drawCutOff(e *entry) []string {
