@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"belay/ui/keys"
 	"belay/ui/theme"
@@ -28,15 +31,74 @@ func (p *painter) callSymbol(e *entry) (string, theme.Style) {
 	return "·", p.theme.Dim
 }
 
-// drawCall is one line for a call; running ones show the end of their output,
-// failed ones the end of what they said, opened ones everything.
+// drawCall is one line for a call, and what is worth seeing of it: the end of the
+// output, the change, everything once it is opened.
 func (p *painter) drawCall(e *entry) []string {
+	lines := []string{p.callLine(e)}
+	switch {
+	case e.open:
+		return append(lines, p.openedCall(e)...)
+	case e.phase == running:
+		return append(lines, p.lastLines(e.output, 5)...)
+	case e.phase == failed:
+		return append(lines, p.lastLines(e.output, 3)...)
+	case e.phase == done && e.diff != "":
+		return append(lines, p.keptChange(e.diff)...)
+	case e.phase == done && !e.isCheck && !slices.Contains(summarised, e.tool):
+		return append(lines, p.keptOutput(e.output, maxKeptLines)...)
+	}
+	return lines
+}
+
+// summarised are the tools whose line says what they found: their output is for the
+// model, and opens.
+var summarised = []string{"read", "glob", "grep", "plan", "write", "edit", "apply_patch"}
+
+// What is shown of a call that succeeded, until it is opened.
+const (
+	maxKeptLines       = 5
+	maxKeptChangeLines = 12
+)
+
+// keptOutput is the end of an output, with a count of what is left out.
+func (p *painter) keptOutput(output string, most int) []string {
+	all := p.lastLines(output, math.MaxInt)
+	if len(all) <= most {
+		return all
+	}
+	hidden := len(all) - (most - 1)
+	return append([]string{p.folded(hidden)}, all[hidden:]...)
+}
+
+// keptChange is the beginning of a change, with a count of what is left out.
+func (p *painter) keptChange(diff string) []string {
+	all := p.changeLines(diff)
+	if len(all) <= maxKeptChangeLines {
+		return all
+	}
+	return append(all[:maxKeptChangeLines-1:maxKeptChangeLines-1], p.folded(len(all)-maxKeptChangeLines+1))
+}
+
+// folded counts lines that are left out, and names the key that shows them.
+func (p *painter) folded(lines int) string {
+	text := "+" + theme.Plural(lines, "line") + "   " + keys.Label(keys.OpenCall)
+	return margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint(theme.Cut(text, p.inner()-2))
+}
+
+func (p *painter) changeLines(diff string) []string {
+	bar := margin + p.theme.Faint.Paint("│ ")
+	var lines []string
+	for _, l := range Diff(p.theme, diff, max(p.inner()-2, 8), p.width >= 140) {
+		lines = append(lines, bar+l)
+	}
+	return lines
+}
+
+// callLine names a call and what came of it.
+func (p *painter) callLine(e *entry) string {
 	symbol, st := p.callSymbol(e)
 	right := p.callOutcome(e)
-	title := theme.Line(e.title)
-	if title == "" {
-		title = theme.Line(e.args)
-	}
+	title := callTitle(e)
 	changes := ""
 	if e.addedLines+e.removedLines > 0 {
 		changes = fmt.Sprintf("  +%d −%d", e.addedLines, e.removedLines)
@@ -53,22 +115,34 @@ func (p *painter) drawCall(e *entry) []string {
 		left += "  " + p.theme.Good.Paint(fmt.Sprintf("+%d", e.addedLines)) + " " +
 			p.theme.Bad.Paint(fmt.Sprintf("−%d", e.removedLines))
 	}
-	lines := []string{theme.Sides(left, right+" ", p.width)}
-	switch {
-	case e.open:
-		return append(lines, p.openedCall(e)...)
-	case e.phase == running:
-		return append(lines, p.lastLines(e.output, 5)...)
-	case e.phase == failed:
-		return append(lines, p.lastLines(e.output, 3)...)
+	return theme.Sides(left, right+" ", p.width)
+}
+
+// telling are the arguments that tell calls of one tool apart, the best first.
+var telling = []string{"command", "path", "pattern", "query", "url", "file", "patch"}
+
+// callTitle is what a call is about. One that never came to be has no title of its
+// own: its path or command stands for it.
+func callTitle(e *entry) string {
+	title := theme.Line(e.title)
+	if title != "" && title != theme.Line(e.tool) {
+		return title
 	}
-	return lines
+	var args map[string]any
+	if json.Unmarshal([]byte(e.args), &args) == nil {
+		for _, name := range telling {
+			if value, ok := args[name].(string); ok && value != "" {
+				return theme.Line(value)
+			}
+		}
+	}
+	return theme.Line(e.args)
 }
 
 // callOutcome is the right side of a call's line.
 func (p *painter) callOutcome(e *entry) string {
 	took := theme.Fit("", 6)
-	if e.duration > 0 || e.phase == done || e.phase == failed {
+	if e.duration >= minTold {
 		s := theme.Elapsed(e.duration)
 		took = strings.Repeat(" ", max(0, 6-theme.Width(s))) + s
 	}
@@ -89,8 +163,19 @@ func (p *painter) callOutcome(e *entry) string {
 		}
 		return ""
 	}
-	return p.theme.Dim.Paint(theme.Cut(theme.Line(e.summary), p.width/3) + took)
+	summary := theme.Line(e.summary)
+	if summary == succeeded {
+		summary = ""
+	}
+	return p.theme.Dim.Paint(theme.Cut(summary, p.width/3) + took)
 }
+
+// minTold is the shortest time that is told: the tick says the rest. So it does for
+// the exit code of a command that succeeded.
+const (
+	minTold   = 100 * time.Millisecond
+	succeeded = "exit 0"
+)
 
 // lastLines gives the last n lines of an output.
 func (p *painter) lastLines(output string, n int) []string {
@@ -123,9 +208,7 @@ func (p *painter) openedCall(e *entry) []string {
 		add(p.theme.Dim, theme.Visible(args))
 	}
 	if e.diff != "" {
-		for _, l := range Diff(p.theme, e.diff, width, p.width >= 140) {
-			lines = append(lines, bar+l)
-		}
+		lines = append(lines, p.changeLines(e.diff)...)
 	} else if out := strings.TrimRight(theme.Plain(e.output), "\n"); out != "" {
 		if len(lines) > 0 {
 			lines = append(lines, bar)
@@ -186,10 +269,5 @@ func (p *painter) drawLocal(e *entry) []string {
 	if e.open {
 		return append(lines, p.openedCall(e)...)
 	}
-	all := p.lastLines(e.output, 1000)
-	if hidden := len(all) - maxLocalLines; hidden > 0 {
-		more := "… " + theme.Plural(hidden, "line") + " more: " + keys.Label(keys.OpenCall)
-		all = append([]string{margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint(more)}, all[hidden:]...)
-	}
-	return append(lines, all...)
+	return append(lines, p.keptOutput(e.output, maxLocalLines)...)
 }

@@ -46,7 +46,7 @@ func TestEachStepIsALine(t *testing.T) {
 			Skipped: []string{"a.bin (too large)"}}, session.Checkpointed{Tree: "t", Skipped: []string{"a.bin (too large)"}})
 	got := shown(p)
 	for _, want := range []string{"≡ 5 steps proposed by sol: F7 shows them", "▶ step 2 of 5: core logic (heavy)",
-		"✓ check  go test ./…", "exit 0  2.1s",
+		"✓ check  go test ./…", "  2.1s",
 		"✓ step 2 done: rules moved · 3 calls · $0.02", "✗ check  make", "│ boom", "✗ step 3 failed: its check failed",
 		"⏸ step 3 parked, next try at " + start.Add(2*time.Minute).Local().Format("15:04") + ": no capacity",
 		"! step 4 needs you: the same call 8 times", "so that a rewind covers the conversation alone: no git",

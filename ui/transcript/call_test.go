@@ -1,0 +1,63 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"belay/session"
+)
+
+// numberedLines is so many lines, each with its number.
+func numberedLines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i+1)
+	}
+	return b.String()
+}
+
+func TestWhatIsKeptOfACall(t *testing.T) {
+	change := "--- a/x\n+++ b/x\n@@ -0,0 +1,20 @@\n" + strings.ReplaceAll("\n"+numberedLines(20), "\nl", "\n+l")[1:]
+	small := "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
+	for name, tt := range map[string]struct {
+		call       session.ToolEnded
+		want, lack []string
+	}{
+		"a short output is whole": {session.ToolEnded{Tool: "shell", Title: "make", Summary: "exit 0", Output: numberedLines(5)},
+			[]string{"line 1", "line 5"}, []string{"exit 0", "0.0s", "+"}},
+		"a longer one keeps its end": {session.ToolEnded{Tool: "shell", Title: "make", Summary: "exit 0", Output: numberedLines(13)},
+			[]string{"+9 lines", "line 10", "line 13"}, []string{"line 9", "exit 0"}},
+		"so does that of a foreign tool": {session.ToolEnded{Tool: "tracker_list", Title: "x", Output: numberedLines(6)},
+			[]string{"+2 lines", "line 6"}, nil},
+		"a time is told when it was long": {session.ToolEnded{Tool: "shell", Title: "make", Summary: "exit 0",
+			Duration: 3 * time.Second}, []string{"3.0s"}, []string{"exit 0"}},
+		"a reading says what it found": {session.ToolEnded{Tool: "read", Title: "x.go", Summary: "212 lines", Output: "package x"},
+			[]string{"212 lines"}, []string{"package x", "0.0s"}},
+		"a small change is whole":     {session.ToolEnded{Tool: "edit", Title: "x", Diff: small}, []string{"old", "new"}, []string{"+1 line"}},
+		"a large one is folded":       {session.ToolEnded{Tool: "write", Title: "x", Diff: change}, []string{"line 11", "+9 lines"}, []string{"line 12"}},
+		"a refused call has its path": {session.ToolEnded{Tool: "edit", Title: "edit", Denied: true}, []string{"a/b.go", "refused"}, nil},
+		"another exit code stays": {session.ToolEnded{Tool: "shell", Title: "make", Summary: "exit 2", Error: true, Output: "no"},
+			[]string{"exit 2", "no"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pane(80, 40)
+			tt.call.CallID = "c"
+			p.Apply(session.Record{Event: session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: tt.call.Tool,
+				Args: `{"edits":[],"path":"a/b.go"}`}}})
+			p.Apply(session.Record{Event: tt.call})
+			view := shown(p)
+			for _, want := range tt.want {
+				if !strings.Contains(view, want) {
+					t.Errorf("%q is missing:\n%s", want, view)
+				}
+			}
+			for _, lack := range tt.lack {
+				if strings.Contains(view, lack) {
+					t.Errorf("%q is there:\n%s", lack, view)
+				}
+			}
+		})
+	}
+}
