@@ -45,7 +45,7 @@ func (r Report) String() string {
 	}
 	if len(r.Altered) > 0 {
 		text += fmt.Sprintf("; what the disk altered is kept and marked, for it may not be what was said: %s",
-			listAltered(r.Altered))
+			ListAltered(r.Altered))
 	}
 	text += "\nthe damaged file is kept: " + r.KeptFile
 	if !r.PermissionsKept {

@@ -30,7 +30,8 @@ func (a Altered) String() string {
 // maxListed is how many records are named; of more, their number is enough.
 const maxListed = 10
 
-func listAltered(list []Altered) string {
+// ListAltered names records, for people.
+func ListAltered(list []Altered) string {
 	var names []string
 	for _, a := range list[:min(len(list), maxListed)] {
 		names = append(names, a.String())
@@ -57,7 +58,7 @@ func (a alterations) harmRows() bool { return len(a.rows) > 0 || a.permissions }
 // with its log.
 func findAlterations(ctx context.Context, q querier) (found alterations, err error) {
 	folded := map[session.ID]*session.Session{}
-	err = eachStoredEvent(ctx, q, func(id session.ID, e recovery.Event, sum sql.NullInt64) {
+	err = eachStoredEvent(ctx, q, "ORDER BY session, seq", func(id session.ID, e recovery.Event, sum sql.NullInt64) {
 		event, err := session.Decode(e.Name, e.Data)
 		altered := isAltered(sum, recovery.EventSum(e.Seq, e.Turn, nanos(e.Time), e.Name, e.Data))
 		if altered || err != nil || !json.Valid(e.Data) {
@@ -81,11 +82,25 @@ func findAlterations(ctx context.Context, q querier) (found alterations, err err
 	return found, err
 }
 
+// maxChecked bounds CheckLatest.
+const maxChecked = 5000
+
+// CheckLatest names which of the latest records are not as they were written. It takes
+// a moment; Repair looks at all.
+func CheckLatest(ctx context.Context, s *Store) (list []Altered, err error) {
+	order := fmt.Sprint("ORDER BY id DESC LIMIT ", maxChecked)
+	err = eachStoredEvent(ctx, s.reader, order, func(id session.ID, e recovery.Event, sum sql.NullInt64) {
+		if isAltered(sum, recovery.EventSum(e.Seq, e.Turn, nanos(e.Time), e.Name, e.Data)) {
+			list = append(list, Altered{id, e.Seq})
+		}
+	})
+	return list, s.wrap("check records", err)
+}
+
 func eachStoredEvent(
-	ctx context.Context, q querier, do func(id session.ID, e recovery.Event, sum sql.NullInt64),
+	ctx context.Context, q querier, order string, do func(id session.ID, e recovery.Event, sum sql.NullInt64),
 ) error {
-	const query = "SELECT session, seq, turn, time, type, data, sum FROM events ORDER BY session, seq"
-	rows, err := q.QueryContext(ctx, query)
+	rows, err := q.QueryContext(ctx, "SELECT session, seq, turn, time, type, data, sum FROM events "+order)
 	if err != nil {
 		return err
 	}

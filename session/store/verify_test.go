@@ -157,6 +157,13 @@ func TestWhatTheDiskAlteredIsNamedAndKept(t *testing.T) {
 			dir := t.TempDir()
 			ids := fillWords(t, dir)
 			tamper(t, dir, strings.ReplaceAll(tt.change, "%q", "'"+string(ids[1])+"'"))
+			latest := 0
+			if strings.HasPrefix(tt.want, "record") {
+				latest = tt.altered
+			}
+			if list, err := checkLatest(t, dir); len(list) != latest || err != nil {
+				t.Errorf("CheckLatest() = %v, %v, want %d records", list, err, latest)
+			}
 			report, err := Repair(ctx, dir)
 			if err != nil || report.Healthy || len(report.Altered) != tt.altered || report.Lost != 0 ||
 				report.PermissionsKept != tt.permissions || !strings.Contains(report.String(), tt.want) {
@@ -184,6 +191,16 @@ func TestWhatTheDiskAlteredIsNamedAndKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+func checkLatest(t *testing.T, dir string) ([]Altered, error) {
+	t.Helper()
+	s, err := Open(t.Context(), dir, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := CheckLatest(t.Context(), s)
+	return list, errors.Join(err, s.Close())
 }
 
 func tamper(t testing.TB, dir, statement string) {

@@ -16,6 +16,7 @@ import (
 	"belay/models/diagnose"
 	"belay/models/openai"
 	"belay/session/sandbox"
+	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
 	"belay/ui/plain"
@@ -68,6 +69,9 @@ func Run(ctx context.Context, env app.Env, options app.Options, asked Options) (
 	x.client = transport.Client
 	if x.history, err = readHistory(ctx, env.Now()); err != nil {
 		x.report(Finding{Check: "record", Text: err.Error()})
+	}
+	if altered := x.history.altered; len(altered) > 0 {
+		x.report(alteredFinding(altered))
 	}
 	x.providers(ctx)
 	x.targets(ctx)
@@ -139,6 +143,12 @@ func commandsFinding(settings config.Sandbox) Finding {
 			"settings say: sandbox.enabled = false"}
 	}
 	return Finding{Check: "commands", OK: grip != sandbox.None, Text: unasked + "; " + grip.Text()}
+}
+
+// alteredFinding says that the disk has changed what was written to it.
+func alteredFinding(list []store.Altered) Finding {
+	return Finding{Check: "record", Text: "not as it was written, so the disk may be failing: " + store.ListAltered(list) +
+		"; `belay sessions repair` looks at all and says what it can save"}
 }
 
 // report prints a finding when it is made: probes take seconds.

@@ -3,8 +3,10 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,8 @@ import (
 
 	"belay/config"
 	"belay/models"
+	"belay/session"
+	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
 )
@@ -170,6 +174,41 @@ func TestWhatIsPrinted(t *testing.T) {
 	}
 	if n := strings.Count(out, "\ncurl "); n != 4 {
 		t.Errorf("%d commands that make a failed request again, want 4", n)
+	}
+}
+
+func TestARecordThatTheDiskHasAlteredIsNamed(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("BELAY_HOME", home)
+	err := app.ChangeStore(t.Context(), io.Discard, func(st *store.Store) error {
+		s, err := st.Create(t.Context(), session.Created{Project: home})
+		if err == nil {
+			_, _, err = st.Append(t.Context(), s.ID, 0, session.Noted{Text: "some words"})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []string{"SELECT 1", "UPDATE events SET time = time + 1 WHERE seq = 2"} {
+		want := strings.HasPrefix(change, "UPDATE")
+		db, err := sql.Open("sqlite", filepath.Join(home, store.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(change); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		record, err := readHistory(t.Context(), time.Now())
+		if named := len(record.altered) > 0; named != want || err != nil {
+			t.Errorf("%s: altered are %v, %v", change, record.altered, err)
+		}
+		if want && !strings.Contains(alteredFinding(record.altered).Text, "record 2 of session") {
+			t.Errorf("it says %q", alteredFinding(record.altered).Text)
+		}
 	}
 }
 

@@ -16,14 +16,15 @@ const historyDays = 7
 
 // history is what the record of past attempts says.
 type history struct {
-	attempts         int      // in the last seven days
-	failedAlone      float64  // share of failures for want of room while one request ran
-	failedConcurrent float64  // and while several of ours ran at the same provider
-	concurrent       int      // attempts of the second sort
-	hours            []string // in which failures cluster, such as "Mo 14:00"
-	sizeFrom         int64    // input tokens from which failures rise; 0: they do not
-	sizeBelow        float64  // failure share below it
-	sizeAbove        float64  // and above
+	attempts         int             // in the last seven days
+	failedAlone      float64         // share of failures for want of room while one request ran
+	failedConcurrent float64         // and while several of ours ran at the same provider
+	concurrent       int             // attempts of the second sort
+	altered          []store.Altered // records that are not as they were written
+	hours            []string        // in which failures cluster, such as "Mo 14:00"
+	sizeFrom         int64           // input tokens from which failures rise; 0: they do not
+	sizeBelow        float64         // failure share below it
+	sizeAbove        float64         // and above
 }
 
 // readHistory looks in the record for what cannot be seen now.
@@ -33,6 +34,7 @@ func readHistory(ctx context.Context, now time.Time) (history, error) {
 		list, err := ledger.Read(ctx, st, now.AddDate(0, 0, -historyDays), time.Time{})
 		if err == nil {
 			record = newHistory(list, now)
+			record.altered, err = store.CheckLatest(ctx, st)
 		}
 		return err
 	})
