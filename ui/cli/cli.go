@@ -243,6 +243,9 @@ func (cli CLI) openScreen(ctx context.Context, g globalFlags, o opening) error {
 	if cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0 {
 		return &exit.UsageError{Err: errors.New("the full screen needs a terminal; without one use `belay run`")}
 	}
+	if os.Getenv("TERM") == "dumb" {
+		return &exit.UsageError{Err: errors.New("this terminal (TERM=dumb) cannot show a full screen; use `belay run`")}
+	}
 	screen := app.Screen{Prompt: o.prompt}
 	switch {
 	case o.last:

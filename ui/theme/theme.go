@@ -38,6 +38,7 @@ func (st Style) Over(s string) string {
 type Theme struct {
 	Dark bool
 	Rich bool // more than 16 colours
+	True bool // more than 256
 
 	Text     Style // the terminal's own colour
 	Strong   Style
@@ -56,6 +57,8 @@ type Theme struct {
 	Removed  Style
 	Think    Style // reasoning
 
+	Prose ProseColours // of Markdown; empty: the terminal's own palette
+
 	AccentColor color.Color // for the cursor
 	DimColor    color.Color
 	Code        string // chroma style of code blocks
@@ -68,18 +71,44 @@ func (t *Theme) Version() int { return t.version }
 type colours struct {
 	dim, faint, accent, good, warn, bad, key          string
 	band, selected, addedBg, removedBg, found, foundF string
+	code                                              string // in prose
 }
 
 var (
 	dark = colours{
 		dim: "#8d93a1", faint: "#4a505c", accent: "#6fd3b4", good: "#8fce7e", warn: "#e5b567", bad: "#f0787d", key: "#c3cad8",
-		band: "#23272f", selected: "#2c3340", addedBg: "#17301f", removedBg: "#3a1d22", found: "#e5b567", foundF: "#16181d",
+		band: "#23272f", selected: "#2c3340", addedBg: "#17301f", removedBg: "#3a1d22", found: "#e5b567", foundF: "#16181d", code: "#e0b58a",
+	}
+	// The 256 colours are chosen for themselves: the nearest to those of the rich
+	// palette are too bright as grounds, and its greys have a tint.
+	dark256 = colours{
+		dim: "245", faint: "239", accent: "79", good: "114", warn: "179", bad: "210", key: "252",
+		band: "235", selected: "238", addedBg: "22", removedBg: "52", found: "179", foundF: "234", code: "180",
+	}
+	light256 = colours{
+		dim: "242", faint: "250", accent: "29", good: "28", warn: "94", bad: "124", key: "237",
+		band: "255", selected: "253", addedBg: "194", removedBg: "224", found: "222", foundF: "234", code: "94",
 	}
 	light = colours{
 		dim: "#646b78", faint: "#bfc4cc", accent: "#0b7d63", good: "#2c7a1f", warn: "#96610a", bad: "#c0273a", key: "#31363f",
-		band: "#eef1f4", selected: "#dfe6ec", addedBg: "#e1f5e4", removedBg: "#fbe4e6", found: "#ffd873", foundF: "#1b1d21",
+		band: "#eef1f4", selected: "#dfe6ec", addedBg: "#e1f5e4", removedBg: "#fbe4e6", found: "#ffd873", foundF: "#1b1d21", code: "#8a4b12",
 	}
 )
+
+// ProseColours are those of Markdown, by their numbers or as #rrggbb.
+type ProseColours struct{ Accent, Code, Quiet string }
+
+func choosePalette(darkBackground bool, profile colorprofile.Profile) colours {
+	switch {
+	case darkBackground && profile == colorprofile.ANSI256:
+		return dark256
+	case darkBackground:
+		return dark
+	case profile == colorprofile.ANSI256:
+		return light256
+	}
+	return light
+}
 
 // New makes the theme for a terminal. The name is auto, dark or light; auto
 // follows what the terminal says of its background.
@@ -102,12 +131,13 @@ func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme 
 	case !theme.Rich:
 		theme.useTerminalPalette()
 	default:
-		palette := light
+		palette := choosePalette(darkBackground, profile)
 		theme.Code = "catppuccin-latte"
 		if darkBackground {
-			palette = dark
 			theme.Code = "nord"
 		}
+		theme.True = profile > colorprofile.ANSI256
+		theme.Prose = ProseColours{Accent: palette.accent, Code: palette.code, Quiet: palette.dim}
 		fg := func(hex string) Style { return Style{ansi.NewStyle().ForegroundColor(lipgloss.Color(hex)).String()} }
 		bg := func(hex string) Style { return Style{ansi.NewStyle().BackgroundColor(lipgloss.Color(hex)).String()} }
 		theme.Dim, theme.Faint = fg(palette.dim), fg(palette.faint)

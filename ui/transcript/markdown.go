@@ -195,8 +195,11 @@ func wrapped(source string, width int) []string {
 }
 
 func formatter(th *theme.Theme) string {
-	if th.Rich {
+	switch {
+	case th.True:
 		return "terminal16m"
+	case th.Rich:
+		return "terminal256"
 	}
 	return "terminal16"
 }
@@ -234,10 +237,7 @@ func style(th *theme.Theme) ansi.StyleConfig {
 	}
 	accent, code, quiet := "6", "6", "8"
 	if th.Rich {
-		accent, code, quiet = "#6fd3b4", "#e0b58a", "#8d93a1"
-		if !th.Dark {
-			accent, code, quiet = "#0b7d63", "#8a4b12", "#646b78"
-		}
+		accent, code, quiet = th.Prose.Accent, th.Prose.Code, th.Prose.Quiet
 		s.CodeBlock.Theme = th.Code
 	}
 	s.Heading.Color = pointer(accent)
