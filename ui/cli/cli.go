@@ -136,6 +136,7 @@ Without a command it opens the full screen.`,
 		cli.playCommand(&globals),
 	)
 	addCompletion(root)
+	completeNames(root)
 	checkArgs(root)
 	return root
 }
