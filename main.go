@@ -256,8 +256,8 @@ func (s *screen) curl(ctx context.Context, id session.ID) (string, error) {
 }
 
 // shell runs a command that the person typed themselves.
-func (s *screen) shell(ctx context.Context, command string) (string, error) {
-	return s.opened().Shell(ctx, s.options.Project, command)
+func (s *screen) shell(ctx context.Context, command string, output func(string)) (string, error) {
+	return s.opened().Shell(ctx, s.options.Project, command, output)
 }
 
 func (s *screen) prompts(ctx context.Context) []string {

@@ -20,11 +20,11 @@ type draft struct {
 	editor   externalEditor
 	size     sizeWarning
 	newID    func() string
+	own      *ownCommands
 	listed   bool // a file is being mentioned, and the files were listed for that
 
 	// What the world gives; may be nil.
 	readImage func(ctx context.Context, path string) (models.Image, error)
-	runShell  func(ctx context.Context, command string) (string, error)
 	listFiles func(ctx context.Context, focus []string) ([]string, error)
 }
 
@@ -96,7 +96,7 @@ func (d *draft) send() action {
 	if name, unknown := keys.Unknown(d.composer.Draft()); unknown {
 		return unknownCommand(name)
 	}
-	if line, ok := strings.CutPrefix(text, shellMark); ok && d.runShell != nil {
+	if line, ok := strings.CutPrefix(text, shellMark); ok && d.own.run != nil {
 		d.take()
 		return command{keys.Shell, strings.TrimSpace(line)}
 	}
@@ -116,6 +116,7 @@ func (d *draft) send() action {
 		inPassing = message{"there is no file " + strings.Join(unknown, ", ") + " here; the words were sent as they are"}
 	}
 	d.take()
+	attached = append(d.own.take(d.views.current), attached...)
 	return together{
 		inPassing, d.deliver(session.Prompt{ID: d.newID(), Text: prompt, Attachments: attached}, asSend),
 	}
@@ -129,16 +130,7 @@ func (d *draft) take() {
 }
 
 // shell runs a command of the person's own.
-func (d *draft) shell(line string) action {
-	if d.runShell == nil {
-		return nil
-	}
-	run, ctx := d.runShell, d.backend.ctx
-	return work{func() tea.Msg {
-		out, err := run(ctx, line)
-		return shellMsg{line, out, err}
-	}}
-}
+func (d *draft) shell(line string) action { return d.own.start(line, d.views) }
 
 func asSend(p session.Prompt) session.Command { return session.Send{Prompt: p} }
 func asPlan(p session.Prompt) session.Command { return session.PlanTask{Prompt: p} }

@@ -138,6 +138,9 @@ func (m *Model) stop() action {
 		m.composer.ClosePopup()
 		return nil
 	}
+	if m.draft.own.stopLast() {
+		return nil
+	}
 	return m.controls.stop()
 }
 

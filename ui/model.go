@@ -112,7 +112,8 @@ func (m *Model) addParts() {
 	m.draft = &draft{
 		composer: m.composer, views: m.views, backend: m.backend, editor: editor,
 		size: sizeWarning{limit: o.Warn}, newID: o.NewID,
-		readImage: o.ReadImage, runShell: o.RunShell, listFiles: o.ListFiles,
+		readImage: o.ReadImage, listFiles: o.ListFiles,
+		own: &ownCommands{run: o.RunShell, backend: m.backend},
 	}
 	m.controls = &controls{
 		views: m.views, opener: m.opener, backend: m.backend,

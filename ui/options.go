@@ -85,8 +85,8 @@ type Options struct {
 	ReadImage func(ctx context.Context, path string) (models.Image, error)
 	// Prompts gives the prompts of earlier days, oldest first.
 	Prompts func(ctx context.Context) []string
-	// RunShell runs a command of the person's own.
-	RunShell func(ctx context.Context, command string) (string, error)
+	// RunShell runs a command of the person's own, and passes its output on as it comes.
+	RunShell func(ctx context.Context, command string, output func(string)) (string, error)
 	// RunTool runs one of belay's own commands, such as doctor, in the workspace.
 	RunTool func(ctx context.Context, command ...string) (string, error)
 	// Changes is the patch from the last commit to the workspace.

@@ -93,6 +93,10 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		if enter, held := m.burst.release(); held {
 			return m.perform(m.draft.key(enter, m.focus.mode == nil))
 		}
+	case ownOutputMsg:
+		return m.draft.own.wrote(msg)
+	case ownEndedMsg:
+		m.draft.own.ended(msg)
 	case toastOffMsg:
 		m.toast.expire(msg.text)
 	case feedLostMsg:
@@ -224,7 +228,7 @@ func (m *Model) clock() tea.Cmd {
 		return nil
 	}
 	pace := m.views.pace(m.options.Now())
-	if m.dialog == m.capacity {
+	if m.dialog == m.capacity || pace == 0 && len(m.draft.own.running) > 0 {
 		pace = time.Second
 	}
 	if pace == 0 {

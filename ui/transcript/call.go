@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -264,8 +265,12 @@ const maxLocalLines = 12
 
 func (p *painter) drawLocal(e *entry) []string {
 	symbol, st := p.callSymbol(e)
-	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint("!") + " " + theme.Cut(theme.Line(e.title), p.inner()-30)
-	lines := []string{theme.Sides(left, p.theme.Dim.Paint("yours; the model does not see it "), p.width)}
+	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint("!") + " " + theme.Cut(theme.Line(e.title), p.inner()-40)
+	right := cmp.Or(e.summary, "yours; the model does not see it")
+	if e.phase == running {
+		right = "yours   " + keys.Label(keys.Stop) + " stops it   " + theme.Clock(p.now().Sub(e.startedAt))
+	}
+	lines := []string{theme.Sides(left, p.theme.Dim.Paint(right+" "), p.width)}
 	if e.open {
 		return append(lines, p.openedCall(e)...)
 	}

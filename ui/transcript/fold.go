@@ -17,6 +17,7 @@ type fold struct {
 	oldest int64                    // the first loaded one
 
 	calls         map[string]*entry   // by their ids
+	locals        []*entry            // commands of the person's own
 	totals        map[int]*turnTotals // by turn
 	reply         *entry              // the open piece of the reply that is arriving
 	replyStart    *entry              // the first piece of the same

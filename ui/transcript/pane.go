@@ -221,6 +221,12 @@ func (p *Pane) Tick() bool {
 			found = true
 		}
 	}
+	for _, e := range p.locals {
+		if e.phase == running {
+			e.invalidate()
+			found = true
+		}
+	}
 	return found
 }
 

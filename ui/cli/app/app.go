@@ -183,7 +183,9 @@ func (a *App) Unheld() (word string, open bool) {
 
 // Shell runs a command that a person typed, within the bounds of the model's in time
 // and output, and outside the sandbox.
-func (a *App) Shell(ctx context.Context, project, command string) (output string, err error) {
+func (a *App) Shell(
+	ctx context.Context, project, command string, live func(string),
+) (output string, err error) {
 	set, err := a.Tools(project)
 	if err != nil {
 		return "", err
@@ -201,7 +203,7 @@ func (a *App) Shell(ctx context.Context, project, command string) (output string
 	if call.RunOutside != nil {
 		run = call.RunOutside // as it would in their own terminal
 	}
-	r := run(ctx, func(string) {})
+	r := run(ctx, live)
 	if r.Error {
 		return r.Output, fmt.Errorf("the command: %s", r.Summary)
 	}
