@@ -92,7 +92,7 @@ func (s *Store) Acquire(ctx context.Context, id session.ID, program string, take
 	if err != nil {
 		return nil, err
 	}
-	s.addLease(l)
+	s.leases.add(l)
 	return l, nil
 }
 
@@ -198,26 +198,26 @@ func (s *Store) checkOwner(ctx context.Context, tx *sql.Tx, id session.ID) error
 
 func (l *Lease) markLost() { l.once.Do(func() { close(l.lost) }) }
 
-// addLease remembers a lease and sees to it that the heart beats.
-func (s *Store) addLease(l *Lease) {
-	s.leases.Lock()
-	defer s.leases.Unlock()
-	if s.leases.held == nil {
-		s.leases.held = make(map[session.ID]*Lease)
+// add remembers a lease and sees to it that the heart beats.
+func (a *leases) add(l *Lease) {
+	a.Lock()
+	defer a.Unlock()
+	if a.held == nil {
+		a.held = make(map[session.ID]*Lease)
 	}
-	if old := s.leases.held[l.id]; old != nil {
+	if old := a.held[l.id]; old != nil {
 		old.markLost()
 	}
-	s.leases.held[l.id] = l
-	if s.leases.stopHeartbeat == nil {
+	a.held[l.id] = l
+	if a.stopHeartbeat == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		s.leases.stopHeartbeat, s.leases.heartbeatDone = stop, make(chan struct{})
-		go s.heartbeat(ctx, s.leases.heartbeatDone)
+		a.stopHeartbeat, a.heartbeatDone = stop, make(chan struct{})
+		go a.heartbeat(ctx, a.heartbeatDone)
 	}
 }
 
 // heartbeat tells other machines that this program lives, until Close.
-func (s *Store) heartbeat(ctx context.Context, done chan<- struct{}) {
+func (a *leases) heartbeat(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
 	ticker := time.NewTicker(heartbeatInterval)
 	defer ticker.Stop()
@@ -227,12 +227,12 @@ func (s *Store) heartbeat(ctx context.Context, done chan<- struct{}) {
 			return
 		case <-ticker.C:
 		}
-		for _, l := range s.heldLeases() {
+		for _, l := range a.list() {
 			// A beat that fails is made up for by the next; a lease that is
 			// gone shows at the next Append in any case.
-			_ = s.writeRelaxed(ctx, "keep session", func(tx *sql.Tx) error {
+			_ = l.store.writeRelaxed(ctx, "keep session", func(tx *sql.Tx) error {
 				res, err := tx.ExecContext(ctx, "UPDATE owners SET beat = ? WHERE session = ? AND token = ?",
-					nanos(s.now()), l.id, l.token)
+					nanos(l.store.now()), l.id, l.token)
 				if err != nil {
 					return err
 				}
@@ -245,27 +245,27 @@ func (s *Store) heartbeat(ctx context.Context, done chan<- struct{}) {
 	}
 }
 
-func (s *Store) heldLeases() []*Lease {
-	s.leases.Lock()
-	defer s.leases.Unlock()
-	list := make([]*Lease, 0, len(s.leases.held))
-	for _, l := range s.leases.held {
+func (a *leases) list() []*Lease {
+	a.Lock()
+	defer a.Unlock()
+	list := make([]*Lease, 0, len(a.held))
+	for _, l := range a.held {
 		list = append(list, l)
 	}
 	return list
 }
 
-func (s *Store) releaseAll() error {
-	s.leases.Lock()
-	stop, done := s.leases.stopHeartbeat, s.leases.heartbeatDone
-	s.leases.stopHeartbeat = nil
-	s.leases.Unlock()
+func (a *leases) release() error {
+	a.Lock()
+	stop, done := a.stopHeartbeat, a.heartbeatDone
+	a.stopHeartbeat = nil
+	a.Unlock()
 	if stop != nil {
 		stop()
 		<-done
 	}
 	var err error
-	for _, l := range s.heldLeases() {
+	for _, l := range a.list() {
 		err = errors.Join(err, l.Release())
 	}
 	return err

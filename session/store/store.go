@@ -240,7 +240,7 @@ func (s *Store) openEmpty(ctx context.Context) error {
 
 // Close gives the leases back and frees the database.
 func (s *Store) Close() error {
-	err := s.releaseAll()
+	err := s.leases.release()
 	if s.reader != nil && s.reader != s.writer {
 		err = errors.Join(err, s.reader.Close())
 	}
