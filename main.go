@@ -24,7 +24,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
-	"belay/config"
 	"belay/context/repository"
 	"belay/models"
 	"belay/models/openai"
@@ -157,8 +156,8 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		ReadImage: func(_ context.Context, path string) (models.Image, error) { return tools.Image(options.Project, path) },
 		PlanText:  func(list []session.Step) string { return steps.Write("", list) },
 		ParsePlan: func(text string) ([]session.Step, error) { _, list, err := steps.Read(text); return list, err },
-		EditText:  editText,
-		ReadText:  readText,
+		EditText:  app.EditText,
+		ReadText:  app.ReadText,
 
 		Capacity:    s.capacity,
 		Weight:      s.contextUsage,
@@ -222,12 +221,27 @@ func (s *screen) setup(questions app.Questions) *ui.Setup {
 		KeyFor:  questions.Provider,
 		Answer:  func(ctx context.Context, trusted bool) error { return app.SetTrusted(ctx, s.options.Project, trusted) },
 		SaveKey: func(_ context.Context, key string) (string, error) { return app.SaveKey(questions.Provider, key) },
-		Local:   locals,
-		Use:     useLocal,
+		CheckKey: func(ctx context.Context, key string) error {
+			return app.CheckKey(ctx, s.cli.Env, s.options, questions.Provider, key)
+		},
+		Local: locals,
+		Use:   func(_ context.Context, l ui.Local) error { return app.UseLocal(l.Name, l.URL, l.Models[0]) },
 		Rehearse: func(context.Context) (string, error) {
 			s.options.Rehearsal = app.BuiltIn
 			return app.RehearsalBanner, nil
 		},
+	}
+	for _, found := range questions.Found {
+		setup.Found = append(setup.Found, ui.FoundKey{
+			Provider: found.Provider, Variable: found.Variable, Models: []string{found.Large, found.Small},
+		})
+	}
+	setup.UseKey = func(_ context.Context, provider string) error {
+		at := slices.IndexFunc(questions.Found, func(found app.FoundKey) bool { return found.Provider == provider })
+		if at < 0 {
+			return fmt.Errorf("no key of %s was found", provider)
+		}
+		return app.UseKey(questions.Found[at])
 	}
 	if questions.Trust {
 		setup.Trust = s.options.Project
@@ -366,27 +380,4 @@ func locals(ctx context.Context) ([]ui.Local, error) {
 		list = append(list, ui.Local{Name: f.Name, URL: f.BaseURL, Models: f.Models})
 	}
 	return list, nil
-}
-
-func useLocal(_ context.Context, l ui.Local) error {
-	path, _, err := config.File(os.Getenv)
-	if err != nil {
-		return err
-	}
-	return config.Create(path, config.Local(l.Name, l.URL, l.Models[0]))
-}
-
-// editText writes a draft to a file of its own for the user's editor.
-func editText(_ context.Context, text string) (string, error) {
-	f, err := os.CreateTemp("", "belay-*.md")
-	if err != nil {
-		return "", fmt.Errorf("write the draft: %w", err)
-	}
-	_, err = f.WriteString(text)
-	return f.Name(), errors.Join(err, f.Close())
-}
-
-func readText(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	return string(b), errors.Join(err, os.Remove(path))
 }

@@ -25,6 +25,17 @@ light  = [%s]
 `, provider, baseURL, target, target, target)
 }
 
+// Known is a settings file that uses two models of a known provider.
+func Known(provider, large, small string) string {
+	heavy, light := strconv.Quote(provider+"/"+large), strconv.Quote(provider+"/"+small)
+	return fmt.Sprintf(`# Written by belay at its first start. Every key: belay config example
+[tiers]
+heavy  = [%s]
+medium = [%s]
+light  = [%s]
+`, heavy, heavy, light)
+}
+
 // Create writes a new settings file. It never overwrites one: the error then says what
 // to add to it.
 func Create(path, text string) error {

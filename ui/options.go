@@ -121,9 +121,19 @@ type Setup struct {
 	Key      bool                                                  // no key and no endpoint are known
 	KeyFor   string                                                // whose key is asked for: "OpenAI"
 	SaveKey  func(ctx context.Context, key string) (string, error) // gives where it is kept
+	CheckKey func(ctx context.Context, key string) error           // asks the endpoint once; nil: unchecked
+	Found    []FoundKey                                            // variables that hold a key
+	UseKey   func(ctx context.Context, provider string) error      // takes one of Found for every tier
 	Local    func(ctx context.Context) ([]Local, error)            // endpoints found on this computer
 	Use      func(ctx context.Context, l Local) error
 	Rehearse func(ctx context.Context) (banner string, err error)
+}
+
+// FoundKey is a variable of the environment that holds the key of a provider.
+type FoundKey struct {
+	Provider string
+	Variable string
+	Models   []string // that the tiers would get
 }
 
 // Local is an endpoint found on this computer.

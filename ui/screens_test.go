@@ -377,3 +377,93 @@ func TestAPromptIsSentToTheSessionThatIsOpened(t *testing.T) {
 		})
 	}
 }
+
+// Arrows and enter are enough for the whole first start.
+func TestTheFirstStartWithArrowsAndEnter(t *testing.T) {
+	var did []string
+	world := newFakeEngine()
+	o := world.options()
+	open := false
+	ask := &Setup{
+		Trust: "/home/me/shop", Key: true, KeyFor: "OpenAI",
+		Answer: func(_ context.Context, yes bool) error { did = append(did, fmt.Sprint("trusted ", yes)); return nil },
+		Found: []FoundKey{
+			{"openrouter", "OPENROUTER_API_KEY", []string{"large", "small"}}, {"groq", "GROQ_API_KEY", []string{"one", "one"}},
+		},
+		UseKey: func(_ context.Context, provider string) error {
+			did, open = append(did, "use "+provider), true
+			return nil
+		},
+	}
+	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
+		if !open {
+			return nil, nil, ask, nil
+		}
+		return world, world, nil, nil
+	}
+	s := startScreen(t, 80, 24, o)
+	s.wait("❯ n work without")
+	s.press("up")
+	s.wait("❯ y trust it")
+	s.press("enter")
+	s.wait("Use OPENROUTER_API_KEY", "openrouter: large and small", "Use GROQ_API_KEY", "groq: one")
+	s.press("up", "down", "down", "down", "down", "down")
+	s.wait("❯ 3  Rehearse")
+	s.press("up", "up", "up")
+	s.wait("❯    Use GROQ_API_KEY")
+	s.press("enter")
+	s.wait("1 ● sol")
+	if got, want := strings.Join(did, ", "), "trusted true, use groq"; got != want {
+		t.Errorf("done: %s, want %s", got, want)
+	}
+}
+
+// A key that its endpoint refuses is not kept unless the person insists.
+func TestARefusedKeyIsSaidAndMayBeKept(t *testing.T) {
+	kept, checked := "", 0
+	o := newFakeEngine().options()
+	ask := &Setup{
+		Key: true, KeyFor: "OpenAI",
+		CheckKey: func(context.Context, string) error {
+			checked++
+			return errors.New("openai refuses this key: Incorrect")
+		},
+		SaveKey: func(_ context.Context, key string) (string, error) { kept = key; return "", errors.New("kept") },
+	}
+	o.Connect = func(context.Context) (Engine, Library, *Setup, error) { return nil, nil, ask, nil }
+	s := startScreen(t, 80, 24, o)
+	s.wait("belay needs a model")
+	s.press("enter")
+	s.wait("Paste your OpenAI key")
+	s.paste("sk-wrong")
+	s.press("enter")
+	text := s.wait("openai refuses this key: Incorrect", "keep it all the same")
+	if kept != "" || strings.Contains(text, "wrong") {
+		t.Errorf("kept %q, or shown:\n%s", kept, text)
+	}
+	s.press("enter")
+	s.wait("✗ kept")
+	if kept != "sk-wrong" || checked != 1 {
+		t.Errorf("kept %q after %d checks, want the key after one", kept, checked)
+	}
+}
+
+// However many keys there are, the chosen way is on the screen with its text.
+func TestManyKeysFitTheSmallestScreen(t *testing.T) {
+	ask := &Setup{Key: true, KeyFor: "OpenAI"}
+	for i := range 40 {
+		name := fmt.Sprintf("provider%02d", i)
+		ask.Found = append(ask.Found, FoundKey{name, strings.ToUpper(name) + "_KEY", []string{"m"}})
+	}
+	o := newFakeEngine().options()
+	o.Connect = func(context.Context) (Engine, Library, *Setup, error) { return nil, nil, ask, nil }
+	s := startScreen(t, 60, 16, o)
+	for i := range 43 {
+		want := fmt.Sprintf("❯    Use PROVIDER%02d_KEY", i)
+		if i >= 40 {
+			want = []string{"❯ 1  Paste a key", "❯ 2  Use a model", "❯ 3  Rehearse"}[i-40]
+		}
+		s.wait(want, "enter go on", "belay needs a model")
+		s.press("down")
+	}
+}

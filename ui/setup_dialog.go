@@ -18,7 +18,10 @@ type setupDialog struct {
 	setup *Setup
 	page  setupPage
 
+	way       int     // the chosen way to a model
+	distrust  bool    // the chosen answer to the question of trust
 	secret    []rune  // the key that is being pasted
+	refused   string  // the key that the endpoint has refused: entered again, it is kept
 	endpoints []Local // found on this computer
 	at        int     // the chosen one
 	looking   bool
@@ -42,6 +45,7 @@ type (
 		trust  bool
 		toast  string
 		banner string
+		key    string // that was refused
 		err    error
 	}
 	localMsg struct {
@@ -53,7 +57,7 @@ type (
 func newSetupDialog(ctx context.Context, setup *Setup) *setupDialog {
 	d := &setupDialog{ctx: ctx, setup: setup}
 	if setup.Trust != "" {
-		d.page = trustPage
+		d.page, d.distrust = trustPage, true // enter alone gives nothing away
 	}
 	return d
 }
@@ -91,6 +95,10 @@ func (d *setupDialog) update(msg tea.Msg) action {
 // open everything.
 func (d *setupDialog) done(msg setupMsg) action {
 	d.busy = false
+	d.refused = msg.key
+	if d.refused != "" {
+		d.secret = []rune(d.refused)
+	}
 	if msg.err != nil {
 		d.problem = msg.err.Error() + hintOf(msg.err)
 		return nil
@@ -126,22 +134,7 @@ func (d *setupDialog) key(name, text string) action {
 	case localPage:
 		return d.localKey(name)
 	}
-	switch keys.SetupPage.Action(name) {
-	case keys.PasteKey:
-		d.show(secretPage, d.setup.SaveKey != nil)
-	case keys.UseLocal:
-		d.show(localPage, d.setup.Local != nil)
-	case keys.Rehearse:
-		if rehearse := d.setup.Rehearse; rehearse != nil {
-			return d.run(func(ctx context.Context) setupMsg {
-				banner, err := rehearse(ctx)
-				return setupMsg{banner: banner, err: err}
-			})
-		}
-	case keys.Quit:
-		return quit{}
-	}
-	return nil
+	return d.wayKey(name)
 }
 
 func (d *setupDialog) show(page setupPage, usable bool) {
@@ -156,6 +149,11 @@ func (d *setupDialog) trustKey(name string) action {
 	case keys.Trust:
 		trusted = true
 	case keys.Distrust:
+	case keys.Up, keys.Down:
+		d.distrust = !d.distrust
+		return nil
+	case keys.Accept:
+		trusted = !d.distrust
 	default:
 		return nil
 	}
@@ -174,12 +172,20 @@ func (d *setupDialog) secretKey(name, text string) action {
 	case keys.ClearLine:
 		d.secret = nil
 	case keys.Accept:
-		key, save := strings.TrimSpace(string(d.secret)), d.setup.SaveKey
+		key, save, check := strings.TrimSpace(string(d.secret)), d.setup.SaveKey, d.setup.CheckKey
 		if key == "" {
 			return nil
 		}
+		if key == d.refused { // the person knows better
+			check = nil
+		}
 		d.secret = nil
 		return d.run(func(ctx context.Context) setupMsg {
+			if check != nil {
+				if err := check(ctx, key); err != nil {
+					return setupMsg{key: key, err: err}
+				}
+			}
 			where, err := save(ctx, key)
 			return setupMsg{toast: "the key is kept in " + where, err: err}
 		})
@@ -219,7 +225,7 @@ func (d *setupDialog) view(f frame) box {
 	case localPage:
 		lines = d.localLines(th, room)
 	default:
-		lines = d.waysLines(th, room)
+		lines = d.waysLines(th, room, f.height-8)
 	}
 	if d.problem != "" {
 		lines = append(lines, "")
@@ -249,7 +255,16 @@ func (d *setupDialog) trustLines(th *theme.Theme, room int) []string {
 	}
 	lines = append(lines, dimmed(th, "If you do, its settings (.belay.toml) and its instructions for agents (AGENTS.md) "+
 		"are read. If you do not, belay works here without them. You are asked once.", room)...)
-	return append(lines, "", th.Keys(hint("trust it", keys.Trust), hint("work without", keys.Distrust)))
+	for i, answer := range []struct {
+		key  keys.Action
+		text string
+	}{{keys.Trust, "trust it"}, {keys.Distrust, "work without"}} {
+		if i == 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, lead(th, d.distrust == (i == 1))+th.Keys(hint(answer.text, answer.key)))
+	}
+	return append(lines, "", th.Keys(hint("choose", keys.Up, keys.Down), hint("answer", keys.Accept)))
 }
 
 func (d *setupDialog) secretLines(th *theme.Theme, room int) []string {
@@ -261,7 +276,11 @@ func (d *setupDialog) secretLines(th *theme.Theme, room int) []string {
 	}
 	lines = append(lines, dimmed(th, "It is kept in the system's keyring, or in a file that only you can read. "+
 		"It is never shown and never logged.", room)...)
-	return append(lines, "", th.Keys(hint("keep it", keys.Accept), hint("back", keys.Close)))
+	keep := "keep it"
+	if d.refused != "" {
+		keep = "keep it all the same"
+	}
+	return append(lines, "", th.Keys(hint(keep, keys.Accept), hint("back", keys.Close)))
 }
 
 func (d *setupDialog) localLines(th *theme.Theme, room int) []string {
@@ -271,13 +290,9 @@ func (d *setupDialog) localLines(th *theme.Theme, room int) []string {
 		lines = append(lines, th.Dim.Paint(d.localText()))
 	}
 	for i, l := range d.endpoints {
-		lead := "  "
-		if i == d.at {
-			lead = th.Accent.Paint("❯ ")
-		}
 		head := fmt.Sprintf("%s  %s", theme.Line(l.Name), th.Dim.Paint(theme.Line(l.URL)))
 		models := theme.Cut(theme.Line(strings.Join(l.Models, ", ")), room-2)
-		lines = append(lines, lead+theme.Cut(head, room-2), "  "+th.Dim.Paint(models))
+		lines = append(lines, lead(th, i == d.at)+theme.Cut(head, room-2), "  "+th.Dim.Paint(models))
 	}
 	use, again, back := hint("use it", keys.Accept), hint("look again", keys.LookAgain), hint("back", keys.Close)
 	return append(lines, "", th.Keys(use, again, back))
@@ -298,22 +313,10 @@ func (d *setupDialog) localText() string {
 	return strings.Join(names, ", ")
 }
 
-func (d *setupDialog) waysLines(th *theme.Theme, room int) []string {
-	lines := []string{th.Strong.Paint("belay needs a model to work with."), ""}
-	for _, way := range []struct {
-		key         keys.Action
-		title, text string
-	}{
-		{keys.PasteKey, "Paste a key", "for " + theme.Line(d.setup.KeyFor) + ", or set its variable and start again"},
-		{keys.UseLocal, "Use a model on this computer", d.localText()},
-		{keys.Rehearse, "Rehearse", "a scripted model inside belay: everything works, no account needed"},
-	} {
-		lines = append(lines, th.Key.Paint(keys.SetupPage.Label(way.key))+"  "+way.title)
-		for _, l := range dimmed(th, way.text, room-3) {
-			lines = append(lines, "   "+l)
-		}
-		lines = append(lines, "")
+// lead marks what is chosen.
+func lead(th *theme.Theme, chosen bool) string {
+	if chosen {
+		return th.Accent.Paint("❯ ")
 	}
-	hint := keys.SetupPage.Hint
-	return append(lines, th.Keys(hint("choose", keys.PasteKey, keys.UseLocal, keys.Rehearse), hint("leave", keys.Quit)))
+	return "  "
 }

@@ -13,6 +13,7 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
 	"net"
 	"net/url"
@@ -126,6 +127,13 @@ func (c *Catalog) Provider(name string) (models.Provider, bool) {
 		p.Key = c.options.Key(name, p.KeyEnv)
 	}
 	return p, ok
+}
+
+// Defaults are the models that the catalogue would take of a provider, for large and
+// for small work; empty where it knows none.
+func (c *Catalog) Defaults(provider string) (large, small string) {
+	p := c.known()[provider]
+	return p.DefaultLargeModelID, cmp.Or(p.DefaultSmallModelID, p.DefaultLargeModelID)
 }
 
 func (c *Catalog) provider(name string) (models.Provider, bool) {

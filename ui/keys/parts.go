@@ -78,10 +78,11 @@ var (
 	TakeOverDialog = part(on(TakeOver, "t"), on(Close, "esc", "enter"))
 	FailurePage    = part(on(Quit, "q", "esc", "enter"))
 
-	TrustQuestion = part(on(Trust, "y"), on(Distrust, "n"))
-	SetupPage     = part(on(PasteKey, "1"), on(UseLocal, "2"), on(Rehearse, "3"), on(Quit, "q", "esc"))
-	SecretEntry   = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"))
-	LocalModels   = part(on(Accept, "enter"), on(LookAgain, "r"), on(Up, "up"), on(Down, "down"), on(Close, "esc"))
+	TrustQuestion = part(on(Trust, "y"), on(Distrust, "n"), on(Accept, "enter"), on(Up, "up"), on(Down, "down"))
+	SetupPage     = part(on(Accept, "enter"), on(Up, "up"), on(Down, "down"),
+		on(PasteKey, "1"), on(UseLocal, "2"), on(Rehearse, "3"), on(Quit, "q", "esc"))
+	SecretEntry = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"))
+	LocalModels = part(on(Accept, "enter"), on(LookAgain, "r"), on(Up, "up"), on(Down, "down"), on(Close, "esc"))
 )
 
 // Action gives what a key does in the part, or "".

@@ -2,11 +2,17 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"belay/config"
+	"belay/models"
+	"belay/models/catalog"
+	"belay/models/openai"
 	"belay/session/store"
 )
 
@@ -18,6 +24,7 @@ type Questions struct {
 	Trust    bool   // whether the folder's settings and AGENTS.md may be read
 	Key      bool   // no way to a model is known
 	Provider string // whose key is missing
+	Found    []FoundKey
 }
 
 // SetupQuestions finds out what must be asked.
@@ -45,7 +52,9 @@ func SetupQuestions(ctx context.Context, options Options) (Questions, error) {
 	if err != nil {
 		return questions, err
 	}
-	questions.Provider, questions.Key = keyless(settings)
+	if questions.Provider, questions.Key = keyless(settings); questions.Key {
+		questions.Found = foundKeys(os.Getenv)
+	}
 	return questions, nil
 }
 
@@ -73,6 +82,80 @@ func keyless(settings config.Settings) (provider string, missing bool) {
 		}
 	}
 	return provider, true
+}
+
+// FoundKey is a variable of the environment that holds the key of a provider, and
+// the models that the catalogue would take there.
+type FoundKey struct {
+	Provider, Variable string
+	Large, Small       string
+}
+
+// foundKeys are the keys of the catalogue's providers that the environment has.
+func foundKeys(env func(string) string) []FoundKey {
+	var found []FoundKey
+	known := catalog.New(catalog.Options{})
+	for _, name := range known.Providers() {
+		p, ok := known.Provider(name)
+		large, small := known.Defaults(name)
+		if ok && p.KeyEnv != "" && env(p.KeyEnv) != "" && large != "" {
+			found = append(found, FoundKey{name, p.KeyEnv, large, small})
+		}
+	}
+	return found
+}
+
+// UseKey makes a provider whose key was found that of every tier, in new settings.
+func UseKey(found FoundKey) error {
+	path, _, err := config.File(os.Getenv)
+	if err != nil {
+		return err
+	}
+	return config.Create(path, config.Known(found.Provider, found.Large, found.Small))
+}
+
+// UseLocal makes a model on this computer that of every tier, in new settings.
+func UseLocal(name, url, model string) error {
+	path, _, err := config.File(os.Getenv)
+	if err != nil {
+		return err
+	}
+	return config.Create(path, config.Local(name, url, model))
+}
+
+// keyCheckLimit is how long a new key is checked.
+const keyCheckLimit = 10 * time.Second
+
+// CheckKey asks a provider's endpoint once for its list of models. Only a refusal of
+// the key is an error: an endpoint that lists nothing, or cannot be reached, says
+// nothing about it.
+func CheckKey(ctx context.Context, env Env, options Options, provider, key string) error {
+	settings, err := LoadSettings(ctx, options)
+	if err != nil {
+		return err
+	}
+	p, ok := NewCatalog(settings, options, func(string) {}).Provider(provider)
+	if !ok {
+		return nil
+	}
+	roundTripper, err := networkTransport(os.Getenv)
+	if err != nil {
+		return err
+	}
+	p.Key = key
+	if err := checkEncryption([]models.Provider{p}, settings); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, keyCheckLimit)
+	defer cancel()
+	client := openai.New(openai.Options{
+		Providers: []models.Provider{p}, Version: env.Version, HTTP: &http.Client{Transport: roundTripper},
+	})
+	var fault *models.Fault
+	if _, err := client.Models(ctx, provider); errors.As(err, &fault) && fault.Kind == models.KindAuth {
+		return fmt.Errorf("%s refuses this key: %s", provider, fault.Message)
+	}
+	return nil
 }
 
 // SetTrusted remembers what a person said of a folder.
