@@ -15,9 +15,9 @@ const manyFiles = 200
 // that is cut off. Portions grow with what is done already, so that writing the index
 // again and again costs little, and a large tree ends in few packs.
 const (
-	portionFiles = 500
+	portionFiles = 1000
 	portionBytes = 32 << 20
-	portionPart  = 8 // of what is done, one in so many is the next portion
+	portionPart  = 4 // of what is done, one in so many is the next portion
 )
 
 // portion is how many of the paths are read next, when so much is done.

@@ -67,8 +67,8 @@ func TestPortions(t *testing.T) {
 		"no more files than one can lose":      {many(9999, 100), 0, 0, portionFiles},
 		"no more bytes than one can lose":      {many(9999, 1<<20), 0, 0, portionBytes >> 20},
 		"one file, however large":              {many(3, 2*portionBytes), 0, 0, 1},
-		"more files when much is done":         {many(9999, 1), 16 * portionFiles, 0, 2 * portionFiles},
-		"more bytes when much is done":         {many(9999, 1<<20), 0, 16 * portionBytes, 2 * portionBytes >> 20},
+		"more files when much is done":         {many(9999, 1), 2 * portionPart * portionFiles, 0, 2 * portionFiles},
+		"more bytes when much is done":         {many(9999, 1<<20), 0, 2 * portionPart * portionBytes, 2 * portionBytes >> 20},
 		"at least one, whatever else is known": {many(1, 0), 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
