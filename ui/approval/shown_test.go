@@ -56,7 +56,13 @@ func FuzzNothingThatRunsIsHidden(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		if want, got := squeezed(theme.Visible(command)), shown(session.Run, command); got != want && squeezed(command) != "" {
+		if want, got := squeezed(
+			theme.Visible(command),
+		), shown(
+			session.Run,
+			command,
+		); got != want &&
+			squeezed(command) != "" {
 			t.Errorf("%q is shown as %q, want %q", command, got, want)
 		}
 		for _, r := range squeezed(theme.Visible(command)) {
