@@ -113,7 +113,7 @@ func (s *Session) applyTurn(record Record) {
 			s.FirstPrompt = truncate(e.Prompt.Text, maxFirstPrompt)
 		}
 		if !s.UserTitled && s.Title == "" {
-			s.Title = firstLine(e.Prompt.Text)
+			s.Title = titleOf(e.Prompt.Text)
 		}
 	case TurnResumed:
 		s.startRunning()

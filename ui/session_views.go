@@ -262,8 +262,9 @@ func (vs *sessionViews) topBar(folder, branch string, now time.Time) status.Top 
 	return top
 }
 
-// windowTitle is the title of the terminal's window.
-func (vs *sessionViews) windowTitle(folder string) string {
+// windowTitle is the title of the terminal's window: how the session in view is
+// doing, and which it is.
+func (vs *sessionViews) windowTitle(folder string, area frame) string {
 	needs := 0
 	for _, v := range vs.list() {
 		if v.state.NeedsYou() {
@@ -273,6 +274,10 @@ func (vs *sessionViews) windowTitle(folder string) string {
 	title := "belay · " + theme.Line(vs.project(folder))
 	if v := vs.shown(); v != nil && v.state.Title != "" {
 		title += " · " + theme.Cut(vs.title(&v.state), 50)
+	}
+	if v := vs.shown(); v != nil && v.state.Turn > 0 {
+		symbol, _, _ := area.theme.Status(&v.state, area.now)
+		title = symbol + " " + title
 	}
 	if needs > 0 {
 		title = "(" + theme.Count(int64(needs)) + ") " + title

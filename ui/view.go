@@ -29,7 +29,7 @@ func (m *Model) View() tea.View {
 	m.dirty = false
 	view := tea.View{
 		AltScreen: true, ReportFocus: true, MouseMode: tea.MouseModeCellMotion,
-		WindowTitle: m.views.windowTitle(m.options.Project), ProgramStatus: m.views.programStatus(),
+		WindowTitle: m.views.windowTitle(m.options.Project, m.frame()), ProgramStatus: m.views.programStatus(),
 	}
 	if m.ended {
 		view.ProgramStatus.State = tea.ProgramStateIdle
