@@ -49,25 +49,31 @@ func (b *burst) release() (tea.KeyPressMsg, bool) {
 	return b.held, held
 }
 
-// draftKey gives a key to the draft.
-func (m *Model) draftKey(msg tea.KeyPressMsg) tea.Cmd {
-	writing := m.focus.mode == nil
-	if !writing || m.composer.Popup() || m.composer.Borrowed() {
-		return m.perform(m.draft.key(msg, writing))
+// press gives a key to the draft, or holds it for a moment. Writing says that it is the
+// draft that has the keys.
+func (d *draft) press(msg tea.KeyPressMsg, writing bool, now time.Time) action {
+	if !writing || d.composer.Popup() || d.composer.Borrowed() {
+		return d.key(msg, writing)
 	}
-	var cmds []tea.Cmd
-	held, lineEnd, hold := m.burst.key(msg, m.options.Now())
+	var actions together
+	held, lineEnd, hold := d.burst.key(msg, now)
 	switch {
 	case held == nil:
 	case lineEnd:
-		m.composer.Type("\n")
+		d.composer.Type("\n")
 	default:
-		cmds = append(cmds, m.perform(m.draft.key(*held, writing)))
+		actions = append(actions, d.key(*held, writing))
 	}
 	if hold {
-		cmds = append(cmds, tea.Tick(2*burstGap, func(time.Time) tea.Msg { return heldEnterMsg{} }))
-	} else {
-		cmds = append(cmds, m.perform(m.draft.key(msg, writing)))
+		return append(actions, work{tea.Tick(2*burstGap, func(time.Time) tea.Msg { return heldEnterMsg{} })})
 	}
-	return tea.Batch(cmds...)
+	return append(actions, d.key(msg, writing))
+}
+
+// release presses the enter that was held, when nothing came after it.
+func (d *draft) release(writing bool) action {
+	if enter, held := d.burst.release(); held {
+		return d.key(enter, writing)
+	}
+	return nil
 }

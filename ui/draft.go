@@ -19,6 +19,7 @@ type draft struct {
 	backend  *backend
 	editor   externalEditor
 	size     sizeWarning
+	burst    burst
 	newID    func() string
 	own      *ownCommands
 	listed   bool // a file is being mentioned, and the files were listed for that

@@ -113,11 +113,17 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.Doctor:      plain(func() action { return s.run("doctor") }),
 		keys.Record:      plain(func() action { return s.run("stats") }),
 
-		keys.ThemeCycle: m.chooseTheme,
-		keys.Redraw:     plain(func() action { return work{tea.ClearScreen} }),
-		keys.Suspend:    plain(func() action { return work{tea.Suspend} }),
-		keys.Leave:      plain(m.interrupt),
-		keys.Quit:       plain(m.quit),
+		keys.ThemeCycle: func(name string) action {
+			said, changed := m.look.choose(name)
+			if changed {
+				m.setTheme()
+			}
+			return message{said}
+		},
+		keys.Redraw:  plain(func() action { return work{tea.ClearScreen} }),
+		keys.Suspend: plain(func() action { return work{tea.Suspend} }),
+		keys.Leave:   plain(m.interrupt),
+		keys.Quit:    plain(m.quit),
 	}
 }
 

@@ -32,7 +32,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if a := keys.Global(name); a != "" {
 		return m.run(a, "")
 	}
-	return m.draftKey(msg)
+	return m.perform(m.draft.press(msg, m.focus.mode == nil, m.options.Now()))
 }
 
 // dialogKey gives a key to the dialog. Keys that work everywhere go on working in

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -52,7 +53,6 @@ type Model struct {
 	handlers map[keys.Action]handler
 	notifier notifier
 	toast    toast
-	burst    burst
 	leaving  time.Time // when leaving was asked for; it is done when asked for again
 	failure  error     // why nothing works any more
 	ended    bool      // the last frame must not claim to be at work
@@ -72,10 +72,17 @@ type look struct {
 
 func (l *look) refresh() { l.theme = theme.New(l.name, l.dark, l.profile) }
 
-// cycle takes the next theme and gives its name.
-func (l *look) cycle() string {
-	l.name = map[string]string{"": "dark", "auto": "dark", "dark": "light", "light": "auto"}[l.name]
-	return l.name
+// choose takes a theme by its name, or the next one, and says which it is.
+func (l *look) choose(name string) (said string, ok bool) {
+	switch name = strings.ToLower(name); name {
+	case "":
+		name = map[string]string{"": "dark", "auto": "dark", "dark": "light", "light": "auto"}[l.name]
+	case "auto", "dark", "light":
+	default:
+		return "there is no theme " + theme.Line(name) + ": auto, dark or light", false
+	}
+	l.name = name
+	return "theme: " + name, true
 }
 
 // New makes the screen. It does no I/O: everything is opened after Init.

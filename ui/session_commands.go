@@ -160,20 +160,6 @@ func (c *sessionCommands) status() action {
 	return note{strings.Join(lines, "\n")}
 }
 
-// chooseTheme takes a theme by its name, or the next one.
-func (m *Model) chooseTheme(name string) action {
-	switch name = strings.ToLower(name); name {
-	case "":
-		name = m.look.cycle()
-	case "auto", "dark", "light":
-		m.look.name = name
-	default:
-		return message{"there is no theme " + theme.Line(name) + ": auto, dark or light"}
-	}
-	m.setTheme()
-	return message{"theme: " + name}
-}
-
 // renameTo takes a title, or asks for one.
 func (c *controls) renameTo(title string) action {
 	if title == "" {

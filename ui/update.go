@@ -90,9 +90,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		}
 		m.views.transcript().Ran(msg.command, output, msg.err != nil)
 	case heldEnterMsg:
-		if enter, held := m.burst.release(); held {
-			return m.perform(m.draft.key(enter, m.focus.mode == nil))
-		}
+		return m.perform(m.draft.release(m.focus.mode == nil))
 	case ownOutputMsg:
 		return m.draft.own.wrote(msg)
 	case ownEndedMsg:

@@ -82,7 +82,8 @@ func (l *line) program(ctx context.Context, words, env []string) error {
 		return l.refuse(words, "it is a program of the workspace")
 	}
 	cmd := exec.Command(path)
-	cmd.Args, cmd.Dir, cmd.Env = permit.LeaveOut(permit.OwnPrograms(words), l.Closed), hc.Dir, append(slices.Clone(env), "PWD="+hc.Dir)
+	cmd.Args = permit.LeaveOut(permit.OwnPrograms(words), l.Closed)
+	cmd.Dir, cmd.Env = hc.Dir, append(slices.Clone(env), "PWD="+hc.Dir)
 	if ctx.Value(noInput{}) == nil {
 		cmd.Stdin = hc.Stdin
 	}

@@ -11,7 +11,8 @@ func parts() []Part {
 	return []Part{
 		Draft, EmptyDraft, Composing, Mentioning, TextEntry, Finder, CallChooser, Approval, Refusal, RetryBox,
 		CommandList, PromptList, HelpPage, SessionList, SessionTitle, CapacityPanel, ContextPanel, PlanPanel,
-		PagerKeys, Naming, RewindDialog, LeaveDialog, TakeOverDialog, FailurePage, TrustQuestion, SetupPage, SecretEntry, LocalModels,
+		PagerKeys, Naming, RewindDialog, LeaveDialog, TakeOverDialog, FailurePage, TrustQuestion, SetupPage,
+		SecretEntry, LocalModels,
 	}
 }
 
