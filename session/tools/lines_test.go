@@ -260,6 +260,10 @@ func TestLines(t *testing.T) {
 	home := t.TempDir()
 	a := newProject(t)
 	t.Setenv("HOME", filepath.Join(a.base, "home"))
+	t.Setenv("GOFLAGS", "") // set, it is a variable of the programs
+	if err := os.Unsetenv("GOFLAGS"); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("GOPATH", filepath.Join(home, "gopath")) // go makes it where it is not there
 	t.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(home, "go")))
 	before := a.print(t)
