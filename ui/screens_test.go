@@ -470,7 +470,7 @@ func TestManyKeysFitTheSmallestScreen(t *testing.T) {
 
 func TestTheTerminalsTitleSaysHowTheSessionIsDoing(t *testing.T) {
 	world, s := startOnSession(t, 80, 24, turn("move the rules"))
-	s.waitFor("a title that says it runs", func(string) bool { return s.wrote("▸ belay · shop") })
+	s.waitFor("a title that says it runs", func(string) bool { return s.wroteLocked("▸ belay · shop") })
 	world.emit("s1", session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault()})
-	s.waitFor("a title that says it is parked", func(string) bool { return s.wrote("⏸ belay · shop") })
+	s.waitFor("a title that says it is parked", func(string) bool { return s.wroteLocked("⏸ belay · shop") })
 }

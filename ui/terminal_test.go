@@ -177,8 +177,11 @@ func (s *screen) paste(text string) {
 func (s *screen) wrote(part string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.Contains(s.raw.String(), part)
+	return s.wroteLocked(part)
 }
+
+// wroteLocked is wrote for what waitFor calls.
+func (s *screen) wroteLocked(part string) bool { return bytes.Contains(s.raw.Bytes(), []byte(part)) }
 
 var sequences = map[string]string{
 	"enter": "\r", "esc": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B",
