@@ -370,7 +370,8 @@ func TestAPromptIsSentToTheSessionThatIsOpened(t *testing.T) {
 					told <- string(id) + ": " + sent.Prompt.Text
 				}
 			}
-			startScreen(t, 80, 24, o)
+			s := startScreen(t, 80, 24, o)
+			s.wait("shop ·") // one that is ended before its first frame waits for the terminal's answers
 			if got := <-told; !strings.HasSuffix(got, ": and now the docs") || open != "" && !strings.HasPrefix(got, "s1:") {
 				t.Errorf("told %q, want the prompt", got)
 			}
