@@ -97,7 +97,7 @@ func TestAQuestionThatAppearedUnderADialogIsNotAnsweredByItsKeys(t *testing.T) {
 	world, s := startOnSession(t, 80, 24, turn("go on"))
 	s.wait("go on")
 	s.press("ctrl+p")
-	s.wait("commands")
+	s.wait("heavy tier")
 	world.emit("s1", approvalAsked("make release"))
 	world.advance(3 * time.Second)
 	s.press("esc")

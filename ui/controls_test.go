@@ -20,7 +20,6 @@ func TestTheLastRequestIsCopiedForAShell(t *testing.T) {
 	s.wait("commands")
 	s.press("as curl", "enter")
 	s.wait("copied the last request as curl")
-	if code := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("curl for s1")); !s.wrote(code) {
-		t.Errorf("the terminal was not given %q", code)
-	}
+	code := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("curl for s1"))
+	s.waitFor("what the terminal is given to copy", func(string) bool { return s.wroteLocked(code) })
 }

@@ -30,7 +30,10 @@ type Model struct {
 	width  int
 	height int
 	sized  bool // by the terminal
-	look   *look
+
+	// unsized says that nothing is drawn before the terminal has told its size.
+	unsized bool
+	look    *look
 
 	views    *sessionViews
 	opener   *opener

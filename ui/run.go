@@ -25,6 +25,7 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	defer cancel()
 	model := New(o)
 	model.backend.ctx = ctx
+	model.unsized = true
 	p := tea.NewProgram(model, append([]tea.ProgramOption{tea.WithContext(ctx)}, more...)...)
 	begin(p)
 	var feeding sync.WaitGroup

@@ -47,7 +47,7 @@ func (m *Model) terminal(msg tea.Msg) {
 		first := !m.sized
 		m.width = msg.Width
 		m.height = msg.Height
-		m.sized = true
+		m.sized, m.unsized = true, false
 		if first && m.dialog == m.steps && m.steps.blurred {
 			m.blurPanel()
 		}

@@ -34,9 +34,11 @@ func (m *Model) View() tea.View {
 	if m.ended {
 		view.ProgramStatus.State = tea.ProgramStateIdle
 	}
-	if m.width < minWidth || m.height < minHeight {
+	switch {
+	case m.unsized:
+	case m.width < minWidth || m.height < minHeight:
 		view.SetContent(tooSmall(m.width, m.height))
-	} else {
+	default:
 		lines, cursor := m.screen()
 		view.SetContent(strings.Join(lines, "\n"))
 		view.Cursor = cursor
