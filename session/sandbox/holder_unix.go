@@ -232,7 +232,11 @@ func (p *heldProcess) wait() (code int, err error) {
 		return code, err
 	}
 	p.end()
-	endMarked(p.mark)
+	// What is just being started shows no mark for a moment.
+	for range 5 {
+		endMarked(p.mark)
+		time.Sleep(10 * time.Millisecond)
+	}
 	p.output.drain(drain)
 	return 0, ErrHolderKilled
 }
