@@ -19,7 +19,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"belay/session/files"
-	"belay/session/permit"
 )
 
 // The bounds of one grep.
@@ -71,14 +70,17 @@ func (grepTool) prepare(s *Set, raw []byte) (Call, error) {
 type hits struct {
 	focus []string // only these files count
 	named string   // the file that was asked for, which may hold secrets
-	b     strings.Builder
-	n     int
-	more  bool
+
+	secret func(file string) bool // only searched when it was asked for; nil: none is
+
+	b    strings.Builder
+	n    int
+	more bool
 }
 
 // wants reports whether hits in a file count.
 func (h *hits) wants(file string) bool {
-	return within(file, h.focus) && (!permit.HoldsSecrets(file) || file == h.named)
+	return within(file, h.focus) && (h.secret == nil || file == h.named || !h.secret(file))
 }
 
 func (h *hits) add(file string, line int, text []byte) error {
@@ -113,12 +115,12 @@ func (s *Set) grep(ctx context.Context, p location, args grepArgs, re *regexp.Re
 	} else if !info.IsDir() && !info.Mode().IsRegular() {
 		return errorResult(fmt.Errorf("%s: %w", p.rel, files.ErrNotFile))
 	}
-	h := hits{focus: s.focused(args.Path), named: p.rel}
+	h := hits{focus: s.focused(args.Path), named: p.rel, secret: s.isSecret}
 	if rg, err := exec.LookPath("rg"); err == nil {
 		if err := s.ripgrep(ctx, rg, p, args, &h); err == nil {
 			return h.result(args.Pattern)
 		}
-		h = hits{focus: h.focus, named: h.named}
+		h = hits{focus: h.focus, named: h.named, secret: h.secret}
 	}
 	if err := s.goGrep(ctx, p, args.Glob, re, &h); err != nil && !errors.Is(err, errEnough) {
 		return errorResult(err)

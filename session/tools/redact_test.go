@@ -92,9 +92,11 @@ func patchArguments(patch string) string {
 func TestSearchLeavesSecretFilesOut(t *testing.T) {
 	for _, path := range []string{os.Getenv("PATH"), t.TempDir()} { // with and without ripgrep
 		t.Setenv("PATH", path)
-		s := workspace(t, map[string]string{".env": "TOKEN=1\n", "deep/id_rsa": "TOKEN=2\n", "a.txt": "TOKEN=3\n", ".env.example": "TOKEN=4\n"})
+		s := workspace(t, map[string]string{"home/.ssh/config": "TOKEN=5\n", ".env": "TOKEN=1\n", "deep/id_rsa": "TOKEN=2\n", "a.txt": "TOKEN=3\n", ".env.example": "TOKEN=4\n"})
+		t.Setenv("HOME", filepath.Join(s.o.Root, "home"))
+		s.sandbox = newSandbox(s.o)
 		_, got := call(t, s, "grep", `{"pattern":"TOKEN"}`)
-		if strings.Contains(got.Output, "TOKEN=1") || strings.Contains(got.Output, "TOKEN=2") ||
+		if strings.Contains(got.Output, "TOKEN=5") || strings.Contains(got.Output, "TOKEN=1") || strings.Contains(got.Output, "TOKEN=2") ||
 			!strings.Contains(got.Output, "TOKEN=3") || !strings.Contains(got.Output, "TOKEN=4") {
 			t.Errorf("grep gives %q", got.Output)
 		}

@@ -20,6 +20,15 @@ const (
 // bulkyFolders hold what others wrote, and too much of it.
 var bulkyFolders = []string{".git", "node_modules", "vendor", "target", "dist", "build", ".venv", "venv", "__pycache__"}
 
+// isSecret reports a file that holds secrets by its name or its place; a relative one
+// is of the workspace.
+func (s *Set) isSecret(file string) bool {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(s.o.Root, filepath.FromSlash(file))
+	}
+	return permit.HoldsSecrets(file) || s.sandbox.IsSecret(file)
+}
+
 // secretFiles lists the files of the workspace that, going by their names, hold secrets:
 // a command that nobody was asked about does not read them, however it comes to them.
 // What a repository keeps is no secret any more, and git would take it for changed.
