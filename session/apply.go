@@ -35,6 +35,10 @@ func (s *Session) Apply(record Record) {
 		s.Queue = append(slices.Clone(s.Queue), e.Prompt)
 	case PromptUnqueued:
 		s.unqueue(e.ID)
+	case PromptSteered:
+		if s.IsQueued(e.ID) && !s.IsSteered(e.ID) {
+			s.Steered = append(slices.Clone(s.Steered), e.ID)
+		}
 	case Compacted:
 		s.Summary, s.SummaryThrough, s.TaskPrompt = e.Summary, e.Through, e.Task
 		s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
@@ -102,8 +106,16 @@ func (s *Session) addRequest(e Event) {
 // applyTurn handles the events that begin, carry and end a turn.
 func (s *Session) applyTurn(record Record) {
 	switch e := record.Event.(type) {
-	case TurnStarted:
+	case PromptTaken:
 		s.unqueue(e.Prompt.ID)
+		s.TakenPrompts = append(slices.Clone(s.TakenPrompts), e.Prompt.ID)
+		s.LastLine = firstLine(e.Prompt.Text)
+	case TurnStarted:
+		if !s.IsSteered(e.Prompt.ID) {
+			s.Steered = nil // it was meant for the turn before
+		}
+		s.unqueue(e.Prompt.ID)
+		s.TakenPrompts = nil
 		s.Turn, s.TurnStartedAt, s.PromptID, s.RunsPlan = record.Turn, record.Time, e.Prompt.ID, e.RunsPlan
 		s.startRunning()
 		s.ParkCount = 0
@@ -213,6 +225,7 @@ func (s *Session) settleApproval(callID string) {
 
 func (s *Session) unqueue(id string) {
 	s.Queue = without(s.Queue, func(q Queued) bool { return q.ID == id })
+	s.Steered = without(s.Steered, func(steered string) bool { return steered == id })
 }
 
 // without copies list less what drop matches. States are handed out by value,

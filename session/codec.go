@@ -18,6 +18,8 @@ var eventTypes = map[string]reflect.Type{
 	"mode.chosen":       reflect.TypeFor[ModeChosen](),
 	"prompt.queued":     reflect.TypeFor[PromptQueued](),
 	"prompt.unqueued":   reflect.TypeFor[PromptUnqueued](),
+	"prompt.steered":    reflect.TypeFor[PromptSteered](),
+	"prompt.taken":      reflect.TypeFor[PromptTaken](),
 	"turn.started":      reflect.TypeFor[TurnStarted](),
 	"briefed":           reflect.TypeFor[SystemPrompt](),
 	"turn.resumed":      reflect.TypeFor[TurnResumed](),

@@ -16,6 +16,10 @@ type Send struct{ Prompt Prompt }
 // Unqueue takes a queued prompt back.
 type Unqueue struct{ ID string }
 
+// SteerQueued lets a queued prompt go with the next request of the running turn; an
+// empty ID means all that are queued.
+type SteerQueued struct{ ID string }
+
 // Stop ends the running turn, or what it waits for.
 type Stop struct{}
 
@@ -120,6 +124,7 @@ type SetArchived struct {
 
 func (Send) command()           {}
 func (Unqueue) command()        {}
+func (SteerQueued) command()    {}
 func (Stop) command()           {}
 func (Resume) command()         {}
 func (Drop) command()           {}

@@ -61,6 +61,7 @@ type entry struct {
 	seq          int64
 	turn         int
 	isTaskPrompt bool // the words that began a turn
+	isTaken      bool // words that came while it ran
 }
 
 // Piece describes an item that is in the conversation now, for what decides
@@ -70,6 +71,7 @@ type Piece struct {
 	Seq    int64
 	Turn   int
 	Masked bool // an output that was taken out: Item holds the stub
+	Whole  bool // its attachments are not reduced to excerpts
 }
 
 // Apply takes the next record.
@@ -79,13 +81,16 @@ func (c *Conversation) Apply(record Record) {
 		if e.Note != "" {
 			c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
 		}
-		item := models.NewMessage(models.User, e.Prompt.Text)
-		item.Images, item.Attachments = e.Prompt.Images, e.Prompt.Attachments
-		c.add(entry{item: item, seq: record.Seq, turn: record.Turn, isTaskPrompt: true})
+		c.add(entry{item: e.Prompt.item(), seq: record.Seq, turn: record.Turn, isTaskPrompt: true})
 		if c.firstPrompt == "" {
 			c.firstPrompt = truncate(e.Prompt.Text, maxFirstPrompt)
 		}
 		c.todos = carryOverTodos(c.todos)
+	case PromptTaken:
+		if e.Note != "" {
+			c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
+		}
+		c.add(entry{item: e.Prompt.item(), seq: record.Seq, turn: record.Turn, isTaken: true})
 	case ReplyContinued:
 		c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
 	case TodosChanged:
@@ -249,6 +254,10 @@ func (c *Conversation) Essentials() string {
 	if c.firstPrompt != "" {
 		b.WriteString("It began with these words of the user's: " + c.firstPrompt + "\n")
 	}
+	if c.steered() { // a request may begin at the words that came while the turn ran
+		words, _ := c.Task(0)
+		b.WriteString("The words of the running task: " + truncate(words, maxFirstPrompt) + "\n")
+	}
 	if len(c.todos) > 0 {
 		b.WriteString("The plan:\n")
 	}
@@ -258,6 +267,16 @@ func (c *Conversation) Essentials() string {
 	return strings.TrimSpace(b.String())
 }
 
+// steered reports whether words of the user's came while the last turn ran.
+func (c *Conversation) steered() bool {
+	for _, e := range slices.Backward(c.entries) {
+		if e.isTaskPrompt || e.isTaken {
+			return e.isTaken
+		}
+	}
+	return false
+}
+
 // Pieces lists what could be taken out, oldest first.
 func (c *Conversation) Pieces() []Piece {
 	pieces := make([]Piece, 0, len(c.entries))
@@ -265,7 +284,10 @@ func (c *Conversation) Pieces() []Piece {
 		if !c.hidden(e) {
 			pieces = append(
 				pieces,
-				Piece{Item: c.shown(e), Seq: e.seq, Turn: e.turn, Masked: e.item.Kind == models.Output && c.masked[e.item.CallID]},
+				Piece{
+					Item: c.shown(e), Seq: e.seq, Turn: e.turn, Whole: e.isTaken,
+					Masked: e.item.Kind == models.Output && c.masked[e.item.CallID],
+				},
 			)
 		}
 	}
@@ -283,13 +305,27 @@ func (c *Conversation) SummaryInput(through int64) (summary string, items []mode
 	return c.summary, items
 }
 
-// Task is the user's words of the last turn, and whether a summary up to a
-// record swallows them.
-func (c *Conversation) Task(through int64) (words string, swallowed bool) {
+// Task is the user's words of the last turn, also those that came while it ran, and
+// which of them a summary up to a record swallows.
+func (c *Conversation) Task(through int64) (words, swallowed string) {
 	for _, e := range slices.Backward(c.entries) {
+		if !e.isTaskPrompt && !e.isTaken {
+			continue
+		}
+		words = joinWords(e.item.Text, words)
+		if e.seq <= through {
+			swallowed = joinWords(e.item.Text, swallowed)
+		}
 		if e.isTaskPrompt {
-			return e.item.Text, e.seq <= through
+			return words, swallowed
 		}
 	}
-	return c.taskPrompt, c.taskPrompt != ""
+	return joinWords(c.taskPrompt, words), joinWords(c.taskPrompt, swallowed)
+}
+
+func joinWords(before, after string) string {
+	if before == "" || after == "" {
+		return before + after
+	}
+	return before + "\n\n" + after
 }

@@ -127,3 +127,29 @@ func BenchmarkItemsUnchanged(b *testing.B) {
 		c.Items()
 	}
 }
+
+func TestTheTaskIsAlsoWhatWasSaidWhileItRan(t *testing.T) {
+	var c Conversation
+	for i, e := range []Event{
+		TurnStarted{Prompt: Prompt{Text: "old"}},
+		TurnStarted{Prompt: Prompt{Text: "go"}},
+		PromptTaken{Prompt: Prompt{Text: "use tabs", Attachments: []models.Attachment{{Name: "a", Text: "long"}}}},
+		PromptTaken{Prompt: Prompt{Text: "and test"}},
+	} {
+		c.Apply(Record{Seq: int64(i + 1), Turn: 1, Event: e})
+	}
+	for through, want := range map[int64]string{1: "", 2: "go", 3: "go\n\nuse tabs", 4: "go\n\nuse tabs\n\nand test"} {
+		words, swallowed := c.Task(through)
+		if words != "go\n\nuse tabs\n\nand test" || swallowed != want {
+			t.Errorf("Task(%d) = %q, %q; want all words and %q", through, words, swallowed, want)
+		}
+	}
+	if got := c.Essentials(); !strings.Contains(got, "use tabs") {
+		t.Errorf("the essentials are %q", got)
+	}
+	for _, p := range c.Pieces() {
+		if len(p.Item.Attachments) > 0 && !p.Whole {
+			t.Error("excerpts of a turn's attachments would take the place of those of a message within it")
+		}
+	}
+}

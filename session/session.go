@@ -78,9 +78,10 @@ type Session struct {
 	Served       string        `json:"served,omitempty"`
 
 	Status        Status    `json:"status"`
-	Turn          int       `json:"turn"`            // the number of the last turn; the first is 1
-	TurnStartedAt time.Time `json:"began,omitzero"`  // when that turn began
-	Queue         []Queued  `json:"queue,omitempty"` // messages that leave after the running turn
+	Turn          int       `json:"turn"`              // the number of the last turn; the first is 1
+	TurnStartedAt time.Time `json:"began,omitzero"`    // when that turn began
+	Queue         []Queued  `json:"queue,omitempty"`   // messages that leave after the running turn
+	Steered       []string  `json:"steered,omitempty"` // ids of those that go with its next request
 
 	LastTurn
 	Progress
@@ -103,6 +104,7 @@ type Session struct {
 type LastTurn struct {
 	RunsPlan         bool          `json:"stepping,omitempty"` // it carries out the plan
 	PromptID         string        `json:"prompt,omitempty"`   // of the prompt that began it
+	TakenPrompts     []string      `json:"taken,omitempty"`    // ids of those that it took while it ran
 	Fault            *models.Fault `json:"fault,omitempty"`    // why it failed or is parked
 	RetryAt          time.Time     `json:"retry,omitzero"`     // parked: when it goes on by itself; zero: only when asked
 	ParkCount        int           `json:"rung,omitempty"`     // parked: how many times in a row
@@ -135,6 +137,13 @@ type Prompt struct {
 	Images []models.Image `json:"images,omitempty"`
 
 	Attachments []models.Attachment `json:"attached,omitempty"` // pastes and piped text, apart from the words
+}
+
+// item is the prompt as an item of the conversation.
+func (p Prompt) item() models.Item {
+	item := models.NewMessage(models.User, p.Text)
+	item.Images, item.Attachments = p.Images, p.Attachments
+	return item
 }
 
 // Queued is a prompt that waits for the running turn to be done.
@@ -209,11 +218,19 @@ type Answer struct {
 // Live reports whether a turn has begun and not ended.
 func (s *Session) Live() bool { return s.Status == Running || s.Status == Asking }
 
-// HasPrompt reports whether a prompt has been sent: it began the last turn, or is
-// queued.
+// HasPrompt reports whether a prompt has been sent: it began the last turn, was taken
+// by it, or is queued.
 func (s *Session) HasPrompt(id string) bool {
-	return s.PromptID == id || slices.ContainsFunc(s.Queue, func(q Queued) bool { return q.ID == id })
+	return s.PromptID == id || slices.Contains(s.TakenPrompts, id) || s.IsQueued(id)
 }
+
+// IsQueued reports whether a prompt waits behind the turn.
+func (s *Session) IsQueued(id string) bool {
+	return slices.ContainsFunc(s.Queue, func(q Queued) bool { return q.ID == id })
+}
+
+// IsSteered reports whether a queued prompt goes with the next request of the turn.
+func (s *Session) IsSteered(id string) bool { return slices.Contains(s.Steered, id) }
 
 // NeedsYou reports whether only a person can move the session on.
 func (s *Session) NeedsYou() bool { return s.Status == Asking || s.Status == NeedsPerson }

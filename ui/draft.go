@@ -23,6 +23,7 @@ type draft struct {
 	newID    func() string
 	own      *ownCommands
 	listed   bool // a file is being mentioned, and the files were listed for that
+	sent     sentPrompt
 
 	// What the world gives; may be nil.
 	readImage func(ctx context.Context, path string) (models.Image, error)
@@ -83,9 +84,41 @@ func (d *draft) mention() action {
 // shellMark begins a draft that is a command of the person's own.
 const shellMark = "!"
 
+// sentPrompt is the last message that was sent to a session: it may still be on its way.
+type sentPrompt struct {
+	id string
+	to session.ID
+}
+
 // send sends the draft. The composer is empty at once, so that a second press
 // finds nothing to send.
-func (d *draft) send() action {
+func (d *draft) send() action { return d.sendAs(false) }
+
+// steer sends the draft into the running turn, or, when nothing is written, what is
+// queued behind it.
+func (d *draft) steer() action {
+	switch {
+	case d.composer.Borrowed():
+		return nil
+	case !d.composer.Empty():
+		return d.sendAs(true)
+	case !d.canSteer():
+		return nil
+	}
+	return send{command: session.SteerQueued{}, inOrder: true}
+}
+
+// canSteer reports whether a message waits for the end of the turn in view, or is on
+// its way there.
+func (d *draft) canSteer() bool {
+	v := d.views.shown()
+	if v == nil || !v.state.Live() {
+		return false
+	}
+	return v.waitsForEnd() || d.sent.id != "" && d.sent.to == d.views.current && !v.state.HasPrompt(d.sent.id)
+}
+
+func (d *draft) sendAs(steered bool) action {
 	text := d.composer.Text()
 	if text == "" {
 		return nil
@@ -118,9 +151,14 @@ func (d *draft) send() action {
 	}
 	d.take()
 	attached = append(d.own.take(d.views.current), attached...)
-	return together{
-		inPassing, d.deliver(session.Prompt{ID: d.newID(), Text: prompt, Attachments: attached}, asSend),
+	d.sent = sentPrompt{d.newID(), d.views.current}
+	actions := together{
+		inPassing, d.deliver(session.Prompt{ID: d.sent.id, Text: prompt, Attachments: attached}, asSend),
 	}
+	if v := d.views.shown(); steered && v != nil && v.state.Live() {
+		actions = append(actions, send{command: session.SteerQueued{ID: d.sent.id}, inOrder: true})
+	}
+	return actions
 }
 
 // take empties the composer for what is sent.

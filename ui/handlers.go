@@ -38,6 +38,7 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 
 	return map[keys.Action]handler{
 		keys.Send:     plain(d.send),
+		keys.Steer:    plain(d.steer),
 		keys.TakeBack: plain(d.takeBack),
 		keys.Shell:    d.shell,
 		keys.Editor:   plain(d.edit),

@@ -23,6 +23,15 @@ func obeyQuickly(w *fakeEngine, id session.ID, c session.Command) {
 			return
 		}
 		w.emit(id, session.TurnStarted{Prompt: c.Prompt})
+	case session.SteerQueued:
+		w.mu.Lock()
+		s := *w.sessions[id]
+		w.mu.Unlock()
+		for _, q := range s.Queue {
+			if (c.ID == "" || c.ID == q.ID) && !s.IsSteered(q.ID) {
+				w.emit(id, session.PromptSteered{ID: q.ID})
+			}
+		}
 	case session.Unqueue:
 		w.emit(id, session.PromptUnqueued(c))
 	case session.ChooseTier:
@@ -56,10 +65,70 @@ func TestAMessageBehindATurnIsQueuedAndTakenBack(t *testing.T) {
 	w.reply = obeyQuickly
 	s.wait("go on")
 	s.press("then the docs", "enter")
-	s.wait("queued  then the docs", "1 queued")
+	s.wait("at the end of the turn  then the docs", "1 queued")
 	s.press("up")
 	s.wait("› then the docs")
 	s.gone("1 queued")
+}
+
+func TestASecondEnterSendsWhatIsQueuedIntoTheTurn(t *testing.T) {
+	running := session.ToolStarted{Effect: session.Effect{CallID: "c1", Tool: "shell", Title: "make"}}
+	queue := session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}}
+	begin := func(t *testing.T, w, h int) (*fakeEngine, *screen) {
+		world, s := startOnSession(t, w, h, turn("go on"))
+		world.reply = obeyQuickly
+		s.wait("go on")
+		world.emit("s1", calls("c1", "shell", `{"command":"make"}`), running)
+		s.wait("running shell")
+		return world, s
+	}
+	t.Run("enter, and enter again", func(t *testing.T) {
+		for _, size := range sizes[:3] {
+			w, s := begin(t, size.w, size.h)
+			w.emit("s1", queue)
+			golden(t, fmt.Sprintf("queued-%dx%d", size.w, size.h),
+				s.wait("at the end of the turn  then the docs", "enter sends it after the running call; ↑ takes it back"))
+			s.press("enter")
+			golden(t, fmt.Sprintf("steered-%dx%d", size.w, size.h),
+				s.wait("after the running call  then the docs", "› ↑ takes it back"))
+			s.press("up")
+			s.wait("› then the docs")
+			s.gone("1 queued")
+		}
+	})
+	t.Run("two enters at once, before the first is known to be queued", func(t *testing.T) {
+		w, s := begin(t, 80, 24)
+		s.press("then the docs", "enter", "enter")
+		s.wait("after the running call  then the docs")
+		for _, want := range []string{"Send", "SteerQueued"} {
+			if got := <-w.commands; got != want {
+				t.Errorf("command = %s, want %s", got, want)
+			}
+		}
+	})
+	t.Run("ctrl+enter with words, which leaves alone what waits", func(t *testing.T) {
+		w, s := begin(t, 80, 24)
+		w.emit("s1", queue)
+		s.wait("at the end of the turn  then the docs")
+		s.press("use tabs", "\x1b[13;5u")
+		s.wait("at the end of the turn  then the docs", "after the running call  use tabs")
+	})
+	t.Run("what the turn has taken is a message of it", func(t *testing.T) {
+		w, s := begin(t, 80, 24)
+		w.emit("s1", queue, session.PromptSteered{ID: "q"}, session.ToolEnded{CallID: "c1", Tool: "shell", Title: "make"})
+		s.wait("with the next request  then the docs")
+		w.emit("s1", session.PromptTaken{Prompt: queue.Prompt})
+		s.gone("1 queued")
+		s.wait("then the docs", "write ahead")
+	})
+	t.Run("with nothing queued, enter does nothing", func(t *testing.T) {
+		w, s := begin(t, 80, 24)
+		s.press("enter", "F3")
+		if got := <-w.commands; got != "ChooseTier" {
+			t.Errorf("command = %s, want ChooseTier alone", got)
+		}
+		s.wait("go on")
+	})
 }
 
 func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
@@ -67,7 +136,7 @@ func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
 		session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}},
 		session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(2 * time.Minute),
 			ParkCount: 2})
-	golden(t, "parked-100x24", s.wait("held    then the docs", "next try at 12:02", "ctrl+x", "again in 2:00"))
+	golden(t, "parked-100x24", s.wait("held  then the docs", "next try at 12:02", "ctrl+x", "again in 2:00"))
 	for _, tt := range []struct {
 		key  string
 		want []string

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"time"
 
 	"belay/models"
@@ -25,6 +26,7 @@ type sessionView struct {
 	checkpointed time.Time                 // when the last checkpoint was made
 	hinted       map[session.HintKind]bool // the hints that were given once
 
+	open    int  // calls of the reply that have no result yet, as far as they were heard of
 	paging  bool // an older page is being read
 	torn    bool // records are missing: it has to be read again
 	loading bool // it is being read again
@@ -106,6 +108,7 @@ func (v *sessionView) answering(text string) {
 
 // follow notes what the turn is doing right now.
 func (v *sessionView) follow(r session.Record) {
+	v.countCalls(r.Event)
 	switch e := r.Event.(type) {
 	case session.TurnStarted, session.TurnResumed:
 		v.answering("starting")
@@ -138,6 +141,47 @@ func (v *sessionView) follow(r session.Record) {
 	case session.TurnEnded:
 		v.answering("")
 	}
+}
+
+// countCalls follows how many calls are open.
+func (v *sessionView) countCalls(e session.Event) {
+	switch e := e.(type) {
+	case session.TurnStarted, session.TurnEnded:
+		v.open = 0
+	case session.ItemAdded:
+		if e.Item.Kind == models.Call {
+			v.open++
+		}
+	case session.ToolEnded:
+		v.open = max(v.open-1, 0)
+	}
+}
+
+// waitsForEnd reports whether a message is queued that goes at the end of the turn.
+func (v *sessionView) waitsForEnd() bool {
+	return slices.ContainsFunc(v.state.Queue, func(q session.Queued) bool { return !v.state.IsSteered(q.ID) })
+}
+
+// leaves says when a queued message goes.
+func (v *sessionView) leaves(id string) string {
+	switch {
+	case v.stuck():
+		return "held"
+	case !v.state.IsSteered(id):
+		return "at the end of the turn"
+	}
+	return v.soon()
+}
+
+// soon says when a message goes that does not wait for the end of the turn.
+func (v *sessionView) soon() string {
+	switch {
+	case v.activity.kind != toolActivity && v.open == 0:
+		return "with the next request"
+	case v.open > 1:
+		return "after the running calls"
+	}
+	return "after the running call"
 }
 
 func (v *sessionView) attempted(e session.AttemptStarted) {

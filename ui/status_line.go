@@ -115,9 +115,9 @@ func (vs *sessionViews) stepHints(panelOpen bool) [][2]string {
 // ways on.
 func (v *sessionView) queueLines(area frame, panelFocused bool) []string {
 	th := area.theme
-	word, st := "queued", th.Dim
+	st := th.Dim
 	if v.stuck() {
-		word, st = "held  ", th.Warn
+		st = th.Warn
 	}
 	var lines []string
 	for i, queued := range v.state.Queue {
@@ -125,7 +125,8 @@ func (v *sessionView) queueLines(area frame, panelFocused bool) []string {
 			lines = append(lines, "   "+th.Dim.Paint("… "+theme.Plural(len(v.state.Queue)-3, "message")+" more"))
 			break
 		}
-		lines = append(lines, "   "+st.Paint(word)+"  "+theme.Cut(theme.Line(queued.Text), area.width-14))
+		when := v.leaves(queued.ID)
+		lines = append(lines, "   "+st.Paint(when)+"  "+theme.Cut(theme.Line(queued.Text), area.width-theme.Width(when)-8))
 	}
 	if hints := v.waysOn(panelFocused); len(hints) > 0 {
 		lines = append(lines, "   "+th.Keys(hints...))

@@ -52,6 +52,12 @@ func (vs *sessionViews) composerHint() string {
 	switch {
 	case v != nil && v.state.PartOf != "" && !v.state.Live():
 		return "this step is not at work; " + backToPlan()
+	case v != nil && v.state.Live() && len(v.state.Queue) > 0:
+		back := keys.Label(keys.TakeBack) + " takes it back"
+		if v.state.RunsPlan || !v.waitsForEnd() {
+			return back
+		}
+		return keys.EmptyDraft.Label(keys.Steer) + " sends it " + v.soon() + "; " + back
 	case v != nil && v.state.Live():
 		return "write ahead: it is sent when this turn is done"
 	case v != nil && v.state.Status == session.Parked:

@@ -11,6 +11,7 @@ type Piece struct {
 	Item   models.Item
 	Turn   int
 	Masked bool // an output whose text was taken out before
+	Whole  bool // its attachments are not reduced to excerpts
 }
 
 // PruneResult is what one reducer takes out.
@@ -170,7 +171,7 @@ func (r *pruner) reasoning() {
 func (r *pruner) excerpts() {
 	result := PruneResult{By: ByExcerpts, Excerpts: map[int][]string{}}
 	for _, piece := range r.pieces {
-		if len(piece.Item.Attachments) == 0 || piece.Turn >= r.turn {
+		if len(piece.Item.Attachments) == 0 || piece.Turn >= r.turn || piece.Whole {
 			continue
 		}
 		texts, shorter := excerpts(piece.Item)

@@ -70,6 +70,9 @@ type Options struct {
 	// Prune makes the conversation shorter when it has grown too long; nil: nothing
 	// does.
 	Prune func(ctx context.Context) error
+	// Steer adds to the conversation, before a request, what a person wants to say
+	// while the turn runs. It reports whether there was something; nil: there never is.
+	Steer func(ctx context.Context) (bool, error)
 	Model func(models.Target) models.Model
 	// Measured hears how many tokens a request took by our own count and by the
 	// provider's; nil: nobody does.
@@ -145,6 +148,9 @@ func (t *turn) advance(ctx context.Context) *session.TurnEnded {
 	if end := t.checkLimits(ctx); end != nil {
 		return end
 	}
+	if end := t.steer(ctx); end != nil {
+		return end
+	}
 	done, err := t.pruneAndAsk(ctx)
 	switch {
 	case err != nil:
@@ -156,6 +162,22 @@ func (t *turn) advance(ctx context.Context) *session.TurnEnded {
 		return &failed
 	case done:
 		return &session.TurnEnded{Outcome: session.OutcomeDone}
+	}
+	return nil
+}
+
+// steer takes in what a person says while the turn runs. After that the same calls may
+// be made again.
+func (t *turn) steer(ctx context.Context) *session.TurnEnded {
+	if t.Steer == nil {
+		return nil
+	}
+	steered, err := t.Steer(ctx)
+	if err != nil {
+		return t.unstorable(ctx, err)
+	}
+	if steered {
+		clear(t.repeats)
 	}
 	return nil
 }

@@ -115,8 +115,6 @@ func (s *openSession) do(ctx context.Context, c session.Command) error {
 // asEvent is the event that a command becomes as it stands, if it does.
 func asEvent(c session.Command) (session.Event, bool) {
 	switch c := c.(type) {
-	case session.Unqueue:
-		return session.PromptUnqueued(c), true
 	case session.Restore:
 		return session.Restored(c), true
 	case session.ChooseMode:
@@ -134,6 +132,10 @@ func (s *openSession) doLocked(ctx context.Context, c session.Command) error {
 	switch c := c.(type) {
 	case session.Send:
 		return s.sendLocked(ctx, c.Prompt)
+	case session.Unqueue:
+		return s.unqueueLocked(ctx, c.ID)
+	case session.SteerQueued:
+		return s.steerLocked(ctx, c.ID)
 	case session.Stop:
 		return s.stopLocked(ctx)
 	case session.Resume:

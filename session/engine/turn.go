@@ -157,7 +157,7 @@ func (s *openSession) turnOptionsLocked(ready func(context.Context)) agent.Optio
 		Router: s.e.o.Router, Control: s.control, Model: s.e.o.Router.Model, NetworkWait: s.e.o.NetworkWait,
 		Log: s, Gate: s, Tools: s.tools, Root: s.root,
 		Build: s.requests.Build, Shorten: s.requests.Shorten,
-		Prune: s.requests.Prune, Measured: s.requests.Measured, Ready: ready,
+		Prune: s.requests.Prune, Steer: s.takeSteered, Measured: s.requests.Measured, Ready: ready,
 		Turn: s.state.Turn, Purpose: purposeOf(s.state), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
 		Failed:    s.task.failed,
 		ParkRetry: s.task.trigger == byTimer, Force: s.task.trigger == byUser,
@@ -238,7 +238,11 @@ func (s *openSession) startQueuedLocked(ctx context.Context) {
 	if len(s.state.Queue) == 0 || s.running != nil || s.closed() {
 		return
 	}
-	if err := s.startLocked(ctx, s.state.Queue[0]); err != nil {
+	next := s.state.Queue[0]
+	if steered := s.steeredLocked(); len(steered) > 0 { // meant to go sooner than the rest
+		next = steered[0]
+	}
+	if err := s.startLocked(ctx, next); err != nil {
 		s.publishLocked(session.Noted{Text: "the next message could not be sent: " + err.Error()})
 	}
 }

@@ -85,7 +85,7 @@ func traitsByName(specs []models.ToolSpec) map[string]models.ToolTraits {
 func pieces(list []session.Piece) []window.Piece {
 	out := make([]window.Piece, len(list))
 	for i, p := range list {
-		out[i] = window.Piece{Item: p.Item, Turn: p.Turn, Masked: p.Masked}
+		out[i] = window.Piece{Item: p.Item, Turn: p.Turn, Masked: p.Masked, Whole: p.Whole}
 	}
 	return out
 }

@@ -72,7 +72,8 @@ func beforeLastRequest(records []session.Record) ([]session.Record, models.Targe
 		case session.ItemAdded:
 			kept = slices.Delete(kept, i, i+1)
 			continue
-		case session.TurnStarted, session.TurnResumed, session.ToolEnded, session.ReplyEnded, session.AttemptFailed:
+		case session.TurnStarted, session.TurnResumed, session.PromptTaken, session.ToolEnded, session.ReplyEnded,
+			session.AttemptFailed:
 			return kept, target
 		}
 	}
@@ -89,7 +90,7 @@ func lastReply(records []session.Record) (index int, target models.Target, waits
 			target = e.Target
 		case session.AttemptFailed:
 			target = e.Target
-		case session.TurnStarted, session.TurnResumed, session.ToolEnded:
+		case session.TurnStarted, session.TurnResumed, session.PromptTaken, session.ToolEnded:
 			waits = waits || openCalls(records) == 0
 		default:
 			continue

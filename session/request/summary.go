@@ -138,8 +138,8 @@ func (b *Builder) writeSummary(
 	event := session.Compacted{Through: oldest[len(oldest)-1].Seq}
 	previous, items := conversation.SummaryInput(event.Through)
 	task, swallowed := conversation.Task(event.Through)
-	if swallowed && s.Status != session.Idle {
-		event.Task = task
+	if s.Status != session.Idle {
+		event.Task = swallowed
 	}
 	facts := compact.Facts{First: s.FirstPrompt, Task: task, Files: s.ChangedFiles, Keep: keep}
 	for _, t := range s.Todos {

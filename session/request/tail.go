@@ -87,14 +87,22 @@ func requestBytes(e session.Event) int {
 		n += len(e.Output)
 		images = e.Images
 	case session.TurnStarted:
-		n += len(e.Prompt.Text)
+		n += promptBytes(e.Prompt)
 		images = e.Prompt.Images
-		for _, at := range e.Prompt.Attachments {
-			n += len(at.Text)
-		}
+	case session.PromptTaken:
+		n += promptBytes(e.Prompt)
+		images = e.Prompt.Images
 	}
 	for _, image := range images {
 		n += len(image.Data)
+	}
+	return n
+}
+
+func promptBytes(p session.Prompt) int {
+	n := len(p.Text)
+	for _, at := range p.Attachments {
+		n += len(at.Text)
 	}
 	return n
 }

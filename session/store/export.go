@@ -102,14 +102,9 @@ func writeRewoundMark(w io.Writer, rewound bool) {
 func writeRecord(w io.Writer, r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
-		fmt.Fprintf(w, "\n## You, %s\n\n%s\n", r.Time.Format("2006-01-02 15:04 MST"), printable(e.Prompt.Text))
-		if n := len(e.Prompt.Images); n > 0 {
-			fmt.Fprintf(w, "\n*%d pictures*\n", n)
-		}
-		for _, a := range e.Prompt.Attachments {
-			fmt.Fprintf(w, "\n**attached** %s\n", printable(a.Name))
-			fence(w, "", a.Text)
-		}
+		writePrompt(w, r.Time, e.Prompt)
+	case session.PromptTaken:
+		writePrompt(w, r.Time, e.Prompt)
 	case session.ItemAdded:
 		switch {
 		case e.Item.Kind == models.Message && e.Item.Role == models.Assistant:
@@ -149,6 +144,17 @@ func writeRecord(w io.Writer, r session.Record) {
 		}
 	case session.Noted:
 		fmt.Fprintf(w, "\n*%s*\n", printable(e.Text))
+	}
+}
+
+func writePrompt(w io.Writer, at time.Time, p session.Prompt) {
+	fmt.Fprintf(w, "\n## You, %s\n\n%s\n", at.Format("2006-01-02 15:04 MST"), printable(p.Text))
+	if n := len(p.Images); n > 0 {
+		fmt.Fprintf(w, "\n*%d pictures*\n", n)
+	}
+	for _, a := range p.Attachments {
+		fmt.Fprintf(w, "\n**attached** %s\n", printable(a.Name))
+		fence(w, "", a.Text)
 	}
 }
 

@@ -100,3 +100,20 @@ func TestAnExportSaysWhatWasTakenBack(t *testing.T) {
 		t.Errorf("said too often:\n%s", md.String())
 	}
 }
+
+func TestWhatATurnTookWhileItRanIsFoundLikeAPrompt(t *testing.T) {
+	s := open(t, t.TempDir())
+	id := create(t, s, "/p").ID
+	taken := session.PromptTaken{Prompt: session.Prompt{ID: "q", Text: "mind the gap"}}
+	add(t, s, id, prompt("fix it"), taken, says("done"), session.TurnEnded{Outcome: session.OutcomeDone})
+	if got, err := s.Prompts(ctx, "/p"); err != nil || strings.Join(got, ", ") != "fix it, mind the gap" {
+		t.Errorf("Prompts() = %q, %v", got, err)
+	}
+	if hits, err := s.Search(ctx, "the gap", session.Filter{}); err != nil || len(hits) != 1 {
+		t.Errorf("Search() finds %d, %v; want 1", len(hits), err)
+	}
+	var b bytes.Buffer
+	if err := s.Export(ctx, id, &b, "markdown"); err != nil || !strings.Contains(b.String(), "mind the gap") {
+		t.Errorf("Export() = %v\n%s", err, b.String())
+	}
+}

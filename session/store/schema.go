@@ -127,6 +127,17 @@ var migrations = []string{`
 	ALTER TABLE drafts ADD COLUMN sum INTEGER;
 	ALTER TABLE grants ADD COLUMN sum INTEGER;
 	ALTER TABLE trust ADD COLUMN sum INTEGER;`,
+	// 5: prompts that a turn took while it ran, and what a person was writing.
+	`
+	CREATE INDEX events_taken ON events (time) WHERE type = 'prompt.taken';
+	CREATE TABLE unsent (
+		session TEXT NOT NULL,     -- empty: of a session that is not there yet
+		project TEXT NOT NULL,
+		updated INTEGER NOT NULL,
+		data    BLOB NOT NULL,     -- session.Unsent as JSON
+		sum     INTEGER NOT NULL,
+		PRIMARY KEY (session, project)
+	);`,
 }
 
 // schemaVersion reads the version of a database of ours; 0 is an empty one.

@@ -82,11 +82,9 @@ func headAndTail(t string) string {
 func searchableTexts(e session.Event) []string {
 	switch e := e.(type) {
 	case session.TurnStarted:
-		texts := []string{e.Prompt.Text}
-		for _, a := range e.Prompt.Attachments {
-			texts = append(texts, a.Text)
-		}
-		return texts
+		return promptTexts(e.Prompt)
+	case session.PromptTaken:
+		return promptTexts(e.Prompt)
 	case session.Renamed:
 		return []string{e.Title}
 	case session.ItemAdded:
@@ -112,6 +110,14 @@ func searchableTexts(e session.Event) []string {
 		return []string{e.Text}
 	}
 	return nil
+}
+
+func promptTexts(p session.Prompt) []string {
+	texts := []string{p.Text}
+	for _, a := range p.Attachments {
+		texts = append(texts, a.Text)
+	}
+	return texts
 }
 
 // padding fills up what is shorter than three letters. It stands in no text.

@@ -238,8 +238,9 @@ func TestAPermissionThatWasAlteredAllowsNothing(t *testing.T) {
 	}
 }
 
-// withoutSums takes back what version 4 of the schema added.
-const withoutSums = `ALTER TABLE events DROP COLUMN sum; ALTER TABLE drafts DROP COLUMN sum;
+// withoutSums takes back what versions 4 and 5 of the schema added.
+const withoutSums = `DROP INDEX events_taken; DROP TABLE unsent;
+	ALTER TABLE events DROP COLUMN sum; ALTER TABLE drafts DROP COLUMN sum;
 	ALTER TABLE grants DROP COLUMN sum; ALTER TABLE trust DROP COLUMN sum; `
 
 // What an older belay wrote has no checksums: it is read as before, and repaired.

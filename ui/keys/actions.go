@@ -3,6 +3,7 @@ package keys
 // The actions of the main screen, each with a row in the table.
 const (
 	Send        Action = "send"
+	Steer       Action = "steer"
 	NewLine     Action = "new line"
 	Heavy       Action = "heavy"
 	Medium      Action = "medium"

@@ -3,6 +3,10 @@ package keys
 // Table is every binding, in the order people read them.
 var Table = []Binding{
 	{Send, []string{"enter"}, "enter", "send; while a turn runs: queue", Composer, false},
+	{
+		Steer, []string{"ctrl+enter"}, "enter enter",
+		"send as soon as the running call is over; or ctrl+enter", Composer, false,
+	},
 	{NewLine, []string{"alt+enter", "ctrl+j", "shift+enter"}, "alt+enter, ctrl+j", "new line", Composer, false},
 	{Heavy, []string{"f2", "alt+1"}, "F2, alt+1", "heavy tier", Anywhere, true},
 	{Medium, []string{"f3", "alt+2"}, "F3, alt+2", "medium tier", Anywhere, true},

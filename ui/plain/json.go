@@ -96,6 +96,11 @@ func (j *JSON) Record(record session.Record, turn *Turn) {
 			Prompt   string   `json:"prompt"`
 			Attached []string `json:"attached,omitempty"` // names
 		}{e.Prompt.Text, names(e.Prompt.Attachments)})
+	case session.PromptTaken:
+		j.line(record, "prompt.taken", struct {
+			Prompt   string   `json:"prompt"`
+			Attached []string `json:"attached,omitempty"` // names
+		}{e.Prompt.Text, names(e.Prompt.Attachments)})
 	case session.TurnResumed:
 		j.line(record, "turn.started", struct {
 			Resumed string `json:"resumed"`

@@ -41,6 +41,8 @@ func (p *Text) Record(record session.Record, turn *Turn) {
 	switch e := record.Event.(type) {
 	case session.TurnResumed:
 		p.event("▸ going on with turn %d: %s", record.Turn, e.Why)
+	case session.PromptTaken:
+		p.event("› %s", theme.Line(e.Prompt.Text))
 	case session.ReplyContinued:
 		p.event("↻ %s", theme.Line(e.Text()))
 	case session.ItemAdded:

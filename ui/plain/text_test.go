@@ -3,6 +3,7 @@ package plain
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,5 +57,21 @@ func TestATurnTookWhatItsRequestsTook(t *testing.T) {
 	}
 	if want := (models.Usage{Input: 30, Output: 6}); turn.Usage != want || turn.Cost != 1.75 {
 		t.Errorf("usage %+v and %v dollars, want %+v and 1.75", turn.Usage, turn.Cost, want)
+	}
+}
+
+func TestAMessageThatARunningTurnTookIsTold(t *testing.T) {
+	taken := session.Record{Session: "s1", Turn: 1, Event: session.PromptTaken{Prompt: session.Prompt{
+		Text: "use tabs", Attachments: []models.Attachment{{Name: "log", Text: "x"}},
+	}}}
+	var events, lines bytes.Buffer
+	NewText(&bytes.Buffer{}, &events, 0, time.Now).Record(taken, &Turn{})
+	if got, want := events.String(), "› use tabs\n"; got != want {
+		t.Errorf("for people it is %q, want %q", got, want)
+	}
+	NewJSON(&lines).Record(taken, &Turn{})
+	const want = `"type":"prompt.taken","prompt":"use tabs","attached":["log"]}`
+	if got := lines.String(); !strings.HasSuffix(got, want+"\n") {
+		t.Errorf("for programs it is %s, want %s at its end", got, want)
 	}
 }

@@ -84,6 +84,7 @@ type entry struct {
 
 	totals *turnTotals // of an ending
 	todos  []todo
+	taken  bool // a prompt that did not begin its turn
 
 	version int // counts changes
 	cached  cacheKey

@@ -262,3 +262,18 @@ func TestASummaryIsFolded(t *testing.T) {
 		t.Errorf("opened:\n%s", got)
 	}
 }
+
+func TestAMessageWithinATurnIsShownAndNoTurnOfItsOwn(t *testing.T) {
+	p := pane(80, 20)
+	play(p, asked("go on"), said("I look."), session.PromptTaken{Prompt: session.Prompt{Text: "use tabs"}}, said("With tabs."),
+		session.TurnEnded{Outcome: session.OutcomeDone})
+	text := shown(p)
+	if a, b, c := strings.Index(text, "I look."), strings.Index(text, "use tabs"), strings.Index(text, "With tabs."); a < 0 ||
+		b < a || c < b {
+		t.Errorf("it does not stand in its place:\n%s", text)
+	}
+	p.Apply(session.Record{Seq: 9, Event: session.Rewound{Rewinding: session.Rewinding{Conversation: true}}})
+	if text := shown(p); strings.Contains(text, "use tabs") || !strings.Contains(text, "taken back: 1 turn") {
+		t.Errorf("after a rewind of one turn:\n%s", text)
+	}
+}

@@ -98,7 +98,7 @@ func (f *fold) removeSpan(s session.RewoundSpan) (turns int) {
 		if !s.Contains(e.seq) && !e.unconfirmed {
 			continue
 		}
-		if e.kind == prompt {
+		if e.kind == prompt && !e.taken {
 			turns++
 		}
 		delete(f.calls, e.id)

@@ -15,6 +15,9 @@ func (f *fold) applyTurn(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
 		f.turnStarted(r, e)
+	case session.PromptTaken:
+		f.endReply(r.Time)
+		f.prompted(r, e.Prompt, e.Note).taken = true
 	case session.TurnResumed:
 		f.endReply(r.Time)
 		f.dropAdvice()
@@ -91,21 +94,27 @@ func (f *fold) turnStarted(r session.Record, e session.TurnStarted) {
 	f.dropAdvice()
 	f.startTurn()
 	f.turnTotals(r.Turn).startedAt = r.Time
-	if e.Prompt.Text != "" || !e.RunsPlan {
-		p := newEntry(prompt, r)
-		p.at, p.text = r.Time, e.Prompt.Text
+	f.prompted(r, e.Prompt, e.Note)
+}
+
+// prompted shows a message of the person's, and what goes with it.
+func (f *fold) prompted(r session.Record, message session.Prompt, note string) *entry {
+	p := newEntry(prompt, r)
+	p.at, p.text = r.Time, message.Text
+	if p.text != "" { // a plan may begin without words
 		f.push(p)
 	}
-	if n := len(e.Prompt.Images); n > 0 {
+	if n := len(message.Images); n > 0 {
 		f.addLine(r, "+", theme.Plural(n, "picture"), plain)
 	}
-	for _, a := range e.Prompt.Attachments {
+	for _, a := range message.Attachments {
 		l := f.addLine(r, "+", theme.Line(a.Name)+" goes with it", plain)
 		l.foldsDetail, l.detail = true, theme.Sanitize(a.Text)
 	}
-	if e.Note != "" {
-		f.addLine(r, "·", "the model is also told: "+theme.Cut(theme.Line(e.Note), 160), plain)
+	if note != "" {
+		f.addLine(r, "·", "the model is also told: "+theme.Cut(theme.Line(note), 160), plain)
 	}
+	return p
 }
 
 func (f *fold) replyEnded(r session.Record, e session.ReplyEnded) {
