@@ -232,5 +232,17 @@ func (s *Session) IsQueued(id string) bool {
 // IsSteered reports whether a queued prompt goes with the next request of the turn.
 func (s *Session) IsSteered(id string) bool { return slices.Contains(s.Steered, id) }
 
+// SteeredPrompts lists the queued prompts that go with the next request, in the order in
+// which they were sent.
+func (s *Session) SteeredPrompts() []Prompt {
+	var list []Prompt
+	for _, p := range s.Queue {
+		if s.IsSteered(p.ID) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // NeedsYou reports whether only a person can move the session on.
 func (s *Session) NeedsYou() bool { return s.Status == Asking || s.Status == NeedsPerson }

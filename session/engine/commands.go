@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,9 +134,11 @@ func (s *openSession) doLocked(ctx context.Context, c session.Command) error {
 	case session.Send:
 		return s.sendLocked(ctx, c.Prompt)
 	case session.Unqueue:
-		return s.unqueueLocked(ctx, c.ID)
+		events, err := unqueueing(s.state, c.ID)
+		return cmp.Or(err, s.appendLocked(ctx, events...))
 	case session.SteerQueued:
-		return s.steerLocked(ctx, c.ID)
+		events, err := steering(s.state, c.ID)
+		return cmp.Or(err, s.appendLocked(ctx, events...))
 	case session.Stop:
 		return s.stopLocked(ctx)
 	case session.Resume:

@@ -98,6 +98,9 @@ func (s *openSession) Append(ctx context.Context, events ...session.Event) error
 }
 
 func (s *openSession) appendLocked(ctx context.Context, events ...session.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	if s.unsaved != nil {
 		if _, err := s.storeLocked(ctx, *s.unsaved); err != nil { // it was shown when it happened
 			return err

@@ -239,7 +239,7 @@ func (s *openSession) startQueuedLocked(ctx context.Context) {
 		return
 	}
 	next := s.state.Queue[0]
-	if steered := s.steeredLocked(); len(steered) > 0 { // meant to go sooner than the rest
+	if steered := s.state.SteeredPrompts(); len(steered) > 0 { // meant to go sooner than the rest
 		next = steered[0]
 	}
 	if err := s.startLocked(ctx, next); err != nil {
