@@ -114,6 +114,10 @@ func mayImport(from, to string) bool {
 	switch {
 	case top == "." || from == to:
 		return true
+	case from == "ui/locale":
+		return false
+	case to == "ui/locale":
+		return top == "ui"
 	case top == "config":
 		return false
 	case top == "models":

@@ -28,6 +28,8 @@ type checkFunc func(v any) (problem, hint string)
 
 // checks are the checks by key, with a star for names that the user chooses.
 var checks = map[string]checkFunc{
+	"lang": oneOf("auto", "en", "zh"),
+
 	"providers.*.base_url":     checkAddress,
 	"providers.*.api":          oneOf("responses", "chat"),
 	"providers.*.key_env":      checkVariableName,

@@ -11,6 +11,7 @@ import "time"
 // Settings are all settings. Defaults and Load create them; the zero value is not
 // valid.
 type Settings struct {
+	Lang        string              `toml:"lang"`      // of belay's own words: "auto", "en" or "zh"
 	Providers   map[string]Provider `toml:"providers"` // by the name used in tiers
 	Tiers       Tiers               `toml:"tiers"`
 	Models      map[string]Model    `toml:"models"` // by provider/model
@@ -196,6 +197,7 @@ type Screen struct {
 // Defaults are the settings when nobody has set anything.
 func Defaults() Settings {
 	return Settings{
+		Lang: "auto",
 		Providers: map[string]Provider{"openai": {
 			BaseURL: "https://api.openai.com/v1", API: "responses", KeyEnv: "OPENAI_API_KEY",
 			Headers: map[string]Secret{}, Concurrency: 3,

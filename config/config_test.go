@@ -173,7 +173,7 @@ encoding = "p50k_base"
 		`/u.toml:24: park.ladder: entry 2: 1m is shorter`,
 		`/u.toml:25: models.nameless: is not provider/model`,
 		`/u.toml:28: models."openai/x".encoding: unknown value "p50k_base" (use o200k_base or cl100k_base)`,
-		`nonsense: unknown key (known here: providers, tiers`,
+		`nonsense: unknown key (known here: lang, providers, tiers`,
 		`screen..theme: is no key`,
 		`tiers.default: unknown value "huge"`,
 	}

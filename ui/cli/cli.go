@@ -16,6 +16,7 @@ import (
 	"belay/session"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -32,6 +33,7 @@ type CLI struct {
 
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, cli CLI, args []string) int {
+	locale.Use(locale.Choose(app.ScreenSettings().Lang, os.Getenv))
 	root := cli.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(cli.In)
