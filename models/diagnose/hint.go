@@ -120,7 +120,7 @@ func addressHint(ev Evidence, said report) string {
 		hint += ` An endpoint without a Responses API needs api = "chat".`
 	}
 	if end := version().FindString(strings.TrimRight(ev.Path, "/")); end != "" {
-		return hint + " Else check base_url; it may be meant without " + end + "."
+		return hint + fmt.Sprintf(" Else check base_url; it may be meant without %s.", end)
 	}
 	return hint + " Check base_url: it usually ends in /v1."
 }

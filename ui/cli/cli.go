@@ -99,6 +99,9 @@ Without a command it opens the full screen.`,
 		},
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if json := cmd.Flags().Lookup("json"); json != nil && json.Changed {
+			locale.Use(locale.English) // programs read one language
+		}
 		if globals.rehearsal == "" && !globals.rehearsed {
 			return nil
 		}
@@ -140,6 +143,7 @@ Without a command it opens the full screen.`,
 	addCompletion(root)
 	completeNames(root)
 	checkArgs(root)
+	translate(root)
 	return root
 }
 

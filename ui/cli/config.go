@@ -11,6 +11,7 @@ import (
 	"belay/config"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -61,16 +62,16 @@ func (cli CLI) printPaths(from config.Sources) error {
 	}
 	project := exists(from.ProjectFile)
 	if !from.Trusted && project == "" {
-		project = " (not read: the folder is not trusted)"
+		project = " " + locale.T("(not read: the folder is not trusted)")
 	}
-	_, err = fmt.Fprintf(cli.Out, "user settings     %s%s\nproject settings  %s%s\ndata              %s\n",
-		from.UserFile, exists(from.UserFile), from.ProjectFile, project, data)
+	_, err = fmt.Fprintln(cli.Out, locale.T("user settings     %s%s\nproject settings  %s%s\ndata              %s",
+		from.UserFile, exists(from.UserFile), from.ProjectFile, project, data))
 	return err
 }
 
 func exists(path string) string {
 	if _, err := os.Stat(path); err != nil {
-		return " (none)"
+		return " " + locale.T("(none)")
 	}
 	return ""
 }
@@ -112,8 +113,8 @@ func (cli CLI) checkSettings(from config.Sources) error {
 		}
 	}
 	if len(read) == 0 {
-		read = []string{"no settings file; the defaults"}
+		read = []string{locale.T("no settings file; the defaults")}
 	}
-	_, err = fmt.Fprintf(cli.Out, "in order: %s\n", strings.Join(read, ", "))
+	_, err = fmt.Fprintln(cli.Out, locale.T("in order: %s", strings.Join(read, ", ")))
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"belay/models"
 	"belay/ui/cli/app"
 	"belay/ui/cli/statistics"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -102,15 +103,15 @@ func noKey(h *app.App, t models.Target) string {
 func (l modelLine) row(cli CLI) []string {
 	state := theme.ConditionText(l.Condition, cli.Now())
 	if l.Answers {
-		state += ", answers"
+		state += locale.T(", answers")
 	}
 	if l.NoKey != "" {
-		state = "no key (" + l.NoKey + ")"
+		state = locale.T("no key (%s)", l.NoKey)
 	}
 	if l.Fault != nil && l.State != models.Ready && l.State != models.Unknown {
 		state += " (" + theme.Kind(l.Fault) + ")"
 	}
-	window, price := "unknown", "unknown"
+	window, price := locale.T("unknown"), locale.T("unknown")
 	if l.Window > 0 {
 		window = theme.Count(l.Window)
 	}
@@ -123,7 +124,7 @@ func (l modelLine) row(cli CLI) []string {
 		name string
 	}{{l.Tools, "tools"}, {l.Images, "images"}, {l.Reasoning, "reasoning"}} {
 		if a.has {
-			can = append(can, a.name)
+			can = append(can, locale.T(a.name))
 		}
 	}
 	return []string{

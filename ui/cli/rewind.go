@@ -14,6 +14,7 @@ import (
 	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -36,21 +37,21 @@ func (cli CLI) checkpointsCommand() *cobra.Command {
 				return nil
 			}
 			if len(list) == 0 {
-				fmt.Fprintf(cli.Err, "session %s has no turns yet\n", state.ID)
+				fmt.Fprintln(cli.Err, locale.T("session %s has no turns yet", state.ID))
 				return nil
 			}
 			rows := [][]string{{"NUMBER", "EVENT", "AGE", "FILES", "WHERE"}}
 			for i, p := range list {
-				files := "kept"
+				files := locale.T("kept")
 				if p.Tree == "" {
-					files = "not kept"
+					files = locale.T("not kept")
 				}
-				what := fmt.Sprintf("before turn %d: %s", p.Turn, theme.Line(p.Title))
+				what := locale.T("before turn %d: %s", p.Turn, theme.Line(p.Title))
 				if p.After {
-					what = fmt.Sprintf("after turn %d: %s", p.Turn, theme.Line(p.Title))
+					what = locale.T("after turn %d: %s", p.Turn, theme.Line(p.Title))
 				}
 				if p.Step > 0 {
-					what = fmt.Sprintf("before step %d: %s", p.Step, theme.Line(p.Title))
+					what = locale.T("before step %d: %s", p.Step, theme.Line(p.Title))
 				}
 				rows = append(rows, []string{
 					strconv.Itoa(i + 1),
@@ -164,35 +165,35 @@ func (cli CLI) rewindTo(
 		return err
 	}
 	if rewind.Conversation {
-		fmt.Fprintf(cli.Out, "taken back of the conversation: %s, %s of the plan\n",
-			theme.Plural(preview.Turns, "turn"), theme.Plural(preview.Steps, "step"))
+		fmt.Fprintln(cli.Out, locale.T("taken back of the conversation: %s, %s of the plan",
+			theme.Plural(preview.Turns, "turn"), theme.Plural(preview.Steps, "step")))
 	}
 	if rewind.Files {
-		fmt.Fprintf(cli.Out, "files that change: %d\n", len(preview.Changes))
+		fmt.Fprintln(cli.Out, locale.T("files that change: %d", len(preview.Changes)))
 		for _, f := range preview.Changes {
-			fmt.Fprintf(cli.Out, "  %-8s %s  +%d −%d\n", f.Kind, theme.Line(f.Path), f.Added, f.Removed)
+			fmt.Fprintf(cli.Out, "  %s %s  +%d −%d\n", theme.Fit(locale.T(string(f.Kind)), 8), theme.Line(f.Path), f.Added, f.Removed)
 		}
 		for _, s := range preview.Skipped {
-			fmt.Fprintf(cli.Out, "not covered: %s\n", theme.Line(s))
+			fmt.Fprintln(cli.Out, locale.T("not covered: %s", theme.Line(s)))
 		}
 		if !yes && preview.Patch != "" {
 			fmt.Fprintf(cli.Out, "\n%s\n", strings.TrimRight(theme.Sanitize(preview.Patch), "\n"))
 		}
 	}
 	if len(preview.Commands) > 0 {
-		fmt.Fprintln(cli.Out, "what these commands did outside the folder stays:")
+		fmt.Fprintln(cli.Out, locale.T("what these commands did outside the folder stays:"))
 		for _, line := range preview.Commands {
 			fmt.Fprintf(cli.Out, "  %s\n", theme.Line(line))
 		}
 	}
 	if !yes {
-		fmt.Fprintln(cli.Err, "nothing was changed; to do it: --yes")
+		fmt.Fprintln(cli.Err, locale.T("nothing was changed; to do it: --yes"))
 		return nil
 	}
 	rewind.ExpectTree = preview.Now
 	if err := opened.Engine.Do(ctx, id, rewind); err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Err, "done; to take it back: belay sessions rewind %s --undo\n", id)
+	fmt.Fprintln(cli.Err, locale.T("done; to take it back: belay sessions rewind %s --undo", id))
 	return nil
 }

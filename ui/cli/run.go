@@ -19,6 +19,7 @@ import (
 	"belay/session/steps"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 )
 
@@ -238,7 +239,7 @@ func checkFolder(s session.Session) error {
 		return nil
 	}
 	return &exit.UsageError{Err: fmt.Errorf("the folder of session %s is not there any more: %s", s.ID, s.Project),
-		See: fmt.Sprintf(
+		See: locale.T(
 			"belay sessions show %s, to read it; if the folder was moved, a link to it lets belay go on: ln -s NEW %s",
 			s.ID,
 			s.Project,

@@ -15,6 +15,7 @@ import (
 	"belay/session/request"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -128,7 +129,7 @@ func (r *sessionRunner) hints(ctx context.Context, prompt session.Prompt) {
 		added += tokens.Estimate(a.Text)
 	}
 	for _, h := range usage.Hints(prompt.Text, int64(added), 0, r.app.Settings.Context.Warn) {
-		r.say("▲ %s", h.Text)
+		r.say("▲ %s", locale.Said(h.Text))
 	}
 }
 
@@ -208,7 +209,7 @@ func (r *sessionRunner) alerts() {
 	rest, _ := r.app.Engine.Next(context.Background()) // closed: it only gives what is left
 	for _, rec := range append(r.lateRecords, rest...) {
 		if a, ok := rec.Event.(session.Alerted); ok {
-			r.say("! %s", theme.Line(a.Text))
+			r.say("! %s", locale.Said(theme.Line(a.Text)))
 		}
 	}
 }
@@ -218,7 +219,7 @@ func (r *sessionRunner) print(records []session.Record) *session.TurnEnded {
 	var end *session.TurnEnded
 	for _, rec := range records {
 		if a, ok := rec.Event.(session.Alerted); ok {
-			r.say("! %s", theme.Line(a.Text))
+			r.say("! %s", locale.Said(theme.Line(a.Text)))
 		}
 		if part := r.steps[rec.Session]; part != nil {
 			part.Add(rec)
@@ -298,9 +299,9 @@ func (r *sessionRunner) afterTurn(ctx context.Context, end session.TurnEnded) (c
 		r.say("parked; there may be room from %s on · to go on: belay resume %s", at, r.id)
 		return exit.OfFault(state.Fault), false, nil
 	}
-	try := fmt.Sprintf("next try (%d of %d)", state.ParkCount, len(r.app.Settings.Park.Ladder))
+	try := locale.T("next try (%d of %d)", state.ParkCount, len(r.app.Settings.Park.Ladder))
 	if state.ParkCount == 0 { // not one of the schedule
-		try = "the allowance returns, and the next try is,"
+		try = locale.T("the allowance returns, and the next try is,")
 	}
 	r.say("  %s at %s, in %s", try, state.RetryAt.Local().Format("15:04:05"), rest.Round(time.Second))
 	if route.SleepUntil(ctx, r.cli.Now, state.RetryAt, route.ParkPoll) != nil {
@@ -321,7 +322,7 @@ func (r *sessionRunner) exceedsMaxWait(s session.Session, rest time.Duration) bo
 
 func (r *sessionRunner) hint(s session.Session, code int) {
 	if s.Fault != nil && s.Fault.Hint != "" {
-		r.say("  %s", s.Fault.Hint)
+		r.say("  %s", locale.Said(s.Fault.Hint))
 	}
 	switch {
 	case code == exit.Person && s.RunsPlan:
@@ -339,5 +340,5 @@ func (r *sessionRunner) say(format string, args ...any) {
 		t.Say(format, args...)
 		return
 	}
-	fmt.Fprintln(r.cli.Err, theme.Sanitize(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(r.cli.Err, theme.Sanitize(locale.T(format, args...)))
 }

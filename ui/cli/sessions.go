@@ -14,6 +14,7 @@ import (
 	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -99,7 +100,7 @@ type sessionLine struct {
 // title is how a session is called in a list; one that was rehearsed is marked.
 func title(ctx context.Context, s session.Session) string {
 	if app.IsRehearsed(ctx) {
-		return "(rehearsed) " + theme.Line(s.Title)
+		return locale.T("(rehearsed)") + " " + theme.Line(s.Title)
 	}
 	return theme.Line(s.Title)
 }
@@ -111,14 +112,14 @@ func (cli CLI) listSessions(ctx context.Context, f session.Filter) error {
 			return err
 		}
 		if len(list) == 0 {
-			fmt.Fprintln(cli.Err, "no sessions yet: `belay` begins one")
+			fmt.Fprintln(cli.Err, locale.T("no sessions yet: `belay` begins one"))
 			return nil
 		}
 		rows := [][]string{{"ID", "STATE", "AGE", "COST", "PROJECT", "TITLE"}}
 		for _, s := range list {
 			rows = append(rows, []string{
 				string(s.ID),
-				string(s.Status),
+				locale.T(string(s.Status)),
 				theme.Age(s.Updated, cli.Now()),
 				theme.Money(s.Cost),
 				filepath.Base(s.Project),
@@ -167,7 +168,7 @@ func (cli CLI) searchCommand(globals *globalFlags) *cobra.Command {
 					fmt.Fprintf(cli.Out, "%s\t%s\t%s\n", h.Session.ID, title(cmd.Context(), h.Session), theme.Line(snippet))
 				}
 				if len(hits) == 0 {
-					fmt.Fprintln(cli.Err, "nothing found")
+					fmt.Fprintln(cli.Err, locale.T("nothing found"))
 					return &exit.Error{Code: exit.Failed}
 				}
 				return nil
@@ -216,7 +217,7 @@ func (cli CLI) renameCommand() *cobra.Command {
 			if title == "" {
 				return nil, "", &exit.UsageError{Err: errors.New("the title is empty")}
 			}
-			return session.Renamed{Title: title}, fmt.Sprintf("%s is now %q", s.ID, title), nil
+			return session.Renamed{Title: title}, locale.T("%s is now %q", s.ID, title), nil
 		},
 	)
 }
@@ -227,7 +228,7 @@ func (cli CLI) archiveCommand() *cobra.Command {
 		"Put a session away; restore brings it back",
 		cobra.ExactArgs(1),
 		func(s session.Session, _ []string) (session.Event, string, error) {
-			text := fmt.Sprintf("%s is archived · back: belay sessions restore %s", s.ID, s.ID)
+			text := locale.T("%s is archived · back: belay sessions restore %s", s.ID, s.ID)
 			return session.ArchiveChanged{Archived: true}, text, nil
 		},
 	)
@@ -242,7 +243,7 @@ func (cli CLI) deleteCommand() *cobra.Command {
 			if s.Live() {
 				return nil, "", fmt.Errorf("session %s is running: stop it first", s.ID)
 			}
-			text := fmt.Sprintf("%s is deleted · back: belay sessions restore %s", s.ID, s.ID)
+			text := locale.T("%s is deleted · back: belay sessions restore %s", s.ID, s.ID)
 			return session.ArchiveChanged{Deleted: cli.Now()}, text, nil
 		},
 	)
@@ -254,7 +255,7 @@ func (cli CLI) restoreCommand() *cobra.Command {
 		"Bring an archived or deleted session back",
 		cobra.ExactArgs(1),
 		func(s session.Session, _ []string) (session.Event, string, error) {
-			return session.ArchiveChanged{}, fmt.Sprintf("%s is back", s.ID), nil
+			return session.ArchiveChanged{}, locale.T("%s is back", s.ID), nil
 		},
 	)
 }
@@ -305,7 +306,7 @@ func (cli CLI) exportCommand() *cobra.Command {
 				if err := errors.Join(st.Export(cmd.Context(), state.ID, f, format), f.Close()); err != nil {
 					return err
 				}
-				fmt.Fprintf(cli.Err, "written to %s\n", file)
+				fmt.Fprintln(cli.Err, locale.T("written to %s", file))
 				return nil
 			})
 		},
@@ -328,7 +329,7 @@ func (cli CLI) repairCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(cli.Out, report)
+			fmt.Fprintln(cli.Out, locale.Said(report.String()))
 			return nil
 		},
 	}

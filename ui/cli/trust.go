@@ -12,6 +12,7 @@ import (
 	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -35,7 +36,7 @@ func (cli CLI) trustCommand(globals *globalFlags) *cobra.Command {
 				if err := app.SetTrusted(cmd.Context(), folder, trusted); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cli.Out, done+"\n", theme.Line(folder))
+				_, err = fmt.Fprintln(cli.Out, locale.T(done, theme.Line(folder)))
 				return err
 			},
 		}
@@ -62,7 +63,7 @@ func (cli CLI) listTrusted(ctx context.Context) error {
 			return err
 		}
 		if len(folders) == 0 {
-			_, err := fmt.Fprintln(cli.Out, "no folder is trusted")
+			_, err := fmt.Fprintln(cli.Out, locale.T("no folder is trusted"))
 			return err
 		}
 		for _, folder := range folders {
@@ -123,7 +124,7 @@ func (cli CLI) withRules(
 
 func (cli CLI) listRules(_ context.Context, _ *store.Store, project string, rules []string) error {
 	if len(rules) == 0 {
-		_, err := fmt.Fprintf(cli.Out, "nothing is allowed for good in %s\n", theme.Line(project))
+		_, err := fmt.Fprintln(cli.Out, locale.T("nothing is allowed for good in %s", theme.Line(project)))
 		return err
 	}
 	for i, rule := range rules {
@@ -149,7 +150,7 @@ func (cli CLI) revokeRules(ctx context.Context, st *store.Store, project string,
 		if err := st.RevokePermission(ctx, project, rule); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(cli.Out, "asks again: %s\n", theme.Visible(permit.RuleText(rule))); err != nil {
+		if _, err := fmt.Fprintln(cli.Out, locale.T("asks again: %s", theme.Visible(permit.RuleText(rule)))); err != nil {
 			return err
 		}
 	}

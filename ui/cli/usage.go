@@ -10,6 +10,7 @@ import (
 
 	"belay/models"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 )
 
 // unknownCommand says that a word is no command, and which ones are near.
@@ -114,7 +115,7 @@ var optionalValues = strings.NewReplacer(`ID[="pick"]`, "[ID]       ", `SCRIPT[=
 // printUsage writes how a command is called, after what it is for.
 func printUsage(cmd *cobra.Command) error {
 	var b strings.Builder
-	b.WriteString("Usage:\n")
+	b.WriteString(locale.T("Usage:\n"))
 	if cmd.Runnable() {
 		b.WriteString("  " + cmd.UseLine() + "\n")
 	}
@@ -122,10 +123,10 @@ func printUsage(cmd *cobra.Command) error {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
 	if cmd.HasExample() {
-		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+		b.WriteString(locale.T("\nExamples:\n") + cmd.Example + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\nCommands:\n")
+		b.WriteString(locale.T("\nCommands:\n"))
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() || sub.Name() == "help" {
 				fmt.Fprintf(&b, "  %-*s  %s\n", sub.NamePadding(), sub.Name(), sub.Short)
@@ -133,13 +134,13 @@ func printUsage(cmd *cobra.Command) error {
 		}
 	}
 	if cmd.HasAvailableLocalFlags() {
-		b.WriteString("\nFlags:\n" + optionalValues.Replace(cmd.LocalFlags().FlagUsages()))
+		b.WriteString(locale.T("\nFlags:\n") + optionalValues.Replace(cmd.LocalFlags().FlagUsages()))
 	}
 	if cmd.HasAvailableInheritedFlags() {
-		b.WriteString("\nFlags of every command:\n" + cmd.InheritedFlags().FlagUsages())
+		b.WriteString(locale.T("\nFlags of every command:\n") + cmd.InheritedFlags().FlagUsages())
 	}
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\nMore about one of them: " + cmd.CommandPath() + " COMMAND --help\n")
+		b.WriteString(locale.T("\nMore about one of them: %s COMMAND --help\n", cmd.CommandPath()))
 	}
 	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 	return err
@@ -148,10 +149,10 @@ func printUsage(cmd *cobra.Command) error {
 // helpCommand tells of a command what its --help does.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND | TOPIC]", Short: "Say more about a command, or about steps", Args: cobra.ArbitraryArgs,
+		Use: "help [COMMAND | TOPIC]", Short: locale.T("Say more about a command, or about steps"), Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && topics[args[0]] != "" {
-				_, err := fmt.Fprint(cmd.OutOrStdout(), topics[args[0]])
+				_, err := fmt.Fprint(cmd.OutOrStdout(), locale.T(topics[args[0]]))
 				return err
 			}
 			found, rest, err := cmd.Root().Find(args)
@@ -182,5 +183,19 @@ func addCompletion(root *cobra.Command) {
 				See: cmd.CommandPath() + " --help",
 			}
 		}
+	}
+}
+
+// translate puts what commands and flags say of themselves into the person's language.
+// A translated usage of a flag keeps the name of its value between the back quotes.
+func translate(command *cobra.Command) {
+	for _, text := range []*string{&command.Short, &command.Long, &command.Example} {
+		*text = locale.T(*text)
+	}
+	for _, flags := range []*pflag.FlagSet{command.Flags(), command.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) { f.Usage = locale.T(f.Usage) })
+	}
+	for _, sub := range command.Commands() {
+		translate(sub)
 	}
 }

@@ -129,11 +129,18 @@ func parse(source []byte) *catalogue {
 }
 
 // text gives the translation of a text that stands in the catalogue, else the text.
+// Blanks around it, such as an indent, are not part of its key.
 func (c *catalogue) text(id string) string {
 	if told, ok := c.texts[id]; ok {
 		return told
 	}
-	return id
+	bare := strings.TrimSpace(id)
+	told, ok := c.texts[bare]
+	if !ok || bare == "" {
+		return id
+	}
+	before, after, _ := strings.Cut(id, bare)
+	return before + told + after
 }
 
 // keptSayings bounds what is remembered of texts that were put together.
@@ -175,13 +182,32 @@ func (c *catalogue) search(text string, depth int) string {
 	if lines := strings.Split(text, "\n"); len(lines) > 1 {
 		return c.each(lines, "\n", depth)
 	}
+	if told, ok := c.pair(text, " (", ")", "（", "）", depth); ok {
+		return told
+	}
 	if sentences := strings.Split(text, ". "); len(sentences) > 1 {
 		for i := range sentences[:len(sentences)-1] {
 			sentences[i] += "."
 		}
 		return c.each(sentences, "", depth)
 	}
-	return text
+	told, _ := c.pair(text, ": ", "", "：", "", depth)
+	return told
+}
+
+// pair says a text of two parts, such as what happened and in brackets what to do. It
+// reports whether one of them is known.
+func (c *catalogue) pair(text, open, end, opened, ended string, depth int) (string, bool) {
+	first, second, both := strings.Cut(text, open)
+	second, closes := strings.CutSuffix(second, end)
+	if !both || !closes {
+		return text, false
+	}
+	one, other := c.said(first, depth+1), c.said(second, depth+1)
+	if one == first && other == second {
+		return text, false
+	}
+	return one + opened + other + ended, true
 }
 
 // each says parts of a text one by one: the lines of several faults, the sentences of a

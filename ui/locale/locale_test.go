@@ -97,6 +97,8 @@ func TestWhatWasPutTogetherElsewhereIsFoundAgain(t *testing.T) {
 		{"Try again. Take another model.", "请再试一次。请换一个模型。"},
 		{"Try again. The weather is fine.", "请再试一次。 The weather is fine."},
 		{"Try again.\n  entry 2: Try again.", "请再试一次。\n  第 2 项：请再试一次。"},
+		{`/u.toml:3: tiers: unknown value "x" (Try again.)`, `/u.toml:3：tiers：未知的值 "x"（请再试一次。）`},
+		{"host: it said: no (really)", "host: it said: no (really)"},
 		{"", ""},
 		{strings.Repeat("open ", 5000), strings.Repeat("open ", 5000)},
 	} {

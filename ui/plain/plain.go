@@ -10,6 +10,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -92,7 +93,7 @@ func (j *JSON) Err() error { return j.err }
 // server's own text.
 func Describe(f *models.Fault) string {
 	if f == nil {
-		return "for an unknown reason"
+		return locale.T("for an unknown reason")
 	}
 	s := theme.Kind(f)
 	if code := cmp.Or(f.Code, f.Type); code != "" {
@@ -101,15 +102,15 @@ func Describe(f *models.Fault) string {
 		s += fmt.Sprintf(" (HTTP %d)", f.Status)
 	}
 	if f.Target != (models.Target{}) {
-		s += " at " + f.Target.String()
+		s = locale.T("%s at %s", s, f.Target)
 	}
 	if f.Message != "" {
-		s += ": " + theme.Line(f.Message)
+		s += ": " + locale.Said(theme.Line(f.Message))
 	} else if f.Err != nil {
 		s += ": " + theme.Line(f.Err.Error())
 	}
 	if f.RequestID != "" {
-		s += " [request " + theme.Line(f.RequestID) + "]"
+		s += " [" + locale.T("request %s", theme.Line(f.RequestID)) + "]"
 	}
 	return s
 }

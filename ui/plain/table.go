@@ -6,12 +6,16 @@ import (
 	"io"
 	"strings"
 
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
 // Table writes columns; the first row is the head. On a terminal the last
 // column is cut to its width, on a pipe (width 0) columns are divided by tabs.
 func Table(w io.Writer, rows [][]string, width int) error {
+	for i, title := range rows[0] {
+		rows[0][i] = locale.T(title)
+	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {

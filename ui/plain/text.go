@@ -12,6 +12,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/session/tools"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -40,20 +41,20 @@ func NewText(answer, events io.Writer, width int, now func() time.Time) *Text {
 func (p *Text) Record(record session.Record, turn *Turn) {
 	switch e := record.Event.(type) {
 	case session.TurnResumed:
-		p.event("▸ going on with turn %d: %s", record.Turn, e.Why)
+		p.event("▸ going on with turn %d: %s", record.Turn, locale.Said(e.Why))
 	case session.PromptTaken:
 		p.event("› %s", theme.Line(e.Prompt.Text))
 	case session.ReplyContinued:
-		p.event("↻ %s", theme.Line(e.Text()))
+		p.event("↻ %s", locale.Said(theme.Line(e.Text())))
 	case session.ItemAdded:
 		if turn.Before != "" && e.Item.Kind == models.Call {
 			p.event("%s", turn.Before)
 			turn.Before = ""
 		}
 	case session.CutOff:
-		words := "cut off; will be written again"
+		words := locale.T("cut off; will be written again")
 		if e.Stopped {
-			words = "stopped"
+			words = locale.T("stopped")
 		}
 		if half := tail(theme.Line(e.Text+e.Reasoning), 60); half != p.cut { // each attempt says it again
 			p.cut = half
@@ -62,7 +63,7 @@ func (p *Text) Record(record session.Record, turn *Turn) {
 	case session.ToolEnded:
 		p.tool(e)
 	case session.ApprovalAsked:
-		p.event("? %s %s: %s", e.Approval.Tool, theme.Line(e.Approval.Title), e.Approval.Reason)
+		p.event("? %s %s: %s", e.Approval.Tool, theme.Line(e.Approval.Title), locale.Said(e.Approval.Reason))
 	case session.TodosChanged:
 		for _, task := range e.Todos {
 			p.event("  %s %s", marks[task.Status], theme.Line(task.Text))
@@ -86,23 +87,23 @@ func (p *Text) Record(record session.Record, turn *Turn) {
 		if !e.OK {
 			mark = "✗"
 		}
-		p.event("  %s check  %s  %s  %.1fs", mark, theme.Line(e.Command), theme.Line(e.Summary), e.Duration.Seconds())
+		p.event("  %s check  %s  %s  %.1fs", mark, theme.Line(e.Command), locale.Said(theme.Line(e.Summary)), e.Duration.Seconds())
 	case session.Checkpointed:
 		if e.Problem != "" && e.Problem != p.why {
-			p.event("! the files are not kept, so that a rewind covers the conversation alone: %s", theme.Line(e.Problem))
+			p.event("! the files are not kept, so that a rewind covers the conversation alone: %s", locale.Said(theme.Line(e.Problem)))
 		}
 		p.why = e.Problem
 	case session.Rewound:
 		p.event("⟲ rewound: %d files written, %d removed", e.Written, e.Removed)
 		for _, f := range e.Failed {
-			p.event("! not put back: %s", theme.Line(f))
+			p.event("! not put back: %s", locale.Said(theme.Line(f)))
 		}
 	case session.Pruned:
-		p.event("… %s taken out: %s → %s tokens", theme.Line(e.By), theme.Count(e.Before), theme.Count(e.After))
+		p.event("… %s taken out: %s → %s tokens", locale.Said(theme.Line(e.By)), theme.Count(e.Before), theme.Count(e.After))
 	case session.Compacted:
 		p.event("… older work is now a summary: %s → %s tokens", theme.Count(e.Before), theme.Count(e.After))
 	case session.Noted:
-		p.event("! %s", theme.Line(e.Text))
+		p.event("! %s", locale.Said(theme.Line(e.Text)))
 	case session.TurnEnded:
 		p.ended(e, turn)
 	default:
@@ -134,20 +135,20 @@ var stepMarks = map[session.StepState]string{
 func tierWords(step session.Step) string {
 	words := ""
 	if step.Tier != "" {
-		words = " · " + string(step.Tier)
+		words = " · " + locale.T(string(step.Tier))
 	}
 	if step.Pinned {
-		words += " only"
+		words += " " + locale.T("only")
 	}
 	if step.Check != "" {
-		words += " · check: " + theme.Line(step.Check)
+		words += " · " + locale.T("check: %s", theme.Line(step.Check))
 	}
 	return words
 }
 
 func (p *Text) step(e session.StepMoved) {
 	step := e.Step
-	line := fmt.Sprintf("%s step %d, %s", stepMarks[step.State], e.Number, theme.Line(step.Title))
+	line := locale.T("%s step %d, %s", stepMarks[step.State], e.Number, theme.Line(step.Title))
 	switch step.State {
 	case session.StepRunning:
 		if step.FailedChecks > 0 {
@@ -155,11 +156,11 @@ func (p *Text) step(e session.StepMoved) {
 		}
 		line += tierWords(session.Step{Tier: step.Tier, Pinned: step.Pinned})
 	case session.StepDone:
-		line += fmt.Sprintf(": done · %s · %s", theme.Plural(step.ToolCalls, "call"), theme.Money(step.Cost))
+		line += ": " + locale.T("done · %s · %s", theme.Plural(step.ToolCalls, "call"), theme.Money(step.Cost))
 	case session.StepParked:
-		line += ": parked"
+		line += ": " + locale.T("parked")
 	case session.StepFailed, session.StepPerson:
-		line += ": " + theme.Line(step.Reason)
+		line += ": " + locale.Said(theme.Line(step.Reason))
 	}
 	p.event("%s", line)
 }
@@ -180,7 +181,7 @@ func (p *Text) tool(ended session.ToolEnded) {
 		added, removed := tools.Changed(ended.Diff)
 		title += fmt.Sprintf("  +%d −%d", added, removed)
 	}
-	p.event("  %s %-6s %s  %s  %.1fs", mark, ended.Tool, title, theme.Line(ended.Summary), ended.Duration.Seconds())
+	p.event("  %s %-6s %s  %s  %.1fs", mark, ended.Tool, title, locale.Said(theme.Line(ended.Summary)), ended.Duration.Seconds())
 }
 
 func (p *Text) attempt(r session.Record) {
@@ -190,7 +191,7 @@ func (p *Text) attempt(r session.Record) {
 			p.event("! %s, attempt %d of %d", Describe(e.Fault), e.Number, e.Of)
 		}
 		if e.Fault.Adjusted != "" {
-			p.event("  asked again %s", theme.Line(e.Fault.Adjusted))
+			p.event("  asked again %s", locale.Said(theme.Line(e.Fault.Adjusted)))
 		}
 	case session.Waiting:
 		p.wait = &e
@@ -227,7 +228,7 @@ func (p *Text) Tick() {
 	if left < 0 {
 		return
 	}
-	line := fmt.Sprintf("  waiting %s, then attempt %d of %d at %s%s · ctrl+c leaves, the session stays",
+	line := locale.T("  waiting %s, then attempt %d of %d at %s%s · ctrl+c leaves, the session stays",
 		theme.Elapsed(left), p.wait.Number, p.wait.Of, p.wait.Target, giveUp(*p.wait))
 	_, p.err = fmt.Fprint(p.events, "\r\x1b[K"+ansi.Truncate(line, p.width-1, "…"))
 	p.quiet = true
@@ -238,7 +239,7 @@ func giveUp(e session.Waiting) string {
 	if e.GiveUpAt.IsZero() {
 		return ""
 	}
-	return ", until " + e.GiveUpAt.Local().Format("15:04:05") + " at the latest"
+	return locale.T(", until %s at the latest", e.GiveUpAt.Local().Format("15:04:05"))
 }
 
 func (p *Text) clear() {
@@ -259,11 +260,11 @@ func (p *Text) ended(end session.TurnEnded, turn *Turn) {
 	case session.OutcomeParked:
 		p.event("⏸ parked: %s", Describe(end.Fault))
 	case session.OutcomeNeedsPerson:
-		p.event("? a person is needed: %s", theme.Line(end.Reason))
+		p.event("? a person is needed: %s", locale.Said(theme.Line(end.Reason)))
 	case session.OutcomeStopped:
-		p.event("■ %s", theme.Line(end.Reason))
+		p.event("■ %s", locale.Said(theme.Line(end.Reason)))
 	default:
-		p.event("✗ the turn failed: %s", cmp.Or(theme.Line(end.Reason), Describe(end.Fault)))
+		p.event("✗ the turn failed: %s", cmp.Or(locale.Said(theme.Line(end.Reason)), Describe(end.Fault)))
 	}
 	p.event("· %s tokens in, %s out, %s", theme.Count(turn.Usage.Input), theme.Count(turn.Usage.Output),
 		theme.Money(turn.Cost))
@@ -278,7 +279,7 @@ func (p *Text) Say(format string, args ...any) { p.event(format, args...) }
 func (p *Text) event(format string, args ...any) {
 	p.clear()
 	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.events, theme.Sanitize(fmt.Sprintf(format, args...)))
+		_, p.err = fmt.Fprintln(p.events, theme.Sanitize(locale.T(format, args...)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/locale"
 )
 
 // Condition gives the symbol of a target's state and the words beside it.
@@ -93,7 +94,7 @@ func Kind(f *models.Fault) string {
 	if f == nil {
 		return ""
 	}
-	return f.Text()
+	return locale.Said(f.Text())
 }
 
 // Short is a target's name of a few letters: the last word of its model's

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"belay/ui/locale"
 )
 
 // Width is the number of cells that s takes, styles not counted.
@@ -133,7 +135,7 @@ func Age(t, now time.Time) string {
 	case t.IsZero():
 		return ""
 	case d < time.Minute:
-		return "now"
+		return locale.T("now")
 	case d < time.Hour:
 		return fmt.Sprintf("%dm", int(d.Minutes()))
 	case d < 48*time.Hour:
@@ -183,8 +185,5 @@ func Bar(share float64, width int) (full, rest string) {
 
 // Plural gives "1 line", "3 lines".
 func Plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
+	return locale.N(n, "%d "+one, "%d "+one+"s")
 }

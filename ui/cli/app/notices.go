@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"belay/ui/locale"
 )
 
 // notices brings what a person should know to where they look: to standard
@@ -20,7 +22,7 @@ func newNotices(stderr io.Writer, o Options) *notices {
 	if o.onScreen() {
 		return &notices{}
 	}
-	return &notices{show: func(text string) { fmt.Fprintln(stderr, "belay: "+text) }}
+	return &notices{show: func(text string) { fmt.Fprintln(stderr, "belay: "+locale.Said(text)) }}
 }
 
 func (n *notices) add(text string) {

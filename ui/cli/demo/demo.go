@@ -13,6 +13,7 @@ import (
 
 	"belay/session"
 	"belay/ui/cli/app"
+	"belay/ui/locale"
 )
 
 //go:embed files
@@ -113,7 +114,7 @@ func (d *demo) writeFiles() error {
 
 func (d *demo) cleanUp() error {
 	if d.Keep {
-		fmt.Fprintf(d.Err, "the project is in %s\n", d.project())
+		fmt.Fprintln(d.Err, locale.T("the project is in %s", d.project()))
 		return nil
 	}
 	if err := os.RemoveAll(d.dir); err != nil {

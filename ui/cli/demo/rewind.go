@@ -13,6 +13,7 @@ import (
 	"belay/session"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 )
 
 // lastStepCheckpoint is the place before the last step.
@@ -69,7 +70,8 @@ func (d *demo) rewindOnCommandLine(ctx context.Context, opened *app.App, id sess
 		return err
 	}
 	d.reportProgress(opened, id)
-	d.say("\nThat was belay. `belay` opens it for your own project; `belay demo` is the same with a screen.")
+	d.say("")
+	d.say("That was belay. `belay` opens it for your own project; `belay demo` is the same with a screen.")
 	return nil
 }
 
@@ -83,9 +85,9 @@ func (d *demo) reportProgress(a *app.App, id session.ID) {
 func (d *demo) readme() string {
 	b, err := os.ReadFile(filepath.Join(d.project(), "README.md"))
 	if err == nil && strings.Contains(string(b), "quantity") {
-		return "says what a line of a basket holds"
+		return locale.T("says what a line of a basket holds")
 	}
-	return "does not say what a line of a basket holds"
+	return locale.T("does not say what a line of a basket holds")
 }
 
 // alongside takes the last step back on the screen, and then that.

@@ -13,6 +13,7 @@ import (
 
 	"belay/session"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -142,9 +143,11 @@ func (d *demo) midSentence(ctx context.Context) bool {
 // reportKill says what happened, and what is on disk.
 func (d *demo) reportKill(end exitStatus, now progress) {
 	if end.killedByDemo {
-		d.say("\n✗ belay was killed (kill -9), in the middle of a sentence and without a warning")
+		d.say("")
+		d.say("✗ belay was killed (kill -9), in the middle of a sentence and without a warning")
 	} else {
-		d.say("\n✗ belay was killed")
+		d.say("")
+		d.say("✗ belay was killed")
 	}
 	switch {
 	case now.id == "":
@@ -188,7 +191,7 @@ func (d *demo) pause(ctx context.Context, length time.Duration) bool {
 }
 
 func (d *demo) say(format string, args ...any) {
-	fmt.Fprintln(d.Err, theme.Sanitize(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(d.Err, theme.Sanitize(locale.T(format, args...)))
 }
 
 // caption says with which command a person would do what comes next.

@@ -19,6 +19,7 @@ import (
 	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -59,7 +60,7 @@ func Run(ctx context.Context, env app.Env, options app.Options, asked Options) (
 	}
 	x.report(Finding{Check: "settings", OK: true, Text: settingsText(x.settings)})
 	x.report(commandsFinding(x.settings.Sandbox))
-	warn := func(text string) { fmt.Fprintln(env.Err, "belay: "+text) }
+	warn := func(text string) { fmt.Fprintln(env.Err, "belay: "+locale.Said(text)) }
 	x.catalog = app.NewCatalog(x.settings, options, warn)
 	transport, err := app.NewTransport(env, x.catalog, x.settings, options, warn)
 	if err != nil {
@@ -162,10 +163,10 @@ func (x *examination) report(finding Finding) {
 	if !finding.OK {
 		mark = "✗"
 	}
-	line := fmt.Sprintf("%s %-9s %s", mark, finding.Check,
-		strings.TrimSpace(finding.Target+"  "+theme.Sanitize(finding.Text)))
+	line := fmt.Sprintf("%s %s %s", mark, theme.Fit(locale.T(finding.Check), 9),
+		strings.TrimSpace(finding.Target+"  "+locale.Said(theme.Sanitize(finding.Text))))
 	if finding.FirstToken > 0 {
-		line += fmt.Sprintf("  first token %s", theme.Elapsed(finding.FirstToken))
+		line += "  " + locale.T("first token %s", theme.Elapsed(finding.FirstToken))
 	}
 	fmt.Fprintln(x.env.Out, line)
 	if finding.Curl != "" {

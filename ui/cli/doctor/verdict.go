@@ -8,6 +8,7 @@ import (
 	"belay/models"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -322,14 +323,14 @@ func (x *examination) printVerdict(result verdict) error {
 		if box.ok {
 			mark = "☑"
 		}
-		fmt.Fprintf(x.env.Out, "%s %s\n", mark, box.text)
+		fmt.Fprintln(x.env.Out, mark, locale.T(box.text))
 	}
-	fmt.Fprintf(x.env.Out, "\nverdict: %s. %s\n", result.Class, theme.Sanitize(result.Text))
+	fmt.Fprintf(x.env.Out, "\n%s\n", locale.T("verdict: %s. %s", locale.T(result.Class), locale.Said(theme.Sanitize(result.Text))))
 	for _, e := range result.Evidence {
-		fmt.Fprintf(x.env.Out, "  because  %s\n", e)
+		fmt.Fprintln(x.env.Out, "  "+locale.T("because  %s", locale.Said(e)))
 	}
 	for _, n := range result.Next {
-		fmt.Fprintf(x.env.Out, "  next     %s\n", theme.Sanitize(n))
+		fmt.Fprintln(x.env.Out, "  "+locale.T("next     %s", locale.Said(theme.Sanitize(n))))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"belay/session"
 	"belay/session/engine"
 	"belay/session/store"
+	"belay/ui/locale"
 )
 
 // The exit codes. They are a contract with scripts.
@@ -112,13 +113,13 @@ func OfSession(s session.Session, limit bool) int {
 
 // Message is what a person reads of an error: what happened, then what to do.
 func Message(err error) string {
-	text := err.Error()
+	text := locale.Said(err.Error())
 	hint := session.ErrorHint(err)
 	var fault *models.Fault
 	if hint == "" && errors.As(err, &fault) {
 		hint = fault.Hint
 	}
-	if hint != "" {
+	if hint = locale.Said(hint); hint != "" {
 		text += "\n       " + strings.ReplaceAll(hint, "\n", "\n       ")
 	}
 	return text

@@ -2,11 +2,11 @@ package statistics
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"belay/models"
 	"belay/models/ledger"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -76,31 +76,31 @@ func (r *Recent) CapacityByHour() [][24]float64 {
 // Sentences puts what the record says into sentences, the urgent ones first.
 func (r *Recent) Sentences() []string {
 	if len(r.attempts) == 0 {
-		return []string{"no record yet: it begins with the first request"}
+		return []string{locale.T("no record yet: it begins with the first request")}
 	}
 	var list []string
 	for _, a := range ledger.Alerts(r.attempts, r.now, time.Local, ledger.Limits{}) {
-		list = append(list, a.String())
+		list = append(list, locale.Said(a.String()))
 	}
 	if s := ledger.SizesOf(r.attempts); s.Threshold > 0 {
-		list = append(list, fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)",
+		list = append(list, locale.T("failures start above %s input (%.0f%% against %.0f%%)",
 			theme.Count(s.Threshold), s.Above*100, s.Below*100))
 	}
 	if episodes := ledger.Episodes(r.attempts, r.now); len(episodes) > 0 {
 		longest, median := ledger.Lengths(episodes)
-		list = append(list, fmt.Sprintf("%s without room, longest %s, median %s",
+		list = append(list, locale.T("%s without room, longest %s, median %s",
 			theme.Plural(len(episodes), "episode"), theme.Clock(longest), theme.Clock(median)))
 	}
 	weeks := ledger.Weeks(r.attempts, time.Local, r.now)
 	if risk := r.highestRisk(weeks[1:]); risk.Enough() {
-		list = append(list, fmt.Sprintf("risk %.2f at %s (growth %.1f latency %.1f errors %.1f)",
+		list = append(list, locale.T("risk %.2f at %s (growth %.1f latency %.1f errors %.1f)",
 			risk.Score, risk.Target, risk.Growth, risk.Latency, risk.Errors))
 		if risk.Advise() {
-			list = append(list, "a lower tier or smaller steps would be safer for the next quarter of an hour")
+			list = append(list, locale.T("a lower tier or smaller steps would be safer for the next quarter of an hour"))
 		}
 	}
 	if !weeks[0].Enough {
-		list = append(list, "the hours say little until a whole week is recorded")
+		list = append(list, locale.T("the hours say little until a whole week is recorded"))
 	}
 	return list
 }

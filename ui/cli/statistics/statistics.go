@@ -16,6 +16,7 @@ import (
 	"belay/session/store"
 	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
+	"belay/ui/locale"
 	"belay/ui/plain"
 )
 
@@ -84,7 +85,7 @@ func Run(ctx context.Context, env app.Env, options Options) error {
 	case options.HTML != "":
 		return writePage(env, options.HTML, stats)
 	case len(list) == 0:
-		fmt.Fprintf(env.Err, "no requests are recorded since %s\n", since.Local().Format("2 January 2006"))
+		fmt.Fprintln(env.Err, locale.T("no requests are recorded since %s", since.Local().Format(locale.T("2 January 2006"))))
 		return nil
 	}
 	return printText(env, stats, options.SinceGiven)

@@ -7,6 +7,7 @@ import (
 
 	"belay/models/ledger"
 	"belay/ui/cli/app"
+	"belay/ui/locale"
 	"belay/ui/plain"
 	"belay/ui/theme"
 )
@@ -53,11 +54,11 @@ func rowCells(row ledger.Row) []string {
 // shares says how many attempts were answered, here and on the page.
 func shares(t ledger.Row) string {
 	if t.Asked() == 0 {
-		return "none says how the models are"
+		return locale.T("none says how the models are")
 	}
-	text := percent(t.OK()) + " answered · " + percent(t.Full()) + " found no room"
+	text := locale.T("%s answered · %s found no room", percent(t.OK()), percent(t.Full()))
 	if t.Lost > 0 {
-		text += fmt.Sprintf(" · %d lost to the network", t.Lost)
+		text += " · " + locale.T("%d lost to the network", t.Lost)
 	}
 	return text
 }
@@ -65,43 +66,43 @@ func shares(t ledger.Row) string {
 // sentences are the findings in words, here and on the page.
 func (s statistics) sentences() []string {
 	costs := s.Costs
-	one := "a success costs " + theme.Money(costs.PerSuccess())
+	one := locale.T("a success costs %s", theme.Money(costs.PerSuccess()))
 	if costs.Successes == 0 {
-		one = "nothing was answered; it cost " + theme.Money(costs.Total().Cost)
+		one = locale.T("nothing was answered; it cost %s", theme.Money(costs.Total().Cost))
 	}
-	list := []string{fmt.Sprintf("%s: calls %s, retries %s, fallbacks %s; people waited %s",
+	list := []string{locale.T("%s: calls %s, retries %s, fallbacks %s; people waited %s",
 		one, theme.Money(costs.Calls.Cost), theme.Money(costs.Retries.Cost), theme.Money(costs.Fallbacks.Cost),
 		theme.Clock(time.Duration(costs.WaitedMS)*time.Millisecond))}
 	switch z := s.Sizes; {
 	case z.Threshold > 0:
 		list = append(
 			list,
-			fmt.Sprintf("failures start above %s input (%s against %s below)", theme.Count(z.Threshold),
+			locale.T("failures start above %s input (%s against %s below)", theme.Count(z.Threshold),
 				percent(z.Above), percent(z.Below)),
 		)
 	case len(z.Buckets) > 0:
-		list = append(list, "failures do not depend on the size of the input, as far as can be seen")
+		list = append(list, locale.T("failures do not depend on the size of the input, as far as can be seen"))
 	}
 	if len(s.Episodes) > 0 {
 		longest, median := ledger.Lengths(s.Episodes)
 		list = append(
 			list,
-			fmt.Sprintf("%s without room: the longest %s, the median %s", theme.Plural(len(s.Episodes), "episode"),
+			locale.T("%s without room: the longest %s, the median %s", theme.Plural(len(s.Episodes), "episode"),
 				theme.Clock(longest), theme.Clock(median)),
 		)
 	}
 	if week := s.Weeks[0]; !week.Enough && !week.Since.IsZero() {
 		list = append(
 			list,
-			fmt.Sprintf("the record begins on %s; a week is needed before hours say much",
-				week.Since.Local().Format("Monday, 2 January")),
+			locale.T("the record begins on %s; a week is needed before hours say much",
+				week.Since.Local().Format(locale.T("2 January"))),
 		)
 	}
 	for _, r := range s.Risks {
 		if r.Advise() {
 			list = append(
 				list,
-				fmt.Sprintf(
+				locale.T(
 					"%s may give way soon: risk %.2f (growth %.2f, latency %.2f, errors %.2f); a lower tier or smaller steps help",
 					r.Target,
 					r.Score,
@@ -113,7 +114,7 @@ func (s statistics) sentences() []string {
 		}
 	}
 	for _, a := range s.Alerts {
-		list = append(list, "! "+a.String())
+		list = append(list, "! "+locale.Said(a.String()))
 	}
 	return list
 }
@@ -122,8 +123,8 @@ func (s statistics) sentences() []string {
 func printText(env app.Env, stats statistics, all bool) error {
 	width := env.Width(env.Out)
 	t := stats.Total
-	fmt.Fprintf(env.Out, "%s since %s · %s · %s\n\n", theme.Plural(t.Attempts, "attempt"),
-		stats.Since.Local().Format("2 January 15:04"), shares(t), theme.Money(t.Cost))
+	fmt.Fprintf(env.Out, "%s\n\n", locale.T("%s since %s · %s · %s", theme.Plural(t.Attempts, "attempt"),
+		stats.Since.Local().Format(locale.T("2 January 15:04")), shares(t), theme.Money(t.Cost)))
 	rows := [][]string{append([]string{strings.ToUpper(string(stats.By))}, rowHead...)}
 	for _, r := range stats.Rows {
 		rows = append(rows, append([]string{theme.Line(r.Key)}, rowCells(r)...))
@@ -136,8 +137,8 @@ func printText(env app.Env, stats statistics, all bool) error {
 		fmt.Fprintln(env.Out, wrapTo(theme.Line(line), width))
 	}
 	if week := stats.Weeks[0]; week.Any() {
-		fmt.Fprintf(env.Out, "\nno room, by weekday and hour (local time, since %s)\n%s",
-			week.Since.Local().Format("2 January"), heatMap(week))
+		fmt.Fprintf(env.Out, "\n%s\n%s", locale.T("no room, by weekday and hour (local time, since %s)",
+			week.Since.Local().Format(locale.T("2 January"))), heatMap(week))
 	}
 	return printFailovers(env, stats, all, width)
 }
@@ -145,10 +146,10 @@ func printText(env app.Env, stats statistics, all bool) error {
 func printFailovers(env app.Env, s statistics, all bool, width int) error {
 	list := s.Failovers
 	if len(list) == 0 {
-		fmt.Fprintln(env.Out, "\nbelay never switched by itself")
+		fmt.Fprintln(env.Out, "\n"+locale.T("belay never switched by itself"))
 		return nil
 	}
-	fmt.Fprintf(env.Out, "\nbelay switched by itself %s\n", times(len(list)))
+	fmt.Fprintln(env.Out, "\n"+locale.T("belay switched by itself %s", times(len(list))))
 	hidden := 0
 	if !all && len(list) > maxListedFailovers {
 		hidden = len(list) - maxListedFailovers
@@ -173,16 +174,16 @@ func printFailovers(env app.Env, s statistics, all bool, width int) error {
 		return err
 	}
 	if hidden > 0 {
-		fmt.Fprintf(env.Err, "and %d earlier: belay stats --since 30d lists every one\n", hidden)
+		fmt.Fprintln(env.Err, locale.T("and %d earlier: belay stats --since 30d lists every one", hidden))
 	}
 	return nil
 }
 
 func times(n int) string {
 	if n == 1 {
-		return "once"
+		return locale.T("once")
 	}
-	return fmt.Sprintf("%d times", n)
+	return locale.T("%d times", n)
 }
 
 func wrapTo(line string, width int) string {
@@ -221,8 +222,8 @@ func heatMap(w ledger.Week) string {
 		}
 		b.WriteString("\n")
 	}
-	return b.String() + "    0     6     12    18\n    · none  ░ some  ▒ 10%  ▓ 25%  █ half\n"
+	return b.String() + "    0     6     12    18\n    " + locale.T("· none  ░ some  ▒ 10%  ▓ 25%  █ half") + "\n"
 }
 
 // dayName is the short name of a day, counted from Monday.
-func dayName(day int) string { return time.Weekday((day + 1) % 7).String()[:2] }
+func dayName(day int) string { return locale.T(time.Weekday((day + 1) % 7).String()[:2]) }
