@@ -133,9 +133,8 @@ func readSaid(t *testing.T, root string) map[string]origin {
 		if within(path, unsaid) {
 			return nil
 		}
-		r := reader{said: said, whole: within(path, sources), screen: strings.HasPrefix(path, "ui/"), at: func(p token.Pos) string {
-			return fmt.Sprintf("%s:%d", path, files.Position(p).Line)
-		}}
+		at := func(p token.Pos) string { return fmt.Sprintf("%s:%d", path, files.Position(p).Line) }
+		r := reader{said: said, at: at, whole: within(path, sources), screen: strings.HasPrefix(path, "ui/")}
 		ast.Inspect(file, r.read)
 		return nil
 	})
