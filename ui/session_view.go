@@ -20,6 +20,7 @@ type sessionView struct {
 	draft string // what was being written when another session came into view
 
 	activity     activity
+	progress     turnProgress
 	heard        time.Time                 // when something last arrived
 	wait         *status.Wait              // for a model; nil: it does not wait
 	usage        session.ContextUsage      // what the next request is made of, as it was counted last
@@ -60,6 +61,7 @@ func (v *sessionView) apply(records []session.Record) {
 		}
 		v.pane.Apply(r)
 		v.noteCheckpoint(r)
+		v.progress.apply(r)
 		v.heard = r.Time
 		v.follow(r)
 	}
@@ -76,9 +78,12 @@ func (v *sessionView) load(s session.Session, records []session.Record) {
 	}
 	more := len(records) > 0 && records[0].Seq > 1
 	v.pane.Load(records, more, s.RewoundSpans...)
+	v.progress = turnProgress{}
 	for _, r := range records {
 		v.noteCheckpoint(r)
+		v.progress.apply(r)
 	}
+	v.progress.count()
 	switch s.Status {
 	case session.Running:
 		v.doing("working")

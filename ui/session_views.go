@@ -71,6 +71,13 @@ func (vs *sessionViews) setTheme(th *theme.Theme) {
 	}
 }
 
+// count takes what the turns have written by now as what is shown.
+func (vs *sessionViews) count() {
+	for _, v := range vs.byID {
+		v.progress.count()
+	}
+}
+
 // conditions are the tiers of the session in view.
 func (vs *sessionViews) conditions() []models.Condition {
 	if v := vs.shown(); v != nil {

@@ -35,13 +35,19 @@ func (vs *sessionViews) bottomLine(area frame, mode session.Mode) status.Bottom 
 			bottom.Doing = "parked, again in " + theme.Clock(left)
 		}
 	}
+	bottom.Spins = view.spins()
 	if s.Live() || view.activity.kind == summarising {
 		bottom.Keys = append([][2]string{keys.Hint("stop", keys.Stop)}, always...)
 	}
 	if !s.Live() {
 		return bottom
 	}
-	if worker := vs.worker(view); worker != nil || s.RunsPlan {
+	worker := vs.worker(view)
+	bottom.Written = writtenBy(view, worker).told
+	if worker != nil {
+		bottom.Spins = worker.spins()
+	}
+	if worker != nil || s.RunsPlan {
 		bottom.Doing, bottom.Since, bottom.Silence = planActivity(view, worker, bottom.Since, area)
 	} else {
 		bottom.Silence = view.silence(area.now)

@@ -239,6 +239,7 @@ func (m *Model) clock() tea.Cmd {
 func (m *Model) tick() tea.Cmd {
 	m.ticking = false
 	m.views.transcript().Tick()
+	m.views.count()
 	m.views.refreshTiers(m.backend.engine)
 	if m.dialog == m.capacity {
 		return m.capacity.refresh()

@@ -204,6 +204,7 @@ func (m *Model) belowTranscript(area frame, room int) []string {
 			lines = append(lines, wait.View(area.theme, area.width, max(room-3, 4))...)
 		}
 		lines = append(lines, view.queueLines(area, m.dialog == m.steps && m.covered())...)
+		lines = append(lines, view.todoLines(area, len(lines) > 0 || m.approvals.Active())...)
 		if m.approvals.Active() && !m.focus.editingCall() {
 			if airy && len(lines) == 0 {
 				lines = append(lines, "")

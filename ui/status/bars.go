@@ -142,6 +142,8 @@ func tierName(c models.Condition) string {
 type Bottom struct {
 	Doing   string // "writing", "running shell"; empty: nothing
 	Since   time.Time
+	Spins   bool          // it is at work
+	Written int64         // tokens that the model has written in this turn
 	Silence time.Duration // nothing arrived for so long
 	Session *session.Session
 	Counted int64 // tokens of the next request by belay's own count; 0: unknown
@@ -169,12 +171,25 @@ func (b Bottom) View(th *theme.Theme, width int) string {
 	return theme.Fit(left, width)
 }
 
+// turning are the looks of the spinner, one a second.
+var turning = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"}
+
+func (b Bottom) spinner() string {
+	if !b.Spins {
+		return ""
+	}
+	return turning[b.Now.Second()%len(turning)] + " "
+}
+
 func (b Bottom) parts(th *theme.Theme, width int) []string {
 	var parts []string
 	if b.Doing != "" {
-		state := th.Accent.Paint(b.Doing)
+		state := th.Accent.Paint(b.spinner() + b.Doing)
 		if !b.Since.IsZero() {
 			state += " " + th.Dim.Paint(theme.Clock(b.Now.Sub(b.Since)))
+		}
+		if b.Written > 0 {
+			state += th.Dim.Paint(" · " + theme.Count(b.Written) + " tokens")
 		}
 		if b.Silence >= 20*time.Second {
 			state += th.Warn.Paint(", nothing for " + theme.Clock(b.Silence))

@@ -84,6 +84,7 @@ type entry struct {
 
 	totals *turnTotals // of an ending
 	todos  []todo
+	brief  bool // the list is a line until it is opened: it stands above the composer
 	taken  bool // a prompt that did not begin its turn
 
 	version int // counts changes
@@ -135,7 +136,7 @@ func (e *entry) foldable() bool {
 	case prompt:
 		return strings.Count(e.text, "\n") >= maxPromptLines
 	}
-	return e.foldsDetail
+	return e.foldsDetail || e.brief
 }
 
 // maxPromptLines is how many lines of a prompt are shown until it is opened.

@@ -16,6 +16,9 @@ func (p *painter) drawTodos(e *entry) []string {
 	}
 	head := margin + p.theme.Strong.Paint("plan") + p.theme.Dim.Paint("  "+doneOf(finished, len(e.todos)))
 	lines := []string{head}
+	if e.brief && !e.open {
+		return lines
+	}
 	for _, t := range e.todos {
 		symbol, st := p.theme.Dim.Paint("○"), theme.Style{}
 		switch t.status {

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"belay/models"
@@ -93,6 +94,10 @@ func (f *fold) turnStarted(r session.Record, e session.TurnStarted) {
 	f.endReply(r.Time)
 	f.dropAdvice()
 	f.startTurn()
+	if f.todos != nil && f.todos.brief { // it no longer stands above the composer
+		f.todos.brief = false
+		f.todos.invalidate()
+	}
 	f.turnTotals(r.Turn).startedAt = r.Time
 	f.prompted(r, e.Prompt, e.Note)
 }
@@ -162,6 +167,7 @@ func (f *fold) todosChanged(r session.Record, e session.TodosChanged) {
 		f.todos = f.push(newEntry(todoList, r))
 	}
 	f.todos.todos = todos
+	f.todos.brief = slices.ContainsFunc(todos, func(t todo) bool { return t.status != "done" })
 	f.todos.invalidate()
 }
 
