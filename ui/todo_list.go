@@ -130,4 +130,3 @@ func writtenBy(view, worker *sessionView) *turnProgress {
 	}
 	return &view.progress
 }
-
