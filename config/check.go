@@ -98,6 +98,7 @@ var checks = map[string]checkFunc{
 
 	"screen.theme":  oneOf("auto", "light", "dark"),
 	"screen.notify": oneOf("auto", "bell", "off"),
+	"screen.leave":  oneOf("answer", "all", "nothing"),
 }
 
 // modes are the permission modes from strict to free.

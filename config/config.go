@@ -192,6 +192,8 @@ type Sandbox struct {
 type Screen struct {
 	Theme  string `toml:"theme"`  // "auto", "light" or "dark"
 	Notify string `toml:"notify"` // "auto", "bell" or "off"
+	Mouse  bool   `toml:"mouse"`  // false: it is the terminal's
+	Leave  string `toml:"leave"`  // what is printed at the end: "answer", "all" or "nothing"
 }
 
 // Defaults are the settings when nobody has set anything.
@@ -226,7 +228,7 @@ func Defaults() Settings {
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
 		Permissions: Permissions{Mode: "ask", Env: []string{}, Readable: []string{}},
 		Sandbox:     Sandbox{Enabled: true, Network: "ask", Write: []string{}, Read: []string{}},
-		Screen:      Screen{Theme: "auto", Notify: "auto"},
+		Screen:      Screen{Theme: "auto", Notify: "auto", Mouse: true, Leave: "answer"},
 		origins:     map[string]Origin{},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/clipboard"
 	"belay/ui/keys"
 	"belay/ui/status"
 	"belay/ui/theme"
@@ -23,6 +24,8 @@ type controls struct {
 	mode    session.Mode // of new sessions
 	newID   func() string
 	curl    func(ctx context.Context, id session.ID) (string, error) // may be nil
+
+	clipboard clipboard.Clipboard
 }
 
 // chooseTier asks another tier. A parked turn is a wait as well: it goes on there.
@@ -153,7 +156,24 @@ func (c *controls) copyAnswer() action {
 	if text == "" {
 		return message{"there is no answer to copy yet"}
 	}
-	return together{work{tea.SetClipboard(text)}, message{"copied the last answer"}}
+	return c.copyText(text)
+}
+
+// copyText copies a text, and says what is known of that.
+func (c *controls) copyText(text string) action {
+	board, ctx := c.clipboard, c.backend.ctx
+	return work{func() tea.Msg { return copied(board.Copy(ctx, text), text) }}
+}
+
+// copied writes what the terminal gets of a copy, and says what became of it.
+func copied(result clipboard.Result, text string) tea.Msg {
+	said := func() tea.Msg {
+		return didMsg{toast: result.Text() + ": " + theme.Plural(strings.Count(strings.TrimRight(text, "\n"), "\n")+1, "line")}
+	}
+	if result.Sequence == "" {
+		return said()
+	}
+	return tea.Batch(tea.Raw(result.Sequence), said)()
 }
 
 // copyCurl copies the last request for a shell: it is made again out of the log.
@@ -161,7 +181,7 @@ func (c *controls) copyCurl() action {
 	if c.views.shown() == nil || c.curl == nil {
 		return message{"there is no request to copy yet"}
 	}
-	curl := c.curl
+	curl, board := c.curl, c.clipboard
 	ctx := c.backend.ctx
 	id := c.views.current
 	return work{func() tea.Msg {
@@ -169,8 +189,7 @@ func (c *controls) copyCurl() action {
 		if err != nil {
 			return didMsg{err: err}
 		}
-		done := func() tea.Msg { return didMsg{toast: "copied the last request as curl"} }
-		return tea.Batch(tea.SetClipboard(line), done)()
+		return copied(board.Copy(ctx, line), line)
 	}}
 }
 

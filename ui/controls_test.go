@@ -19,7 +19,7 @@ func TestTheLastRequestIsCopiedForAShell(t *testing.T) {
 	s.press("ctrl+p")
 	s.wait("commands")
 	s.press("as curl", "enter")
-	s.wait("copied the last request as curl")
+	s.wait("sent to the terminal's clipboard: 1 line")
 	code := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("curl for s1"))
 	s.waitFor("what the terminal is given to copy", func(string) bool { return s.wroteLocked(code) })
 }

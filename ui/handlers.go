@@ -79,7 +79,7 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.Find:     effect(func() { m.focus.set(&finder{pane: pane()}) }),
 		keys.OpenCall: effect(func() {
 			if pane().Open() {
-				m.focus.set(callChooser{pane()})
+				m.focus.set(callChooser{pane(), c.copyText})
 			}
 		}),
 		keys.Reasoning: effect(func() { pane().Unfold() }),

@@ -16,6 +16,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.run(keys.Leave, "")
 	}
 	m.leaving, m.toast.text = time.Time{}, ""
+	m.pointer.clear()
 	if m.covered() {
 		return m.dialogKey(name, msg.Text)
 	}
@@ -66,26 +67,12 @@ func (m *Model) paste(text string) tea.Cmd {
 	return m.perform(m.draft.paste(text))
 }
 
-// wheelLines is how far a turn of the wheel scrolls.
-const wheelLines = 3
-
-func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	lines := wheelLines
-	if msg.Button == tea.MouseWheelUp {
-		lines = -lines
-	}
-	if d, ok := m.dialog.(scroller); ok {
-		d.scroll(lines)
-		return nil
-	}
-	if m.dialog == nil && m.question.holds(msg.Y) && m.approvals.Scroll(lines) {
-		return nil
-	}
-	if m.dialog == nil || m.dialog == m.steps {
-		m.views.transcript().Scroll(lines)
-		return m.opener.older()
-	}
-	return nil
+// mouse gives what the mouse does to what lies under it.
+func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
+	return m.perform(m.pointer.take(msg, surface{
+		dialog: m.dialog, over: m.dialog != nil && m.side() == 0, pane: m.views.transcript(), width: m.width - m.side(),
+		question: m.question, approvals: m.approvals,
+	}, m.controls.copyText))
 }
 
 // confirmLeave is for how long a second ctrl+c leaves.

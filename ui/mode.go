@@ -51,10 +51,13 @@ func (m approvalMode) leave() {}
 
 // wholeCall shows what is asked about over the whole screen.
 func wholeCall(pane *approval.Pane) *pager {
-	return &pager{
-		title: theme.Line(pane.Asked().Tool + " " + pane.Asked().Title), draw: pane.Body, change: pane.Change(),
-		atEnd: pane.Read,
+	page := &pager{
+		title: theme.Line(pane.Asked().Tool + " " + pane.Asked().Title), draw: pane.Body, atEnd: pane.Read,
 	}
+	if pane.Change() {
+		page.change = pane.Asked().Preview
+	}
+	return page
 }
 
 // retryBox is the box that explains a wait, where letters work.
@@ -75,8 +78,12 @@ func (retryBox) key(name, _ string) action {
 
 func (retryBox) leave() {}
 
-// callChooser walks through the tool calls of a transcript and opens them.
-type callChooser struct{ pane *transcript.Pane }
+// callChooser walks through the messages, code and calls of a transcript, opens and
+// copies them.
+type callChooser struct {
+	pane *transcript.Pane
+	copy func(text string) action
+}
 
 func (m callChooser) key(name, _ string) action {
 	switch keys.CallChooser.Action(name) {
@@ -87,6 +94,8 @@ func (m callChooser) key(name, _ string) action {
 		m.pane.Move(1)
 	case keys.OpenCall:
 		m.pane.Open()
+	case keys.Copy:
+		return m.copy(m.pane.Chosen())
 	case keys.Blur:
 		return leaveMode{}
 	default:

@@ -46,6 +46,7 @@ type Model struct {
 	approvals *approval.Pane
 	focus     *focus
 	question  rowSpan // where the box of the approvals was drawn last
+	pointer   *pointer
 
 	// What lies over it, or stands beside the transcript.
 	dialog   dialog // nil: none is open
@@ -118,6 +119,7 @@ func (m *Model) addParts() {
 	m.approvals = approval.New(th, now, transcript.Diff)
 	m.views = newSessionViews(th, now)
 	m.opener = &opener{views: m.views, backend: m.backend, look: m.look, now: now, ids: map[session.ID]bool{}}
+	m.pointer = &pointer{now: now}
 	m.focus = &focus{composer: m.composer, approvals: m.approvals, views: m.views}
 	m.draft = &draft{
 		composer: m.composer, views: m.views, backend: m.backend, editor: editor,
@@ -127,7 +129,7 @@ func (m *Model) addParts() {
 	}
 	m.controls = &controls{
 		views: m.views, opener: m.opener, backend: m.backend,
-		mode: o.Mode, newID: o.NewID, curl: o.Curl,
+		mode: o.Mode, newID: o.NewID, curl: o.Curl, clipboard: o.Clipboard,
 	}
 	m.capacity = &capacityPanel{views: m.views, backend: m.backend, load: o.Capacity, runTool: o.RunTool}
 	m.context = &contextPanel{views: m.views, backend: m.backend, load: o.Weight}

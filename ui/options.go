@@ -10,6 +10,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/capacity"
+	"belay/ui/clipboard"
 )
 
 // Engine runs sessions. Do returns when the command is on disk, not when its
@@ -66,6 +67,7 @@ type Options struct {
 	Version string
 	Theme   string // auto, dark or light
 	Quiet   bool   // no notifications
+	NoMouse bool   // the mouse is the terminal's
 	Editor  string // command line of the user's editor
 
 	// Unheld says in a word or two what the system does not hold commands to; empty: it
@@ -76,9 +78,11 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
+	Clipboard clipboard.Clipboard
+
 	// Left hears which session was in view when the screen closes, once something was
 	// asked in it.
-	Left func(id session.ID)
+	Left func(of Talk)
 	// ListFiles lists what can be mentioned with @, in some paths alone if there are any.
 	ListFiles func(ctx context.Context, focus []string) ([]string, error)
 	// ReadImage reads a mentioned picture.
@@ -112,6 +116,14 @@ type Options struct {
 	// removes the file.
 	EditText func(ctx context.Context, text string) (path string, err error)
 	ReadText func(path string) (string, error)
+}
+
+// Talk is what was said in a session.
+type Talk struct {
+	ID     session.ID
+	Answer string // the last whole one, as Markdown
+	Whole  string // prompts and answers, as far back as they were loaded
+	Begun  bool   // Whole has the beginning
 }
 
 // Setup is what must be asked before the first session.

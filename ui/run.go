@@ -34,7 +34,8 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	cancel()
 	feeding.Wait()
 	if v := model.views.shown(); v != nil && v.state.Turn > 0 && o.Left != nil {
-		o.Left(v.state.ID)
+		whole, begun := v.pane.Talk()
+		o.Left(Talk{ID: v.state.ID, Answer: v.pane.Answer(), Whole: whole, Begun: begun})
 	}
 	if err != nil && !errors.Is(err, tea.ErrInterrupted) && ctx.Err() == nil {
 		return fmt.Errorf("show the screen: %w", err)

@@ -79,7 +79,7 @@ func showChanges(msg changesMsg) action {
 	case strings.TrimSpace(msg.diff) == "":
 		return message{"nothing differs from the last commit"}
 	}
-	return openDialog{&pager{title: "changes since the last commit", change: true,
+	return openDialog{&pager{title: "changes since the last commit", change: msg.diff,
 		draw: func(th *theme.Theme, width int, sideBySide bool) []string {
 			var lines []string
 			for _, file := range theme.SplitPatch(msg.diff) {

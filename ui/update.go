@@ -23,15 +23,15 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.records(msg.records)
 	case tickMsg:
 		cmd = m.tick()
-	case tea.MouseWheelMsg:
-		cmd = m.wheel(msg)
+	case tea.MouseMsg:
+		cmd = m.mouse(msg)
 	case tea.FocusMsg:
 		m.notifier.blurred = false
 		cmd = m.toast.look(false)
 	case tea.BlurMsg:
 		m.notifier.blurred = true
 		cmd = m.toast.look(true)
-	case tea.WindowSizeMsg, tea.MouseClickMsg, tea.BackgroundColorMsg, tea.ColorProfileMsg:
+	case tea.WindowSizeMsg, tea.BackgroundColorMsg, tea.ColorProfileMsg:
 		m.terminal(msg)
 		return m, nil
 	default:
@@ -50,10 +50,6 @@ func (m *Model) terminal(msg tea.Msg) {
 		m.sized, m.unsized = true, false
 		if first && m.dialog == m.steps && m.steps.blurred {
 			m.blurPanel()
-		}
-	case tea.MouseClickMsg:
-		if !m.covered() && msg.Button == tea.MouseLeft {
-			m.views.transcript().Click(msg.Y - 2)
 		}
 	case tea.BackgroundColorMsg:
 		m.look.dark = msg.IsDark()
@@ -95,6 +91,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		return m.draft.own.wrote(msg)
 	case ownEndedMsg:
 		m.draft.own.ended(msg)
+	case dragMsg:
+		return m.pointer.beat()
 	case toastOffMsg:
 		m.toast.expire(msg.text)
 	case feedLostMsg:

@@ -28,8 +28,11 @@ func (m *Model) View() tea.View {
 	}
 	m.dirty = false
 	view := tea.View{
-		AltScreen: true, ReportFocus: true, MouseMode: tea.MouseModeCellMotion,
+		AltScreen: true, ReportFocus: true,
 		WindowTitle: m.views.windowTitle(m.options.Project, m.frame()), ProgramStatus: m.views.programStatus(),
+	}
+	if !m.options.NoMouse {
+		view.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.ended {
 		view.ProgramStatus.State = tea.ProgramStateIdle
@@ -80,6 +83,7 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 	room := max(area.height-4-len(write)-len(below), 1)
 
 	banner := area.theme.Warn.Paint(theme.Line(m.options.Banner))
+	m.pointer.transcript = place{rowSpan{2, 2 + room}, 0}
 	m.question = m.question.moved(2 + room)
 	lines := make([]string, 0, area.height)
 	top := m.views.topBar(m.options.Project, m.branch, area.now)
@@ -117,6 +121,9 @@ func (m *Model) overlay(area frame, lines []string, write *tea.Cursor) ([]string
 		return shown.centred(area, m.options.Version), nil
 	}
 	shown.over(lines)
+	if m.toast.text != "" && shown.top+len(shown.lines) >= area.height { // it would lie under the dialog
+		lines[len(lines)-1] = theme.Fit(" "+area.theme.Accent.Paint(m.toast.text), area.width)
+	}
 	if shown.cursor == nil {
 		return lines, nil
 	}
@@ -244,7 +251,8 @@ func (m *Model) bottom(area frame) string {
 	line.Keys = append(m.views.stepHints(m.dialog == m.steps), line.Keys...)
 	if _, ok := m.focus.mode.(callChooser); ok {
 		hint := keys.CallChooser.Hint
-		line.Keys = [][2]string{hint("choose", keys.Up, keys.Down), hint("open", keys.OpenCall), hint("back", keys.Blur)}
+		line.Keys = [][2]string{hint("choose", keys.Up, keys.Down), hint("open", keys.OpenCall),
+			hint("copy", keys.Copy), hint("back", keys.Blur)}
 	}
 	return line.View(area.theme, area.width)
 }

@@ -30,9 +30,9 @@ var (
 	Finder     = part(on(FindPrevious, "up", "enter", "ctrl+f"), on(FindNext, "down"), on(DeleteBack, "backspace"),
 		on(Close, "esc"))
 	CallChooser = part(on(Up, "up", "k"), on(Down, "down", "j"), on(OpenCall, "enter", "space", "ctrl+o"),
-		on(Blur, "esc", "tab"))
+		on(Copy, "y"), on(Blur, "esc", "tab"))
 	Approval = part(on(Yes, "y"), on(Always, "a"), on(No, "n"), on(Edit, "e"), on(Outside, "o"), on(Happened, "d"),
-		on(Down, "down", "j"), on(Up, "up", "k"), on(PageDown, "pgdown"), on(PageUp, "pgup"), on(NextPage, "space"),
+		on(Down, "down", "j"), on(Up, "up", "k"), on(PageDown, "pgdown"), on(PageUp, "pgup", "b"), on(NextPage, "space"),
 		on(Top, "g", "home"), on(Bottom, "G", "end"), on(FullView, "f"), on(Layout, "t"),
 		on(Close, "esc"), on(Blur, "tab"), on(Accept, "enter"))
 	Refusal = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"))

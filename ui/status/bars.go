@@ -160,7 +160,7 @@ func (b Bottom) View(th *theme.Theme, width int) string {
 	parts := b.parts(th, width)
 	left := " " + strings.Join(parts, th.Faint.Paint(" · "))
 	if b.Toast != "" {
-		return theme.Sides(left, th.Accent.Paint(theme.Cut(b.Toast, width-theme.Width(left)-3))+" ", width)
+		return theme.Sides(left, th.Accent.Paint(theme.Cut(b.Toast, width-4))+" ", width)
 	}
 	for n := len(b.Keys); n > 0; n-- {
 		right := th.Keys(b.Keys[:n]...) + " "

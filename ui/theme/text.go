@@ -57,8 +57,8 @@ func Wrap(s string, width int) []string {
 	return strings.Split(ansi.Wrap(s, max(width, 1), " "), "\n")
 }
 
-// wrapSign stands before the rest of a line of code that was broken.
-const wrapSign = "↪ "
+// WrapSign stands before the rest of a line of code that was broken.
+const WrapSign = "↪ "
 
 // Code breaks a line of code, plain or styled, into lines of at most width cells. The
 // rest keeps the line's indent and has a sign, so that nobody takes it for another line.
@@ -69,7 +69,7 @@ func Code(s string, width int) []string {
 	}
 	bare := ansi.Strip(s)
 	indent := min(len(bare)-len(strings.TrimLeft(bare, " ")), width/2)
-	lead := strings.Repeat(" ", indent) + wrapSign
+	lead := strings.Repeat(" ", indent) + WrapSign
 	if width <= 2*Width(lead) {
 		return Hard(s, width)
 	}

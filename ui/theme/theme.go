@@ -52,6 +52,7 @@ type Theme struct {
 	User     Style // the band behind a person's words
 	Selected Style // the chosen row of a list
 	Found    Style // words that a search found
+	Marked   Style // text that a person marks to copy
 	Key      Style // a key one can press
 	Added    Style // lines of a diff
 	Removed  Style
@@ -71,27 +72,27 @@ func (t *Theme) Version() int { return t.version }
 type colours struct {
 	dim, faint, accent, good, warn, bad, key          string
 	band, selected, addedBg, removedBg, found, foundF string
-	code                                              string // in prose
+	marked, code                                      string // in prose
 }
 
 var (
 	dark = colours{
 		dim: "#8d93a1", faint: "#4a505c", accent: "#6fd3b4", good: "#8fce7e", warn: "#e5b567", bad: "#f0787d", key: "#c3cad8",
-		band: "#23272f", selected: "#2c3340", addedBg: "#17301f", removedBg: "#3a1d22", found: "#e5b567", foundF: "#16181d", code: "#e0b58a",
+		band: "#23272f", selected: "#2c3340", addedBg: "#17301f", removedBg: "#3a1d22", found: "#e5b567", foundF: "#16181d", marked: "#3d5170", code: "#e0b58a",
 	}
 	// The 256 colours are chosen for themselves: the nearest to those of the rich
 	// palette are too bright as grounds, and its greys have a tint.
 	dark256 = colours{
 		dim: "245", faint: "239", accent: "79", good: "114", warn: "179", bad: "210", key: "252",
-		band: "235", selected: "238", addedBg: "22", removedBg: "52", found: "179", foundF: "234", code: "180",
+		band: "235", selected: "238", addedBg: "22", removedBg: "52", found: "179", foundF: "234", marked: "24", code: "180",
 	}
 	light256 = colours{
 		dim: "242", faint: "250", accent: "29", good: "28", warn: "94", bad: "124", key: "237",
-		band: "255", selected: "253", addedBg: "194", removedBg: "224", found: "222", foundF: "234", code: "94",
+		band: "255", selected: "253", addedBg: "194", removedBg: "224", found: "222", foundF: "234", marked: "153", code: "94",
 	}
 	light = colours{
 		dim: "#646b78", faint: "#bfc4cc", accent: "#0b7d63", good: "#2c7a1f", warn: "#96610a", bad: "#c0273a", key: "#31363f",
-		band: "#eef1f4", selected: "#dfe6ec", addedBg: "#e1f5e4", removedBg: "#fbe4e6", found: "#ffd873", foundF: "#1b1d21", code: "#8a4b12",
+		band: "#eef1f4", selected: "#dfe6ec", addedBg: "#e1f5e4", removedBg: "#fbe4e6", found: "#ffd873", foundF: "#1b1d21", marked: "#bcd7f5", code: "#8a4b12",
 	}
 )
 
@@ -145,7 +146,7 @@ func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme 
 		theme.Accent = Style{bold.ForegroundColor(lipgloss.Color(palette.accent)).String()}
 		theme.Mark = Style{under.ForegroundColor(lipgloss.Color(palette.accent)).String()}
 		theme.Key = Style{bold.ForegroundColor(lipgloss.Color(palette.key)).String()}
-		theme.User, theme.Selected = bg(palette.band), bg(palette.selected)
+		theme.User, theme.Selected, theme.Marked = bg(palette.band), bg(palette.selected), bg(palette.marked)
 		theme.Added, theme.Removed = bg(palette.addedBg), bg(palette.removedBg)
 		found := ansi.NewStyle().ForegroundColor(lipgloss.Color(palette.foundF))
 		theme.Found = Style{found.BackgroundColor(lipgloss.Color(palette.found)).String()}
@@ -163,7 +164,7 @@ func (t *Theme) useNoColours() {
 	t.Accent, t.Key = bold, bold
 	t.Mark = Style{ansi.NewStyle().Bold().Underline(true).String()}
 	t.Selected = Style{ansi.NewStyle().Reverse(true).String()}
-	t.Found = t.Selected
+	t.Found, t.Marked = t.Selected, t.Selected
 }
 
 // useTerminalPalette uses the terminal's own palette, whose colours only its user knows.
@@ -175,7 +176,7 @@ func (t *Theme) useTerminalPalette() {
 	t.Mark = Style{ansi.NewStyle().Bold().Underline(true).ForegroundColor(ansi.Cyan).String()}
 	t.Key = Style{ansi.NewStyle().Bold().String()}
 	t.Selected = Style{ansi.NewStyle().Reverse(true).String()}
-	t.Found = t.Selected
+	t.Found, t.Marked = t.Selected, t.Selected
 	t.Added, t.Removed = fg(ansi.Green), fg(ansi.Red)
 	t.Think = Style{ansi.NewStyle().Italic(true).ForegroundColor(ansi.BrightBlack).String()}
 	t.AccentColor, t.DimColor = ansi.Cyan, ansi.BrightBlack

@@ -89,11 +89,14 @@ func (p *painter) folded(lines int) string {
 func (p *painter) changeLines(diff string) []string {
 	bar := margin + p.theme.Faint.Paint("│ ")
 	var lines []string
-	for _, l := range Diff(p.theme, diff, max(p.inner()-2, 8), p.width >= 140) {
+	for _, l := range Diff(p.theme, diff, p.changeWidth(), p.sideBySide()) {
 		lines = append(lines, bar+l)
 	}
 	return lines
 }
+
+func (p *painter) changeWidth() int { return max(p.inner()-2, 8) }
+func (p *painter) sideBySide() bool { return p.width >= 140 }
 
 // callLine names a call and what came of it.
 func (p *painter) callLine(e *entry) string {

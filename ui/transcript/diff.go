@@ -106,9 +106,12 @@ type columns struct {
 	lines []string
 }
 
+// columnWidth is the cells of one column of two.
+func columnWidth(width int) int { return (width - 3) / 2 }
+
 // sideBySideRows pairs removed lines with the added ones that follow them.
 func sideBySideRows(th *theme.Theme, rows []diffRow, width int) []string {
-	c := columns{theme: th, width: (width - 3) / 2}
+	c := columns{theme: th, width: columnWidth(width)}
 	for len(rows) > 0 {
 		switch rows[0].op {
 		case '@':

@@ -21,6 +21,7 @@ const (
 	notice                 // a line or more that a person should read
 	ending                 // the end of a turn
 	local                  // a shell command of the user's
+	sheet                  // a text that is there by itself
 )
 
 // phase is how far a call is.
@@ -83,6 +84,7 @@ type entry struct {
 	foldsDetail bool // the detail shows only when the entry is opened
 
 	totals *turnTotals // of an ending
+	page   *page       // of a sheet
 	todos  []todo
 	brief  bool // the list is a line until it is opened: it stands above the composer
 	taken  bool // a prompt that did not begin its turn

@@ -62,6 +62,8 @@ func (p *painter) draw(e *entry) []string {
 		return p.drawTodos(e)
 	case ending:
 		return p.drawEnding(e)
+	case sheet:
+		return e.page.draw(p.theme, p.width, e.page.sideBySide)
 	default:
 		return p.drawStatusLine(e)
 	}

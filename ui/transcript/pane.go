@@ -19,7 +19,9 @@ type Pane struct {
 	painter
 	height      int
 	lineEntries []int  // the entries in view, one for each line
+	lineRows    []int  // which row of its entry each line is; less than 0: blank, before it
 	query       string // words that are searched for
+	marked      *selection
 }
 
 // New makes an empty transcript.
@@ -89,12 +91,13 @@ func (p *Pane) endPlace() (top, off int) {
 // View gives exactly as many lines as the pane is high.
 func (p *Pane) View() []string {
 	lines := make([]string, 0, p.height)
-	p.lineEntries = p.lineEntries[:0]
+	p.lineEntries, p.lineRows = p.lineEntries[:0], p.lineRows[:0]
 	top, off := p.top, p.offset
 	if p.follow {
 		top, off = p.endPlace()
 		p.seen = len(p.entries)
 	}
+	from, to, marked := p.ends()
 	for i := top; i < len(p.entries) && len(lines) < p.height; i++ {
 		part := p.layout(p.entries[i])
 		for n := range p.gapBefore(i) + len(part) {
@@ -104,12 +107,15 @@ func (p *Pane) View() []string {
 			if len(lines) == p.height {
 				break
 			}
-			l := ""
-			if k := n - p.gapBefore(i); k >= 0 {
+			l, k := "", n-p.gapBefore(i)
+			if k >= 0 {
 				l = p.decorate(i, k, part[k])
+				if marked {
+					l = p.mark(i, k, l, from, to)
+				}
 			}
 			lines = append(lines, l)
-			p.lineEntries = append(p.lineEntries, i)
+			p.lineEntries, p.lineRows = append(p.lineEntries, i), append(p.lineRows, k)
 		}
 	}
 	for len(lines) < p.height {
@@ -237,24 +243,28 @@ func (p *Pane) Cursor() bool { return p.cursor >= 0 }
 // last one in view.
 func (p *Pane) Open() bool {
 	if p.cursor < 0 {
-		p.cursor = p.lastFoldable()
+		if p.cursor = p.last((*entry).foldable); p.cursor < 0 {
+			p.cursor = p.last((*entry).choosable)
+		}
 	}
 	if p.cursor < 0 {
 		return false
 	}
-	p.toggle(p.cursor)
+	if p.entries[p.cursor].foldable() {
+		p.toggle(p.cursor)
+	}
 	return true
 }
 
-// lastFoldable is the last foldable entry in view, else the last of all.
-func (p *Pane) lastFoldable() int {
+// last is the last entry of a sort in view, else the last of all.
+func (p *Pane) last(of func(e *entry) bool) int {
 	for k := len(p.lineEntries) - 1; k >= 0; k-- {
-		if i := p.lineEntries[k]; i < len(p.entries) && p.entries[i].foldable() {
+		if i := p.lineEntries[k]; i < len(p.entries) && of(p.entries[i]) {
 			return i
 		}
 	}
 	for i := len(p.entries) - 1; i >= 0; i-- {
-		if p.entries[i].foldable() {
+		if of(p.entries[i]) {
 			return i
 		}
 	}
@@ -289,10 +299,10 @@ func (p *Pane) reveal(i int) {
 	}
 }
 
-// Move chooses the next (1) or previous (-1) foldable entry.
+// Move chooses the next (1) or previous (-1) message, block of code or call.
 func (p *Pane) Move(by int) {
 	for i := p.cursor + by; i >= 0 && i < len(p.entries); i += by {
-		if p.entries[i].foldable() {
+		if p.entries[i].choosable() {
 			p.stopFollowing()
 			p.cursor = i
 			p.reveal(i)
