@@ -10,10 +10,10 @@ import (
 
 // The bounds of passing words.
 const (
-	toastTime     = 6 * time.Second
-	maxToastRows  = 4
-	maxOldToasts  = 200
-	minToastWidth = 24
+	toastTime    = 6 * time.Second
+	maxToastRows = 4
+	maxOldToasts = 200
+	minBesides   = 16 // cells of a line that the words leave
 )
 
 // toast is the words that are shown in passing, and those that were.
@@ -60,7 +60,7 @@ func (t *toast) look(away bool) tea.Cmd {
 // inLine is the words as far as they fit at the end of a line beside what stands
 // there; else they get lines of their own.
 func (t *toast) inLine(area frame) string {
-	if theme.Width(t.text) > max(area.width/2, minToastWidth) {
+	if theme.Width(t.text) > area.width-minBesides {
 		return ""
 	}
 	return t.text

@@ -125,15 +125,15 @@ func encoded(program, text string) []byte {
 func (r Result) Text() string {
 	switch {
 	case r.Saved && r.Buffered:
-		return "copied, also to tmux's buffer"
+		return "copied, also to tmux"
 	case r.Saved:
 		return "copied"
 	case r.Passed:
-		return "copied to tmux's buffer, and sent to the terminal's clipboard"
+		return "copied to tmux, sent to the terminal"
 	case r.Buffered:
-		return "copied to tmux's buffer"
+		return "copied to tmux"
 	case r.Large:
-		return "sent to the terminal's clipboard; many take no more than 75 kB"
+		return "sent to the terminal; many take 75 kB at most"
 	}
 	return "sent to the terminal's clipboard"
 }

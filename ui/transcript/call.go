@@ -107,7 +107,7 @@ func (p *painter) callLine(e *entry) string {
 	if e.addedLines+e.removedLines > 0 {
 		changes = fmt.Sprintf("  +%d −%d", e.addedLines, e.removedLines)
 	}
-	name := theme.Fit(theme.Line(e.tool), max(6, theme.Width(theme.Line(e.tool))))
+	name := theme.Fit(theme.Line(e.tool), toolWidth(e))
 	room := p.width - len(margin) - 2 - theme.Width(name) - 1 - theme.Width(right) - theme.Width(changes) - 3
 	if strings.ContainsAny(title, " ") {
 		title = theme.Cut(title, room)
@@ -121,6 +121,9 @@ func (p *painter) callLine(e *entry) string {
 	}
 	return theme.Sides(left, right+" ", p.width)
 }
+
+// toolWidth is the cells that the name of a call's tool takes.
+func toolWidth(e *entry) int { return max(6, theme.Width(theme.Line(e.tool))) }
 
 // telling are the arguments that tell calls of one tool apart, the best first.
 var telling = []string{"command", "path", "pattern", "query", "url", "file", "patch"}

@@ -39,6 +39,9 @@ func (p *painter) rowOf(e *entry, i int, row string, of side) rowText {
 	switch {
 	case e.kind == prose && i == 0 && e.head && row == "" && e.label != "", isFolded(row), e.kind == call && row == "":
 		return rowText{lead: taken, line: noText}
+	case (e.kind == call || e.kind == local) && i == 0: // the tool is at the left of it, what came of it at the right
+		title, _, _ := strings.Cut(row, "   ")
+		return rowText{lead: taken, text: title}
 	case e.kind == prose && strings.HasPrefix(row, quoteSign):
 		return rowText{lead: taken + theme.Width(quoteSign), text: row[len(quoteSign):]}
 	case e.diff != "" && i > 0, e.kind == sheet && e.page.change != "":
@@ -57,7 +60,12 @@ func (p *painter) leadOf(e *entry, i int) int {
 		}
 	case sheet:
 		return 0
-	case call, local, statusLine, notice:
+	case call:
+		if i == 0 {
+			return inside + toolWidth(e) + 1
+		}
+		return inside
+	case local, statusLine, notice:
 		return inside
 	case reasoning, todoList:
 		if i > 0 {

@@ -135,6 +135,18 @@ func TestDraggingBeyondTheViewScrolls(t *testing.T) {
 	}
 }
 
+func TestACopyOfACallHasNoPadding(t *testing.T) {
+	p := pane(80, 20)
+	play(p, asked("x"), session.ToolEnded{CallID: "c", Tool: "read", Title: "a.go", Summary: "9 lines"},
+		session.ToolEnded{CallID: "d", Tool: "shell", Title: "ls  -la", Output: "a\nb"})
+	x, y := find(t, p, "a.go")
+	p.Press(x, y, 1)
+	p.Drag(79, y+3)
+	if got, want := p.Drop(), "a.go\nls  -la\na\nb"; got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+}
+
 func TestACopyOfAChangeHasNoNumbersAndOneSide(t *testing.T) {
 	diff := "--- a/x\n+++ b/x\n@@ -9,3 +9,3 @@\n \tkeep\n-\told := round(price)\n+\tnow := PriceOf(order)\n"
 	for _, tt := range []struct {
