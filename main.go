@@ -13,7 +13,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime/debug"
 	"slices"
@@ -37,7 +36,6 @@ import (
 	"belay/ui/cli/app"
 	"belay/ui/cli/statistics"
 	"belay/ui/clipboard"
-	"belay/ui/theme"
 )
 
 func main() { os.Exit(run()) }
@@ -153,7 +151,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Now:     commands.Now,
 		NewID:   commands.NewID,
 
-		Clipboard: clipboards(),
+		Clipboard: clipboard.System(),
 
 		Branch: func(ctx context.Context) string { return repository.Branch(ctx, options.Project) },
 		ListFiles: func(ctx context.Context, focus []string) ([]string, error) {
@@ -179,49 +177,12 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 	})
 	fmt.Print(restoreTitle)
 	if left.ID != "" && err == nil {
-		fmt.Print(farewell(left, settings.Screen.Leave, width(os.Stdout)))
+		fmt.Print(left.Farewell(settings.Screen.Leave, width(os.Stdout)))
 		if options.Rehearsal == "" {
 			fmt.Fprintf(os.Stderr, "to go on: belay -r %s\n", left.ID)
 		}
 	}
 	return errors.Join(err, s.close())
-}
-
-// farewell is what stays of a session in the terminal when the screen has closed, in
-// lines that it does not have to break.
-func farewell(left ui.Talk, what string, width int) string {
-	text := ""
-	switch what {
-	case "answer":
-		text = left.Answer
-	case "all":
-		if text = left.Whole; !left.Begun {
-			text = "… the beginning: belay sessions show " + string(left.ID) + "\n\n" + text
-		}
-	}
-	if text = strings.TrimSpace(theme.Plain(text)); text == "" {
-		return ""
-	}
-	var b strings.Builder
-	for line := range strings.SplitSeq(text, "\n") {
-		for _, row := range theme.Wrap(line, max(width, 20)) {
-			b.WriteString(row + "\n")
-		}
-	}
-	return b.String() + "\n"
-}
-
-// clipboards are the ways to the clipboards of this computer.
-func clipboards() clipboard.Clipboard {
-	return clipboard.Clipboard{
-		Env:  os.Getenv,
-		Find: func(program string) bool { _, err := exec.LookPath(program); return err == nil },
-		Run: func(ctx context.Context, input []byte, program string, args ...string) error {
-			cmd := exec.CommandContext(ctx, program, args...)
-			cmd.Stdin = bytes.NewReader(input)
-			return cmd.Run()
-		},
-	}
 }
 
 // screen is what the full screen works with, once it is open. The screen asks

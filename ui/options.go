@@ -118,14 +118,6 @@ type Options struct {
 	ReadText func(path string) (string, error)
 }
 
-// Talk is what was said in a session.
-type Talk struct {
-	ID     session.ID
-	Answer string // the last whole one, as Markdown
-	Whole  string // prompts and answers, as far back as they were loaded
-	Begun  bool   // Whole has the beginning
-}
-
 // Setup is what must be asked before the first session.
 type Setup struct {
 	Trust    string                                                // a folder seen for the first time; empty: known

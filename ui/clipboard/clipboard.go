@@ -3,8 +3,11 @@
 package clipboard
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"os"
+	"os/exec"
 	"runtime"
 	"time"
 	"unicode/utf16"
@@ -21,6 +24,19 @@ type Clipboard struct {
 	Find func(program string) bool // on the path
 	// Run gives a program its input, and waits for its end.
 	Run func(ctx context.Context, input []byte, program string, args ...string) error
+}
+
+// System is the clipboard of this computer.
+func System() Clipboard {
+	return Clipboard{
+		Env:  os.Getenv,
+		Find: func(program string) bool { _, err := exec.LookPath(program); return err == nil },
+		Run: func(ctx context.Context, input []byte, program string, args ...string) error {
+			cmd := exec.CommandContext(ctx, program, args...)
+			cmd.Stdin = bytes.NewReader(input)
+			return cmd.Run()
+		},
+	}
 }
 
 // Result is what became of a copy.

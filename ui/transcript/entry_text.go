@@ -37,7 +37,8 @@ func (p *painter) rowOf(e *entry, i int, row string, of side) rowText {
 	lead := p.leadOf(e, i)
 	row, taken := takeCells(row, lead)
 	switch {
-	case e.kind == prose && i == 0 && e.head && row == "" && e.label != "", isFolded(row), e.kind == call && row == "":
+	case e.kind == prose && i == 0 && e.head && row == "" && e.label != "", isFolded(row), e.kind == call && row == "",
+		e.kind == prompt && !e.open && i == maxPromptLines:
 		return rowText{lead: taken, line: noText}
 	case (e.kind == call || e.kind == local) && i == 0: // the tool is at the left of it, what came of it at the right
 		title, _, _ := strings.Cut(row, "   ")
@@ -85,8 +86,7 @@ func takeCells(row string, cells int) (rest string, taken int) {
 
 // isFolded reports a row that stands for lines which are left out.
 func isFolded(row string) bool {
-	return strings.HasSuffix(row, keys.Label(keys.OpenCall)) && strings.HasPrefix(row, "+") ||
-		strings.HasPrefix(row, "… ") && strings.HasSuffix(row, " more")
+	return strings.HasSuffix(row, keys.Label(keys.OpenCall)) && strings.HasPrefix(row, "+")
 }
 
 // numberedRow is the number and the sign of a line of a change.

@@ -1,16 +1,14 @@
-package main
+package ui
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"belay/ui"
 )
 
 func TestWhatStaysInTheTerminalAfterLeaving(t *testing.T) {
-	left := ui.Talk{
+	left := Talk{
 		ID: "s1", Answer: "The answer\x1b]52;c;eA==\x07 is " + strings.Repeat("long ", 20), Whole: "› why?\n\nThe answer",
 	}
 	for _, tt := range []struct {
@@ -21,7 +19,7 @@ func TestWhatStaysInTheTerminalAfterLeaving(t *testing.T) {
 		{"nothing", "nothing", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := farewell(left, tt.what, 40)
+			got := left.Farewell(tt.what, 40)
 			if !strings.HasPrefix(got, tt.begins) || tt.begins == "" && got != "" {
 				t.Errorf("printed %q, want it to begin with %q", got, tt.begins)
 			}
@@ -32,7 +30,7 @@ func TestWhatStaysInTheTerminalAfterLeaving(t *testing.T) {
 			}
 		})
 	}
-	if got := farewell(ui.Talk{ID: "s1"}, "answer", 40); got != "" {
+	if got := (Talk{ID: "s1"}).Farewell("answer", 40); got != "" {
 		t.Errorf("without an answer it prints %q", got)
 	}
 }
