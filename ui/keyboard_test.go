@@ -403,5 +403,5 @@ func TestTheServersOwnWordsAfterAFailure(t *testing.T) {
 		Fault: capacityFault()})
 	s.wait("failed: no room at the model", "“Selected model is at capacity")
 	s.press("F10")
-	s.wait("phase: in text")
+	s.wait("phase: in the middle of text")
 }

@@ -9,6 +9,7 @@ import (
 
 	"belay/models"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -68,7 +69,7 @@ func (p *Pane) View(th *theme.Theme, width, height int, now time.Time) []string 
 		lines = append(lines, p.row(th, i, r, inner, now))
 	}
 	if len(p.view.Rows) == 0 {
-		lines = append(lines, th.Dim.Paint("no models are set"))
+		lines = append(lines, th.Dim.Paint(locale.T("no models are set")))
 	}
 	hint := keys.CapacityPanel.Hint
 	pin, doctor, closes := hint("pin", keys.PinModel), hint("doctor", keys.Doctor), hint("close", keys.Close)
@@ -82,7 +83,7 @@ func (p *Pane) View(th *theme.Theme, width, height int, now time.Time) []string 
 		lines = append(lines, extra...)
 	}
 	lines = append(lines, "", hints)
-	box := th.Box(th.Strong.Paint("capacity")+th.Dim.Paint(" · last 7 days"), lines, width, th.Faint)
+	box := th.Box(th.Strong.Paint(locale.T("capacity"))+th.Dim.Paint(" · "+locale.T("last 7 days")), lines, width, th.Faint)
 	return box[:min(len(box), max(height, 0))]
 }
 
@@ -93,7 +94,7 @@ func (p *Pane) row(th *theme.Theme, i int, row Row, width int, now time.Time) st
 	if i == p.at {
 		lead = th.Accent.Paint("❯ ")
 	}
-	tier := string(row.Tier)
+	tier := locale.T(string(row.Tier))
 	if i > 0 && p.view.Rows[i-1].Tier == row.Tier {
 		tier = ""
 	}
@@ -103,10 +104,10 @@ func (p *Pane) row(th *theme.Theme, i int, row Row, width int, now time.Time) st
 	}
 	symbol, text, st := th.Condition(row.Condition, now)
 	if row.Answers {
-		text += ", answers"
+		text += locale.T(", answers")
 	}
 	if p.pin == row.Target && row.Target != (models.Target{}) {
-		text = "pinned, " + text
+		text = locale.T("pinned, %s", text)
 	}
 	left := lead + th.Dim.Paint(theme.Fit(tier, 8)) + theme.Fit(name, room) + " " + st.Paint(symbol) + " " + text
 	if f := row.Fault; f != nil && row.State != models.Ready && row.State != models.Unknown && width >= minWideRow {
@@ -121,12 +122,12 @@ func (p *Pane) row(th *theme.Theme, i int, row Row, width int, now time.Time) st
 	}
 	var right []string
 	if row.Attempts > 0 {
-		right = append(right, fmt.Sprintf("ok %3.0f%%", row.Share*100))
+		right = append(right, locale.T("ok %3.0f%%", row.Share*100))
 	}
 	if row.FirstToken > 0 {
 		first := theme.Elapsed(row.FirstToken)
 		if width >= minWideRow {
-			first = "first token " + first
+			first = locale.T("first token %s", first)
 		}
 		right = append(right, first)
 	}

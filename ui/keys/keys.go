@@ -6,6 +6,8 @@ package keys
 import (
 	"slices"
 	"strings"
+
+	"belay/ui/locale"
 )
 
 // Action is something a person can make the screen do.
@@ -102,7 +104,7 @@ func Hint(does string, actions ...Action) [2]string {
 	for i, a := range actions {
 		labels[i] = Label(a)
 	}
-	return [2]string{strings.Join(labels, " "), does}
+	return [2]string{strings.Join(labels, " "), locale.T(does)}
 }
 
 // arrows are the signs that stand for the names of keys.

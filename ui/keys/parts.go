@@ -3,6 +3,8 @@ package keys
 import (
 	"slices"
 	"strings"
+
+	"belay/ui/locale"
 )
 
 // Part is a part of the screen that has keys of its own while it has the
@@ -112,7 +114,7 @@ func (p Part) Hint(does string, actions ...Action) [2]string {
 	for i, a := range actions {
 		labels[i] = p.Label(a)
 	}
-	return [2]string{strings.Join(labels, " "), does}
+	return [2]string{strings.Join(labels, " "), locale.T(does)}
 }
 
 // Actions lists what the part's keys do.

@@ -8,6 +8,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -53,13 +54,13 @@ func (p *Pane) parts() []session.Part {
 // View draws the panel, at most height lines of it.
 func (p *Pane) View(th *theme.Theme, width, height int) []string {
 	inner, room := width-4, height-2
-	title := th.Strong.Paint("context")
+	title := th.Strong.Paint(locale.T("context"))
 	if !p.loaded {
-		box := th.Box(title, []string{th.Dim.Paint("counting …")}, width, th.Faint)
+		box := th.Box(title, []string{th.Dim.Paint(locale.T("counting …"))}, width, th.Faint)
 		return box[:min(len(box), max(height, 0))]
 	}
 	if m := theme.Line(p.usage.Target.Model); m != "" {
-		title += th.Dim.Paint(" · the next request to " + m)
+		title += th.Dim.Paint(" · " + locale.T("the next request to %s", m))
 	}
 	hints := p.hints(th, inner)
 	lines := p.sizeLine(th, inner)
@@ -105,11 +106,11 @@ func (p *Pane) sizeLine(th *theme.Theme, width int) []string {
 	if !measured {
 		sign = "≈ "
 		if p.state.Usage.Input+p.state.Usage.Output > 0 {
-			after = ", unknown until the next reply"
+			after = locale.T(", unknown until the next reply")
 		}
 	}
-	left := th.Strong.Paint(sign+thousands(total)) + th.Dim.Paint(" of "+thousands(p.usage.Budget)+" tokens")
-	if theme.Width(left)+len(after)+20 <= width {
+	left := th.Strong.Paint(sign+thousands(total)) + th.Dim.Paint(locale.T(" of %s tokens", thousands(p.usage.Budget)))
+	if theme.Width(left)+theme.Width(after)+20 <= width {
 		left += th.Dim.Paint(after)
 	}
 	share := 0.0
@@ -165,7 +166,7 @@ func (p *Pane) partsTable(th *theme.Theme, width, columns int) []string {
 		n := thousands(x.Tokens)
 		share := fmt.Sprintf("%3.0f%%", 100*float64(x.Tokens)/float64(max(total, 1)))
 		full, _ := theme.Bar(float64(x.Tokens)/float64(most), size)
-		name := th.Dim.Paint(theme.Fit(string(x.Source), 14))
+		name := th.Dim.Paint(theme.Fit(locale.T(string(x.Source)), 14))
 		bar := sourceStyle(th, x.Source).Paint(full)
 		lines = append(lines, name+strings.Repeat(" ", max(8-len(n), 0))+n+th.Dim.Paint(" "+share+"  ")+bar)
 	}
@@ -199,7 +200,7 @@ func sourceStyle(th *theme.Theme, o session.Source) theme.Style {
 func (p *Pane) partsInline(th *theme.Theme, width int) []string {
 	var sources []string
 	for _, x := range p.parts() {
-		sources = append(sources, strings.ReplaceAll(string(x.Source), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
+		sources = append(sources, strings.ReplaceAll(locale.T(string(x.Source)), " ", "\u00a0")+"\u00a0"+theme.Count(x.Tokens))
 	}
 	return joined(th.Dim, sources, width)
 }
@@ -252,23 +253,23 @@ func (p *Pane) omitted(th *theme.Theme, width int) []string {
 		parts = append(parts, unbroken(p.omissionText(l), width-label-2))
 	}
 	if n := p.usage.LeftOut; n > 0 {
-		parts = append(parts, unbroken(theme.Plural(n, "older item")+" without room", width-label-2))
+		parts = append(parts, unbroken(locale.N(n, "%d older item without room", "%d older items without room"), width-label-2))
 	}
 	if len(parts) == 0 {
-		return section(th, th.Dim, "left out", []string{"nothing"}, width)
+		return section(th, th.Dim, locale.T("left out"), []string{locale.T("nothing")}, width)
 	}
-	return section(th, theme.Style{}, "left out", parts, width)
+	return section(th, theme.Style{}, locale.T("left out"), parts, width)
 }
 
 func (p *Pane) omissionText(l session.Omission) string {
-	what := theme.Line(l.Label)
+	what := locale.Said(theme.Line(l.Label))
 	switch {
 	case l.Label == session.OmittedSummary && p.usage.SummaryThrough > 1:
-		what = fmt.Sprintf("turns 1–%d, now a summary", p.usage.SummaryThrough)
+		what = locale.T("turns 1–%d, now a summary", p.usage.SummaryThrough)
 	case l.Label == session.OmittedSummary && p.usage.SummaryThrough == 1:
-		what = "turn 1, now a summary"
+		what = locale.T("turn 1, now a summary")
 	case l.Label == session.OmittedSummary:
-		what = "older work, now a summary"
+		what = locale.T("older work, now a summary")
 	case l.Calls > 0:
 		what = fmt.Sprintf("%d %s", l.Calls, what)
 	}
@@ -279,33 +280,33 @@ func (p *Pane) omissionText(l session.Omission) string {
 func (p *Pane) extras(th *theme.Theme, width int) [][]string {
 	usage := p.usage
 	total, measured := p.total()
-	in := theme.Count(total) + " in"
+	in := locale.T("%s in", theme.Count(total))
 	if !measured {
 		in = "≈" + in
 	}
 	request := []string{in}
 	if usage.Output > 0 {
-		request = append(request, "up to "+theme.Count(usage.Output)+" out")
+		request = append(request, locale.T("up to %s out", theme.Count(usage.Output)))
 	}
-	effort := "effort as the provider has it"
+	effort := locale.T("effort as the provider has it")
 	if usage.Effort != "" {
-		effort = "effort " + theme.Line(usage.Effort)
+		effort = locale.T("effort %s", theme.Line(usage.Effort))
 	}
-	request = append(request, effort, theme.Plural(usage.ToolCalls, "tool step")+" in this turn")
+	request = append(request, effort, locale.N(usage.ToolCalls, "%d tool step in this turn", "%d tool steps in this turn"))
 	var blocks [][]string
 	add := func(name string, parts ...string) {
 		for i := range parts {
 			parts[i] = unbroken(parts[i], width-label-2)
 		}
-		blocks = append(blocks, section(th, th.Dim, name, parts, width))
+		blocks = append(blocks, section(th, th.Dim, locale.T(name), parts, width))
 	}
 	add("request", request...)
 	if f := usage.Failures; f.From > 0 {
-		add("record", fmt.Sprintf("failures start above %s input (%.0f%% against %.0f%%)",
+		add("record", locale.T("failures start above %s input (%.0f%% against %.0f%%)",
 			theme.Count(f.From), f.Above*100, f.Below*100))
 	}
 	if usage.Trigger > 0 {
-		add("┊ "+theme.Count(usage.Trigger), "from here on belay lightens it by itself")
+		add("┊ "+theme.Count(usage.Trigger), locale.T("from here on belay lightens it by itself"))
 	}
 	add("counted", accuracyText(usage.Accuracy))
 	if len(p.state.Focus) > 0 {
@@ -323,17 +324,17 @@ func (p *Pane) extras(th *theme.Theme, width int) [][]string {
 
 // accuracyText says how belay comes to its numbers.
 func accuracyText(accuracy session.CountAccuracy) string {
-	text := "with " + accuracy.Encoding + ", as this model counts"
+	text := locale.T("with %s, as this model counts", accuracy.Encoding)
 	switch {
 	case accuracy.Encoding == "":
-		text = "by length, until the vocabulary is read"
+		text = locale.T("by length, until the vocabulary is read")
 	case !accuracy.Exact:
-		text = "with " + accuracy.Encoding + " in place of this model's own vocabulary"
+		text = locale.T("with %s in place of this model's own vocabulary", accuracy.Encoding)
 	}
 	if accuracy.Measured {
-		return text + fmt.Sprintf(", × %.2f as its usage says", accuracy.Factor)
+		return text + locale.T(", × %.2f as its usage says", accuracy.Factor)
 	}
-	return text + ", not measured yet"
+	return text + locale.T(", not measured yet")
 }
 
 // hints names the keys, on one line or on two.

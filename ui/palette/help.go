@@ -2,6 +2,7 @@ package palette
 
 import (
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -78,17 +79,17 @@ func (h *Help) View(th *theme.Theme, width, height int) []string {
 	for _, h := range hints {
 		ways += "   " + h[0] + " " + h[1]
 	}
-	return th.Box(th.Strong.Paint("keys")+th.Dim.Paint(ways[1:]), rows, width, th.Faint)
+	return th.Box(th.Strong.Paint(locale.T("keys"))+th.Dim.Paint(ways[1:]), rows, width, th.Faint)
 }
 
 func heading(w keys.Where) string {
 	switch w {
 	case keys.Asked:
-		return "when a call asks"
+		return locale.T("when a call asks")
 	case keys.Waiting:
-		return "while waiting for a model"
+		return locale.T("while waiting for a model")
 	case keys.Typed:
-		return "to type"
+		return locale.T("to type")
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sahilm/fuzzy"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -43,9 +44,9 @@ func newPane(th *theme.Theme, title string, part keys.Part, items []Item) *Pane 
 func Commands(th *theme.Theme) *Pane {
 	var items []Item
 	for _, b := range keys.Commands() {
-		items = append(items, Item{ID: string(b.Action), Text: b.Does, Right: b.Shown(), Name: keys.Name(b.Action)})
+		items = append(items, Item{ID: string(b.Action), Text: locale.T(b.Does), Right: b.Shown(), Name: keys.Name(b.Action)})
 	}
-	p := newPane(th, "commands", keys.CommandList, items)
+	p := newPane(th, locale.T("commands"), keys.CommandList, items)
 	p.commands = true
 	return p
 }
@@ -60,7 +61,7 @@ func Prompts(th *theme.Theme, prompts []string) *Pane {
 			items = append(items, Item{ID: s, Text: theme.Line(s)})
 		}
 	}
-	return newPane(th, "earlier prompts", keys.PromptList, items)
+	return newPane(th, locale.T("earlier prompts"), keys.PromptList, items)
 }
 
 // Chosen is the row under the cursor.
@@ -182,7 +183,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		k := p.top + i
 		if k >= len(p.shown) {
 			if k == 0 {
-				rows = append(rows, th.Dim.Paint("nothing like that"))
+				rows = append(rows, th.Dim.Paint(locale.T("nothing like that")))
 				continue
 			}
 			rows = append(rows, "")

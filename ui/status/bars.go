@@ -10,6 +10,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -50,7 +51,7 @@ func (t Top) left(th *theme.Theme) string {
 	if t.NeedPerson > 0 {
 		b.WriteString("  " + th.Warn.Paint("! "+needText(t.NeedPerson)))
 	} else if t.Running > 0 {
-		b.WriteString("  " + th.Dim.Paint("▸ "+theme.Plural(t.Running, "other")+" at work"))
+		b.WriteString("  " + th.Dim.Paint("▸ "+locale.N(t.Running, "%d other at work", "%d others at work")))
 	}
 	if t.Title != "" {
 		b.WriteString("  " + theme.Line(t.Title))
@@ -59,10 +60,7 @@ func (t Top) left(th *theme.Theme) string {
 }
 
 func needText(n int) string {
-	if n == 1 {
-		return "1 needs you"
-	}
-	return theme.Plural(n, "session") + " need you"
+	return locale.N(n, "%d needs you", "%d sessions need you")
 }
 
 // strip draws the tiers with as much detail as there is room for: 2 is all names
@@ -192,7 +190,7 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 			state += th.Dim.Paint(" · " + theme.Count(b.Written) + " tokens")
 		}
 		if b.Silence >= 20*time.Second {
-			state += th.Warn.Paint(", nothing for " + theme.Clock(b.Silence))
+			state += th.Warn.Paint(locale.T(", nothing for %s", theme.Clock(b.Silence)))
 		}
 		parts = append(parts, state)
 	}
@@ -202,7 +200,7 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 		if b.Open {
 			st = th.Bad
 		}
-		parts = append(parts, st.Paint(b.Unheld))
+		parts = append(parts, st.Paint(locale.Said(b.Unheld)))
 	}
 	state := b.Session
 	if state == nil {
@@ -233,13 +231,13 @@ func (b Bottom) context(th *theme.Theme, width int) string {
 	switch {
 	case size > 0:
 	case state.Usage.Input+state.Usage.Output > 0:
-		return th.Dim.Paint("ctx unknown")
+		return th.Dim.Paint(locale.T("ctx unknown"))
 	case b.Counted > 0:
 		size, sign = b.Counted, "≈"
 	default:
 		return ""
 	}
-	text := "ctx " + sign + theme.Count(size)
+	text := locale.T("ctx") + " " + sign + theme.Count(size)
 	if state.Window <= 0 {
 		return th.Dim.Paint(text)
 	}
@@ -259,10 +257,10 @@ func (b Bottom) context(th *theme.Theme, width int) string {
 func modeText(th *theme.Theme, m session.Mode) string {
 	switch m {
 	case session.All:
-		return th.Warn.Paint("all run")
+		return th.Warn.Paint(locale.T("all run"))
 	case session.Edits:
-		return th.Dim.Paint("edits run")
+		return th.Dim.Paint(locale.T("edits run"))
 	default:
-		return th.Dim.Paint("asks first")
+		return th.Dim.Paint(locale.T("asks first"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"belay/models"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -87,7 +88,7 @@ func (w Wait) reasons(th *theme.Theme, width int) []string {
 		lines = clip(th, lines, most)
 	}
 	if fault.Unproven {
-		lines = append(lines, paragraphs(th.Warn, width, theme.Line(fault.Hint))...)
+		lines = append(lines, paragraphs(th.Warn, width, locale.Said(theme.Line(fault.Hint)))...)
 	}
 	return lines
 }
@@ -99,13 +100,13 @@ func (w Wait) said() string {
 	if fault.Kind == models.KindCapacity {
 		return ""
 	}
-	said := theme.Line(fault.Message)
+	said := locale.Said(theme.Line(fault.Message))
 	if !fault.ResetAt.After(w.Now) {
 		return said
 	}
-	at := "until " + theme.At(fault.ResetAt)
+	at := locale.T("until %s", theme.At(fault.ResetAt))
 	if fault.ResetAt.Sub(w.Now) > 20*time.Hour {
-		at = "until " + fault.ResetAt.Local().Format("Mon 15:04")
+		at = locale.T("until %s", fault.ResetAt.Local().Format(locale.T("Mon 15:04")))
 	}
 	if said == "" {
 		return at
@@ -124,7 +125,7 @@ func (w Wait) title(th *theme.Theme, room int) string {
 			evidence = append(evidence, phaseText(fault.Phase))
 		}
 		if fault.RequestID != "" {
-			evidence = append(evidence, "request "+theme.Line(fault.RequestID))
+			evidence = append(evidence, locale.T("request %s", theme.Line(fault.RequestID)))
 		}
 	}
 	for n := len(evidence); ; n-- {
@@ -139,33 +140,32 @@ func (w Wait) title(th *theme.Theme, room int) string {
 func phaseText(p models.Phase) string {
 	switch p {
 	case models.InText:
-		return "in the middle of text"
+		return locale.T("in the middle of text")
 	case models.InArguments:
-		return "in the middle of a tool call"
+		return locale.T("in the middle of a tool call")
 	case models.InReasoning:
-		return "while thinking"
+		return locale.T("while thinking")
 	case models.BetweenItems:
-		return "between two items"
+		return locale.T("between two items")
 	case models.AfterLastItem:
-		return "at the very end"
+		return locale.T("at the very end")
 	case models.BeforeEvent:
-		return "before the first word"
+		return locale.T("before the first word")
 	}
 	return string(p)
 }
 
 func (w Wait) progress(th *theme.Theme, room int) string {
-	attempt := fmt.Sprintf("attempt %d of %d", w.Number, w.Of)
+	attempt := locale.T("attempt %d of %d", w.Number, w.Of)
 	if w.Of == 0 {
-		attempt = fmt.Sprintf("attempt %d", max(w.Number, 1))
+		attempt = locale.T("attempt %d", max(w.Number, 1))
 	}
 	next := theme.Line(w.Next.Model)
 	if w.Until.IsZero() || !w.Until.After(w.Now) {
-		s := th.Strong.Paint(attempt) + th.Dim.Paint(" is on its way")
-		if next != "" {
-			s += th.Dim.Paint(" to " + next)
+		if next == "" {
+			return th.Strong.Paint(attempt) + th.Dim.Paint(locale.T(" is on its way"))
 		}
-		return s
+		return th.Strong.Paint(attempt) + th.Dim.Paint(locale.T(" is on its way to %s", next))
 	}
 	left := w.Until.Sub(w.Now)
 	share := 1.0
@@ -174,9 +174,9 @@ func (w Wait) progress(th *theme.Theme, room int) string {
 	}
 	full, rest := theme.Bar(share, 10)
 	bar := th.Warn.Paint(full) + th.Faint.Paint(rest)
-	s := th.Strong.Paint(attempt) + " in " + th.Strong.Paint(theme.Fit(theme.Elapsed(left), 5)) + " " + bar
+	s := th.Strong.Paint(attempt) + locale.T(" in ") + th.Strong.Paint(theme.Fit(theme.Elapsed(left), 5)) + " " + bar
 	if next != "" && w.Next != w.Target {
-		s += th.Dim.Paint("   at " + next)
+		s += th.Dim.Paint("   " + locale.T("at %s", next))
 	}
 	if w.Then != (models.Target{}) {
 		return s + w.then(th, room-theme.Width(s))
@@ -186,14 +186,14 @@ func (w Wait) progress(th *theme.Theme, room int) string {
 
 // then says who takes over, with as much detail as there is room for.
 func (w Wait) then(th *theme.Theme, room int) string {
-	lead, state := "   then ", ""
+	lead, state := "   "+locale.T("then")+" ", ""
 	short := th.Dim.Paint(lead + theme.Short(w.Then))
 	for _, c := range w.Tiers {
 		if c.Target == w.Then {
 			symbol, text, st := th.Condition(c, w.Now)
-			lead += string(c.Tier) + ": "
+			lead += locale.T(string(c.Tier)) + ": "
 			state = " " + st.Paint(symbol) + th.Dim.Paint(" "+text)
-			short = th.Dim.Paint("   then "+string(c.Tier)+" ") + st.Paint(symbol)
+			short = th.Dim.Paint("   "+locale.T("then")+" "+locale.T(string(c.Tier))+" ") + st.Paint(symbol)
 		}
 	}
 	full := th.Dim.Paint(lead+theme.Line(w.Then.Model)) + state
@@ -236,12 +236,12 @@ func (w Wait) hints(th *theme.Theme, room int) string {
 // own words as they came.
 func Evidence(fault *models.Fault) []string {
 	if fault == nil {
-		return []string{"nothing more is known"}
+		return []string{locale.T("nothing more is known")}
 	}
 	var out []string
 	add := func(name, value string) {
 		if value = theme.Line(value); value != "" {
-			out = append(out, name+": "+value)
+			out = append(out, locale.T(name)+": "+value)
 		}
 	}
 	add("kind", string(fault.Kind))
@@ -254,18 +254,18 @@ func Evidence(fault *models.Fault) []string {
 	add("type", fault.Type)
 	add("message", fault.Message)
 	add("request", fault.RequestID)
-	add("phase", string(fault.Phase))
+	add("phase", phaseText(fault.Phase))
 	if fault.Delayed {
 		add("asked to wait", theme.Elapsed(fault.RetryAfter))
 	}
 	if !fault.ResetAt.IsZero() {
-		add("resets", fault.ResetAt.Format("Mon 15:04"))
+		add("resets", fault.ResetAt.Format(locale.T("Mon 15:04")))
 	}
 	if fault.Events > 0 {
 		events := theme.Plural(int(fault.Events), "event")
-		add("received", fmt.Sprintf("%s, %sB in %s", events, theme.Count(fault.Bytes), theme.Elapsed(fault.Elapsed)))
+		add("received", locale.T("%s, %sB in %s", events, theme.Count(fault.Bytes), theme.Elapsed(fault.Elapsed)))
 	}
-	add("hint", fault.Hint)
+	add("hint", locale.Said(fault.Hint))
 	const most = 600
 	raw := theme.Line(fault.Raw)
 	if len(raw) > most {

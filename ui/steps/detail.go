@@ -5,6 +5,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -33,10 +34,10 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 			if i > 0 {
 				name = ""
 			}
-			lines = append(lines, th.Dim.Paint(theme.Fit(name, indent))+st.Paint(theme.Cut(l, width-indent)))
+			lines = append(lines, th.Dim.Paint(theme.Fit(locale.T(name), indent))+st.Paint(theme.Cut(l, width-indent)))
 		}
 	}
-	reason := step.Reason
+	reason := locale.Said(step.Reason)
 	if reason == "" {
 		reason = theme.Kind(step.Fault)
 	}

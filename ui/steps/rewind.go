@@ -7,6 +7,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -124,14 +125,14 @@ func (p *Rewind) Move(by int) {
 // View gives a box of width cells, at most height rows of it.
 func (p *Rewind) View(width, height int) []string {
 	inner, room := max(width-4, 1), max(height-2, 0)
-	title := p.theme.Strong.Paint("rewind")
+	title := p.theme.Strong.Paint(locale.T("rewind"))
 	hint := keys.RewindDialog.Hint
 	var body []string
 	hints := hintLine(p.theme, inner, hint("what it would do", keys.Accept), hint("fork from here", keys.ForkHere),
 		hint("choose", keys.Up, keys.Down), hint("close", keys.Close))
 	if p.open {
 		c, _ := p.Chosen()
-		title += p.theme.Dim.Paint(" · to " + theme.At(c.Time) + ", " + placeText(c))
+		title += p.theme.Dim.Paint(" · " + locale.T("to %s, %s", theme.At(c.Time), placeText(c)))
 		body, hints = p.previewLines(inner, max(room-2, 1)), p.previewHints(inner)
 	} else {
 		body = p.list(inner, max(room-2, 1))
@@ -144,20 +145,20 @@ func (p *Rewind) View(width, height int) []string {
 // placeText says what a checkpoint is before, or after.
 func placeText(c session.Checkpoint) string {
 	if c.After {
-		return "after " + nameText(c)
+		return locale.T("after %s", nameText(c))
 	}
-	return "before " + nameText(c)
+	return locale.T("before %s", nameText(c))
 }
 
 func nameText(checkpoint session.Checkpoint) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(theme.Plain(checkpoint.Title)), "\n")
 	switch {
 	case checkpoint.Step > 0 && text != "":
-		return fmt.Sprintf("step %d: %s", checkpoint.Step, text)
+		return locale.T("step %d: %s", checkpoint.Step, text)
 	case checkpoint.Step > 0:
-		return fmt.Sprintf("step %d", checkpoint.Step)
+		return locale.T("step %d", checkpoint.Step)
 	case text == "":
-		return fmt.Sprintf("turn %d", checkpoint.Turn)
+		return locale.T("turn %d", checkpoint.Turn)
 	}
 	return "“" + text + "”"
 }
@@ -166,9 +167,9 @@ func (p *Rewind) list(width, rows int) []string {
 	th := p.theme
 	switch {
 	case !p.loaded:
-		return []string{th.Dim.Paint("looking …")}
+		return []string{th.Dim.Paint(locale.T("looking …"))}
 	case len(p.checkpoints) == 0:
-		return theme.Wrap("There is no checkpoint yet. One is made before each turn and each step.", width)
+		return theme.Wrap(locale.T("There is no checkpoint yet. One is made before each turn and each step."), width)
 	}
 	if p.selected < p.top {
 		p.top = p.selected
@@ -185,12 +186,12 @@ func (p *Rewind) list(width, rows int) []string {
 			lead = th.Accent.Paint("❯ ")
 		}
 		at := theme.At(checkpoint.Time)
-		if d := checkpoint.Time.Local().Format("Jan 2"); d != p.checkpoints[0].Time.Local().Format("Jan 2") {
+		if d := checkpoint.Time.Local().Format(locale.T("Jan 2")); d != p.checkpoints[0].Time.Local().Format(locale.T("Jan 2")) {
 			day = d + " "
 		}
 		right := ""
 		if checkpoint.Tree == "" {
-			right = th.Warn.Paint("conversation only")
+			right = th.Warn.Paint(locale.T("conversation only"))
 		}
 		line := theme.Sides(lead+th.Dim.Paint(day+at)+"  "+theme.Cut(placeText(checkpoint), max(width-23, 19)), right, width)
 		if i == p.selected {
@@ -219,13 +220,13 @@ func (p *Rewind) previewHints(width int) string {
 func (p *Rewind) previewLines(width, rows int) []string {
 	var head []string
 	if p.problem != "" {
-		for _, l := range theme.Wrap("✗ "+theme.Plain(p.problem), width) {
+		for _, l := range theme.Wrap("✗ "+locale.Said(theme.Plain(p.problem)), width) {
 			head = append(head, p.theme.Bad.Paint(theme.Cut(l, width)))
 		}
 		head = append(head[:min(len(head), max(rows/2, 1))], "")
 	}
 	if p.preview == nil {
-		return append(head, p.theme.Dim.Paint("comparing …"))
+		return append(head, p.theme.Dim.Paint(locale.T("comparing …")))
 	}
 	if p.lines == nil || p.width != width {
 		p.lines, p.width = p.layout(width), width
@@ -234,7 +235,7 @@ func (p *Rewind) previewLines(width, rows int) []string {
 	p.offset = max(0, min(p.offset, len(p.lines)-rows))
 	part := p.lines[p.offset:min(p.offset+rows, len(p.lines))]
 	if left := len(p.lines) - p.offset - rows; left > 0 && rows > 1 {
-		more := theme.Cut("↓ "+theme.Plural(left+1, "line")+" more", width)
+		more := theme.Cut("↓ "+locale.N(left+1, "%d line more", "%d lines more"), width)
 		part = append(slices.Clone(part[:rows-1]), p.theme.Dim.Paint(more))
 	}
 	return append(head, part...)
@@ -242,17 +243,13 @@ func (p *Rewind) previewLines(width, rows int) []string {
 
 // takenText says how much of the conversation a rewind takes back.
 func takenText(preview *session.Preview) string {
-	n, what := preview.Turns, "turn"
-	if n == 0 && preview.Steps > 0 {
-		n, what = preview.Steps, "step"
+	switch {
+	case preview.Turns > 0:
+		return locale.N(preview.Turns, "%d turn is taken back", "%d turns are taken back")
+	case preview.Steps > 0:
+		return locale.N(preview.Steps, "%d step is taken back", "%d steps are taken back")
 	}
-	switch n {
-	case 0:
-		return "no turn is taken back"
-	case 1:
-		return "1 " + what + " is taken back"
-	}
-	return theme.Plural(n, what) + " are taken back"
+	return locale.T("no turn is taken back")
 }
 
 // layout is the whole preview: what goes, what stays, then file by file.
@@ -267,19 +264,17 @@ func (p *Rewind) layout(width int) []string {
 	turns := takenText(preview)
 	switch {
 	case preview.Checkpoint.Tree == "":
-		add(theme.Style{}, turns+"; the files were not kept here and stay as they are")
+		add(theme.Style{}, turns+locale.T("; the files were not kept here and stay as they are"))
 	case len(preview.Changes) == 0:
-		add(theme.Style{}, turns+"; no file differs")
-	case len(preview.Changes) == 1:
-		add(theme.Style{}, turns+"; 1 file changes")
+		add(theme.Style{}, turns+locale.T("; no file differs"))
 	default:
-		add(theme.Style{}, fmt.Sprintf("%s; %d files change", turns, len(preview.Changes)))
+		add(theme.Style{}, turns+locale.N(len(preview.Changes), "; %d file changes", "; %d files change"))
 	}
 	if len(preview.Commands) > 0 {
-		add(th.Warn, "▲ what these commands did outside the folder stays: "+joinFirst(preview.Commands))
+		add(th.Warn, "▲ "+locale.T("what these commands did outside the folder stays: %s", joinFirst(preview.Commands)))
 	}
 	if len(preview.Skipped) > 0 {
-		add(th.Warn, "▲ not covered: "+joinFirst(preview.Skipped))
+		add(th.Warn, "▲ "+locale.T("not covered: %s", joinFirst(preview.Skipped)))
 	}
 	if len(preview.Changes) > 0 {
 		lines = append(lines, "")
@@ -301,7 +296,7 @@ func joinFirst(list []string) string {
 	parts := make([]string, 0, maxJoined)
 	for i, s := range list {
 		if i == maxJoined {
-			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
+			parts = append(parts, locale.T("and %d more", len(list)-i))
 			break
 		}
 		parts = append(parts, theme.Cut(theme.Line(s), 80))
@@ -321,12 +316,13 @@ func (p *Rewind) changeLine(change session.Change, width int) string {
 	right := ""
 	switch {
 	case change.Binary:
-		right = th.Dim.Paint("binary")
+		right = th.Dim.Paint(locale.T("binary"))
 	case change.Added+change.Removed > 0:
 		right = th.Good.Paint(fmt.Sprintf("+%d", change.Added)) + " " + th.Bad.Paint(fmt.Sprintf("−%d", change.Removed))
 	}
 	text := map[session.ChangeKind]string{
-		"added": "comes back", "changed": "changes", "removed": "goes", "mode": "may be run or not",
+		"added": locale.T("comes back"), "changed": locale.T("changes"), "removed": locale.T("goes"),
+		"mode": locale.T("may be run or not"),
 	}[change.Kind]
 	name := theme.CutLeft(theme.Line(change.Path), max(width-theme.Width(right)-theme.Width(text)-10, 8))
 	return theme.Sides(st.Paint(symbol)+" "+name+th.Dim.Paint("  "+text), right, min(width, 100))

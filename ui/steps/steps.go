@@ -10,6 +10,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -86,7 +87,7 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 		border = th.Accent
 	}
 	if p.state.Steps == nil || len(p.state.Steps.Steps) == 0 {
-		return clip(th.Box(th.Strong.Paint("steps"), p.emptyLines(th, inner), width, border), height)
+		return clip(th.Box(th.Strong.Paint(locale.T("steps")), p.emptyLines(th, inner), width, border), height)
 	}
 	hints := p.hints(th, inner)
 	if len(hints) > 1 && room < len(hints)+3 {
@@ -116,12 +117,12 @@ func clip(box []string, height int) []string { return box[:min(len(box), max(hei
 
 // emptyLines is the panel before there is a plan.
 func (p *Pane) emptyLines(th *theme.Theme, width int) []string {
-	text := "There is no plan yet. " + keys.Label(keys.Steps) + " TASK lets a model cut a large task into steps, " +
-		"each with a session of its own: a failure costs one step at most."
+	text := locale.T("There is no plan yet. %s TASK lets a model cut a large task into steps, "+
+		"each with a session of its own: a failure costs one step at most.", keys.Label(keys.Steps))
 	hint := keys.PlanPanel.Hint
 	first := hint("cut a task", keys.Steps)
 	if p.state.Planning != "" {
-		text = "◐ A model proposes steps: " + theme.Line(p.state.Planning)
+		text = "◐ " + locale.T("A model proposes steps: %s", theme.Line(p.state.Planning))
 		first = hint("look at it", keys.OpenStep)
 	}
 	var lines []string
@@ -135,24 +136,24 @@ func (p *Pane) emptyLines(th *theme.Theme, width int) []string {
 func (p *Pane) title(th *theme.Theme, width int) string {
 	plan := p.state.Steps
 	room := width - 6
-	right := fmt.Sprintf("%d of %d", plan.Done(), len(plan.Steps))
+	right := locale.T("%d of %d", plan.Done(), len(plan.Steps))
 	if !plan.Reviewed && plan.Done() == 0 && plan.Current() > 0 && !plan.Steps[plan.Current()-1].Started() {
-		right = theme.Plural(len(plan.Steps), "step") + " proposed"
+		right = locale.N(len(plan.Steps), "%d step proposed", "%d steps proposed")
 	}
 	if at := p.state.Checkpoint; !at.IsZero() {
-		if kept := right + " · checkpoint " + theme.At(at); room-theme.Width(kept) > 24 {
+		if kept := right + " · " + locale.T("checkpoint %s", theme.At(at)); room-theme.Width(kept) > 24 {
 			right = kept
 		}
 	}
 	if room-theme.Width(right) < 14 {
-		return th.Strong.Paint("steps") + th.Dim.Paint(" "+right)
+		return th.Strong.Paint(locale.T("steps")) + th.Dim.Paint(" "+right)
 	}
 	left := theme.Cut(theme.Line(plan.Task), room-theme.Width(right)-11)
 	if left != "" {
 		left = " · " + left
 	}
 	rule := strings.Repeat("─", max(room-5-theme.Width(left)-theme.Width(right)-4, 1))
-	return th.Strong.Paint("steps") + left + " " + th.Faint.Paint(rule) + " " + th.Dim.Paint(right)
+	return th.Strong.Paint(locale.T("steps")) + left + " " + th.Faint.Paint(rule) + " " + th.Dim.Paint(right)
 }
 
 // list draws so many rows, the chosen one among them.
@@ -199,7 +200,7 @@ func (p *Pane) columns(width int) columns {
 const pinnedMark = " ⊙"
 
 func tier(s session.Step) string {
-	t := theme.Line(string(s.Tier))
+	t := theme.Line(locale.T(string(s.Tier)))
 	if s.Pinned {
 		t += pinnedMark
 	}
@@ -262,7 +263,7 @@ func Symbol(th *theme.Theme, s session.StepState) (string, theme.Style) {
 
 // statusText say how a step is doing, or what is special about it.
 func (p *Pane) statusText(th *theme.Theme, step session.Step) (string, theme.Style) {
-	why := theme.Line(step.Reason)
+	why := locale.Said(theme.Line(step.Reason))
 	if why == "" {
 		why = theme.Kind(step.Fault)
 	}
@@ -270,29 +271,29 @@ func (p *Pane) statusText(th *theme.Theme, step session.Step) (string, theme.Sty
 	case session.StepRunning:
 		switch l := p.state.Live; {
 		case l.Asks:
-			return "asks you", th.Warn
+			return locale.T("asks you"), th.Warn
 		case l.Waits:
 			return theme.Line(l.Words), th.Warn
 		case l.Words != "":
 			return theme.Line(l.Words), th.Accent
 		}
-		return "running", th.Accent
+		return locale.T("running"), th.Accent
 	case session.StepParked:
-		text := "parked, goes on when told to"
+		text := locale.T("parked, goes on when told to")
 		if left := step.RetryAt.Sub(p.state.Now); left > 0 {
-			text = "again in " + theme.Clock(left+time.Second-1) + ", at " + theme.At(step.RetryAt)
+			text = locale.T("again in %s, at %s", theme.Clock(left+time.Second-1), theme.At(step.RetryAt))
 		} else if !step.RetryAt.IsZero() {
-			text = "goes on"
+			text = locale.T("goes on")
 		}
 		return text, th.Warn
 	case session.StepPerson:
-		return strings.TrimSuffix("needs you: "+why, ": "), th.Warn
+		return strings.TrimSuffix(locale.T("needs you")+": "+why, ": "), th.Warn
 	case session.StepFailed:
-		return strings.TrimSuffix("failed: "+why, ": "), th.Bad
+		return strings.TrimSuffix(locale.T("failed")+": "+why, ": "), th.Bad
 	case session.StepDone:
 		return costText(step), th.Dim
 	case session.StepSkipped:
-		return "skipped", th.Dim
+		return locale.T("skipped"), th.Dim
 	}
 	return p.conditionsText(step), th.Dim
 }
@@ -301,7 +302,7 @@ func (p *Pane) statusText(th *theme.Theme, step session.Step) (string, theme.Sty
 func costText(s session.Step) string {
 	text := theme.Plural(s.ToolCalls, "call")
 	if s.ToolCalls == 0 {
-		text = "no calls"
+		text = locale.T("no calls")
 	}
 	if s.Cost > 0 {
 		text = theme.Fit(text, 8) + " " + theme.Money(s.Cost)
@@ -314,44 +315,44 @@ func durationText(s session.Step) string {
 	if s.StartedAt.IsZero() || s.EndedAt.Before(s.StartedAt) {
 		return ""
 	}
-	return theme.Clock(s.EndedAt.Sub(s.StartedAt)) + ", from " + theme.At(s.StartedAt) + " to " + theme.At(s.EndedAt)
+	return locale.T("%s, from %s to %s", theme.Clock(s.EndedAt.Sub(s.StartedAt)), theme.At(s.StartedAt), theme.At(s.EndedAt))
 }
 
 // conditionsText is what a step asks for before it begins and before it counts as done.
 func (p *Pane) conditionsText(step session.Step) string {
 	var parts []string
 	if step.Pause {
-		parts = append(parts, "pause before")
+		parts = append(parts, locale.T("pause before"))
 	}
 	if step.Needs != nil {
 		parts = append(parts, needsText(step.Needs))
 	}
 	if step.Check != "" {
-		parts = append(parts, "check: "+theme.Line(step.Check))
+		parts = append(parts, locale.T("check: %s", theme.Line(step.Check)))
 	}
 	return strings.Join(parts, " · ")
 }
 
 func needsText(list []int) string {
 	if len(list) == 0 {
-		return "after none"
+		return locale.T("after none")
 	}
 	parts := make([]string, len(list))
 	for i, n := range list {
 		parts[i] = fmt.Sprint(n)
 	}
-	return "after " + strings.Join(parts, ", ")
+	return locale.T("after %s", strings.Join(parts, ", "))
 }
 
 // tierText says which tier is asked, as a sentence.
 func tierText(t models.Tier, pin bool) string {
 	switch {
 	case t == "" && pin:
-		return "the session's tier and no other: it waits"
+		return locale.T("the session's tier and no other: it waits")
 	case t == "":
 		return ""
 	case pin:
-		return theme.Line(string(t)) + " and no other: it waits rather than being done by a smaller model"
+		return locale.T("%s and no other: it waits rather than being done by a smaller model", theme.Line(locale.T(string(t))))
 	}
-	return theme.Line(string(t)) + " first"
+	return locale.T("%s first", theme.Line(locale.T(string(t))))
 }

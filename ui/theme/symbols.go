@@ -30,20 +30,20 @@ func (t *Theme) Condition(c models.Condition, now time.Time) (symbol, text strin
 // ConditionText says how a target is doing, with the time until that changes if it
 // is known.
 func ConditionText(c models.Condition, now time.Time) string {
-	text, left := string(c.State), Left(c, now)
+	text, left := locale.T(string(c.State)), Left(c, now)
 	switch c.State {
 	case models.Trying:
-		text += " in"
 		if left == "" {
-			return "trying again"
+			return locale.T("trying again")
 		}
+		return locale.T("trying again in %s", left)
 	case models.HalfOpen:
 		if left != "" {
-			return "being tried" // by another request: nobody else is let through
+			return locale.T("being tried") // by another request: nobody else is let through
 		}
 	case models.Failing:
 		if c.Fault != nil && c.Fault.Kind == models.KindCapacity {
-			text = "full"
+			text = locale.T("full")
 		}
 	}
 	return strings.TrimSpace(text + " " + left)
@@ -61,32 +61,32 @@ func Left(c models.Condition, now time.Time) string {
 func (t *Theme) Status(state *session.Session, now time.Time) (symbol, text string, style Style) {
 	switch state.Status {
 	case session.Running:
-		return "▸", "running", t.Accent
+		return "▸", locale.T("running"), t.Accent
 	case session.Asking:
-		return "?", "asks you", t.Warn
+		return "?", locale.T("asks you"), t.Warn
 	case session.Parked:
-		text = "parked"
+		text = locale.T("parked")
 		switch {
 		case state.RetryAt.After(now):
-			text += " until " + At(state.RetryAt)
+			text = locale.T("parked until %s", At(state.RetryAt))
 		case !state.RetryAt.IsZero():
-			text += ", due " + At(state.RetryAt)
+			text = locale.T("parked, due %s", At(state.RetryAt))
 		}
 		return "⏸", text, t.Warn
 	case session.Failed:
-		text = "failed"
+		text = locale.T("failed")
 		if state.Fault != nil {
-			text += ": " + Kind(state.Fault)
+			text = locale.T("failed: %s", Kind(state.Fault))
 		}
 		return "✗", text, t.Bad
 	case session.Stopped:
-		return "■", "stopped", t.Dim
+		return "■", locale.T("stopped"), t.Dim
 	case session.NeedsPerson:
-		return "!", "needs you", t.Warn
+		return "!", locale.T("needs you"), t.Warn
 	case session.Interrupted:
-		return "≋", "interrupted", t.Warn
+		return "≋", locale.T("interrupted"), t.Warn
 	}
-	return "·", "done", t.Dim
+	return "·", locale.T("done"), t.Dim
 }
 
 // Kind says in plain words what a fault is.
