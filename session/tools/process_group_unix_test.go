@@ -15,9 +15,9 @@ import (
 	"belay/session/sandbox"
 )
 
-// lives makes a pipe in the workspace that reads to its end only when every
-// process that opened it for writing is gone.
-func lives(t *testing.T, s *Set) (gone <-chan []byte) {
+// lives makes a pipe in the workspace. Gone waits until every process that opened it
+// for writing has ended; one that was ended before it came so far is gone as well.
+func lives(t *testing.T, s *Set) (gone func()) {
 	t.Helper()
 	path := filepath.Join(s.o.Root, "lives")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -28,7 +28,12 @@ func lives(t *testing.T, s *Set) (gone <-chan []byte) {
 		b, _ := os.ReadFile(path)
 		end <- b
 	}()
-	return end
+	return func() {
+		if f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			f.Close()
+		}
+		<-end
+	}
 }
 
 func TestAStopKillsTheWholeGroup(t *testing.T) {
@@ -45,7 +50,7 @@ func TestAStopKillsTheWholeGroup(t *testing.T) {
 	if !strings.Contains(r.Output, "stopped by the user") {
 		t.Errorf("shell = %q", r.Output)
 	}
-	<-gone
+	gone()
 }
 
 func TestACommandThatLeavesAChildBehindReturns(t *testing.T) {
@@ -55,7 +60,7 @@ func TestACommandThatLeavesAChildBehindReturns(t *testing.T) {
 		r.Output != "started\n" {
 		t.Errorf("shell = %+v", r)
 	}
-	<-gone
+	gone()
 }
 
 func TestATimeoutEndsACommand(t *testing.T) {
@@ -68,5 +73,5 @@ func TestATimeoutEndsACommand(t *testing.T) {
 	if !r.Error || !strings.Contains(r.Output, "stopped after 200ms") {
 		t.Errorf("shell = %+v", r)
 	}
-	<-gone
+	gone()
 }
