@@ -191,6 +191,9 @@ func (c *catalogue) search(text string, depth int) string {
 		}
 		return c.each(sentences, "", depth)
 	}
+	if told, ok := c.pair(text, "; ", "", "；", "", depth); ok {
+		return told
+	}
 	told, _ := c.pair(text, ": ", "", "：", "", depth)
 	return told
 }
