@@ -110,6 +110,10 @@ func (p *capacityPanel) tool(name string) action {
 	}}}
 }
 
+func (p *capacityPanel) list() (items, string) {
+	return &p.pane, keys.CapacityPanel.Press(keys.PinModel)
+}
+
 func (p *capacityPanel) view(f frame) box { return panelBox(f, p.beside) }
 
 func (p *capacityPanel) beside(f frame) []string {

@@ -35,9 +35,19 @@ type (
 	interrupter interface{ interrupt() action }
 	scroller    interface{ scroll(lines int) }
 	themed      interface{ setTheme(th *theme.Theme) }
+	// lister is a list: a click chooses an item, one on the chosen item is enter.
+	lister interface {
+		list() (items items, enter string)
+	}
 	// follower belongs to the session in view, which is another one now.
 	follower interface{ sessionChanged() tea.Cmd }
 )
+
+// items are the rows of a list, of which one is chosen.
+type items interface {
+	ItemAt(row int) (by int, ok bool) // from the chosen one
+	Move(by int)
+}
 
 // frame is what a part draws on: the screen, or a column of it.
 type frame struct {

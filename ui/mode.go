@@ -47,6 +47,19 @@ func (m approvalMode) key(name, text string) action {
 	return unhandled{}
 }
 
+// click is a key that was pressed with the mouse: within the guard it types nothing.
+func (m approvalMode) click(name string) action {
+	if m.pane.Guarded() {
+		m.pane.RestartGuard()
+		return nil
+	}
+	text := ""
+	if len(name) == 1 {
+		text = name
+	}
+	return m.key(name, text)
+}
+
 func (m approvalMode) leave() {}
 
 // wholeCall shows what is asked about over the whole screen.

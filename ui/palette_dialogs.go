@@ -21,6 +21,8 @@ func (d commandDialog) key(name, text string) action {
 	return nil
 }
 
+func (d commandDialog) list() (items, string) { return d.pane, keys.CommandList.Press(keys.Accept) }
+
 func (d commandDialog) view(f frame) box { return paletteBox(f, d.pane) }
 
 // promptDialog is the list of earlier prompts.
@@ -36,6 +38,8 @@ func (d promptDialog) key(name, text string) action {
 	}
 	return nil
 }
+
+func (d promptDialog) list() (items, string) { return d.pane, keys.PromptList.Press(keys.Accept) }
 
 func (d promptDialog) view(f frame) box { return paletteBox(f, d.pane) }
 

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/ui/approval"
+	"belay/ui/keys"
 	"belay/ui/transcript"
 )
 
@@ -41,6 +42,7 @@ type surface struct {
 	width     int // of the transcript
 	question  rowSpan
 	approvals *approval.Pane
+	focus     *focus
 }
 
 type dragMsg struct{}
@@ -49,7 +51,10 @@ type dragMsg struct{}
 type pointer struct {
 	now func() time.Time
 
-	transcript place // where it stands, as it was drawn last
+	// Where things stand, as they were drawn last.
+	transcript place
+	dialog     place
+	writing    rowSpan
 
 	pressed time.Time
 	x, y    int // of the press
@@ -96,8 +101,51 @@ func (p *pointer) press(msg tea.MouseClickMsg, on surface) action {
 		}
 		return nil
 	}
-	if !on.over && msg.X < on.width && p.transcript.holds(msg.Y) {
+	if on.dialog != nil && (on.over || msg.X >= on.width) {
+		return p.choose(msg, on.dialog)
+	}
+	switch {
+	case p.transcript.holds(msg.Y):
 		p.mark(msg, on.pane, p.transcript)
+	case on.question.holds(msg.Y):
+		return on.answer(msg)
+	case p.writing.holds(msg.Y):
+		if !on.focus.composer.ClickPopup(msg.Y-p.writing.from) && on.focus.answering() && !on.focus.editingCall() {
+			return toDraft{}
+		}
+	}
+	return nil
+}
+
+// choose chooses an item of a list; a click on the chosen one is enter.
+func (p *pointer) choose(msg tea.MouseClickMsg, d dialog) action {
+	if panel, ok := d.(*stepsPanel); ok && panel.blurred {
+		return command{name: keys.StepsPanel}
+	}
+	list, ok := d.(lister)
+	if !ok {
+		return nil
+	}
+	items, enter := list.list()
+	switch by, ok := items.ItemAt(msg.Y - p.dialog.from); {
+	case !ok || msg.X < p.dialog.left:
+	case by == 0:
+		return d.key(enter, "")
+	default:
+		items.Move(by)
+	}
+	return nil
+}
+
+// answer gives the keys to a question that has them not. To one that has them, a click
+// on a hint is what its key is, with all that guards that.
+func (on surface) answer(msg tea.MouseClickMsg) action {
+	mode, focused := on.focus.mode.(approvalMode)
+	if !focused {
+		return command{name: keys.Focus}
+	}
+	if hint := on.approvals.HintAt(msg.X); hint != "" && msg.Y == on.question.to-2 {
+		return mode.click(keys.Approval.Press(hint))
 	}
 	return nil
 }
@@ -175,9 +223,13 @@ func wheel(msg tea.MouseWheelMsg, on surface) action {
 		lines = -lines
 	}
 	beside := !on.over && msg.X < on.width
+	list, isList := on.dialog.(lister)
 	switch d, ok := on.dialog.(scroller); {
 	case ok && !beside:
 		d.scroll(lines)
+	case isList && !beside:
+		items, _ := list.list()
+		items.Move(lines / wheelLines)
 	case on.dialog == nil && on.question.holds(msg.Y) && on.approvals.Scroll(lines):
 	case beside:
 		on.pane.Scroll(lines)

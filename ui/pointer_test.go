@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"belay/session"
+	"belay/ui/approval"
+	"belay/ui/capacity"
 )
 
 // Mouse reports as terminals send them (xterm, SGR 1006), counted from 0.
@@ -169,4 +171,117 @@ func TestWhatIsChosenIsCopied(t *testing.T) {
 			s.copies(tt.want)
 		})
 	}
+}
+
+func (s *screen) clickOn(words string) {
+	s.t.Helper()
+	x, y := s.at(words)
+	s.down(x+1, y)
+	s.up(x+1, y)
+}
+
+func TestClicksInLists(t *testing.T) {
+	t.Run("sessions", func(t *testing.T) {
+		w := newFakeEngine()
+		for i, title := range []string{"port the importer", "nightly job", "login test"} {
+			w.add(session.ID(fmt.Sprint("s", i)), title, turn("x"), session.TurnEnded{Outcome: session.OutcomeDone})
+		}
+		o := w.options()
+		o.Picker = true
+		s := startScreen(t, 100, 30, o)
+		s.wait("login test")
+		s.clickOn("login test")
+		s.waitFor("the choice", func(text string) bool {
+			for line := range strings.SplitSeq(text, "\n") {
+				if strings.Contains(line, "login test") && strings.Contains(line, "❯") {
+					return true
+				}
+			}
+			return false
+		})
+		s.clickOn("login test")
+		s.gone("nightly job")
+		s.wait("login test", "what is to be done?")
+	})
+	t.Run("the palette", func(t *testing.T) {
+		s := startScreen(t, 80, 24, newFakeEngine().options())
+		s.wait("● sol")
+		s.press("ctrl+p")
+		s.wait("commands")
+		s.clickOn("medium tier")
+		s.wait("❯ medium tier")
+		s.mouse(65, 20, 8, "M")
+		s.wait("❯ light tier")
+	})
+	t.Run("commands by name", func(t *testing.T) {
+		s := startScreen(t, 80, 24, newFakeEngine().options())
+		s.wait("● sol")
+		s.press("/comp")
+		s.wait("› /comp\n")
+		s.clickOn("/compact")
+		s.wait("› /compact\n")
+	})
+	t.Run("capacity", func(t *testing.T) {
+		w := newFakeEngine()
+		w.add("s1", "", usualTurn()...)
+		o := w.options()
+		o.Open = "s1"
+		o.Capacity = func(_ context.Context, id session.ID) (capacity.View, error) {
+			var view capacity.View
+			for _, condition := range w.Tiers(id) {
+				view.Rows = append(view.Rows, capacity.Row{Condition: condition})
+			}
+			return view, nil
+		}
+		s := startScreen(t, 120, 36, o)
+		s.wait("go test ./orders")
+		s.press("F5")
+		s.wait("medium")
+		s.clickOn("medium ")
+		s.wait("❯ medium")
+		s.clickOn("medium ")
+		if got := <-w.commands; got != "PinTarget" {
+			t.Errorf("command = %s, want PinTarget", got)
+		}
+	})
+}
+
+// A click answers a question only where the key would.
+func TestAClickOnAHintIsItsKeyWithItsGuard(t *testing.T) {
+	t.Run("within the guard it is nothing", func(t *testing.T) {
+		w, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("make release"))
+		s.clickOn("y yes")
+		w.advance(2 * approval.Guard)
+		s.clickOn("y yes")
+		if got := <-w.commands; got != "AnswerApproval" {
+			t.Errorf("command = %s, want AnswerApproval", got)
+		}
+		if len(w.commands) > 0 {
+			t.Error("the early click was an answer too")
+		}
+	})
+	t.Run("a box without the keys gets them first", func(t *testing.T) {
+		w, s := startOnSession(t, 80, 24, turn("go on"))
+		s.wait("go on")
+		s.press("a draft")
+		s.wait("a draft")
+		w.emit("s1", approvalAsked("make release"))
+		s.clickOn("allow shell?")
+		s.wait("▸ allow shell?", "y yes")
+		s.clickOn("a draft")
+		s.wait("tab answer")
+		if len(w.commands) > 0 {
+			t.Errorf("a click answered: %s", <-w.commands)
+		}
+	})
+	t.Run("always is clicked twice", func(t *testing.T) {
+		w, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("make release"))
+		s.wait("y yes")
+		w.advance(2 * approval.Guard)
+		s.clickOn("a always")
+		s.clickOn("a yes, always")
+		if got := <-w.commands; got != "AnswerApproval" {
+			t.Errorf("command = %s, want AnswerApproval", got)
+		}
+	})
 }

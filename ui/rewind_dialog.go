@@ -191,6 +191,8 @@ func rewoundText() action {
 	return message{"taken back; " + keys.Label(keys.UndoRewind) + " brings it back"}
 }
 
+func (d *rewindDialog) list() (items, string) { return d.pane, keys.RewindDialog.Press(keys.Accept) }
+
 func (d *rewindDialog) view(f frame) box {
 	return box{lines: d.pane.View(f.width, f.height-2), top: 1}
 }

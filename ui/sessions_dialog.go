@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/session"
+	"belay/ui/keys"
 	"belay/ui/sessions"
 	"belay/ui/theme"
 )
@@ -112,6 +113,8 @@ func (d *sessionsDialog) remove(s session.Session) action {
 	}
 	return remove
 }
+
+func (d *sessionsDialog) list() (items, string) { return d.pane, keys.SessionList.Press(keys.Accept) }
 
 func (d *sessionsDialog) view(f frame) box {
 	lines, x, y := d.pane.View(f.width, f.height-2)

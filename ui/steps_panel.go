@@ -66,6 +66,8 @@ func (p *stepsPanel) refresh(focused bool) {
 	p.pane.Set(state)
 }
 
+func (p *stepsPanel) list() (items, string) { return &p.pane, keys.PlanPanel.Press(keys.OpenStep) }
+
 func (p *stepsPanel) view(f frame) box { return panelBox(f, p.beside) }
 
 func (p *stepsPanel) beside(f frame) []string {

@@ -91,6 +91,8 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 	lines = append(lines, m.body(area, room)...)
 	lines = append(lines, below...)
 	lines = append(lines, area.theme.Rule(area.width, m.ruleText(area)))
+	m.pointer.writing = rowSpan{len(lines), len(lines) + len(write)}
+	m.pointer.dialog = place{rowSpan{2, 2 + room}, area.width - m.side()}
 	if cursor != nil {
 		cursor.Y += len(lines)
 	}
@@ -121,6 +123,7 @@ func (m *Model) overlay(area frame, lines []string, write *tea.Cursor) ([]string
 		return shown.centred(area, m.options.Version), nil
 	}
 	shown.over(lines)
+	m.pointer.dialog = place{rowSpan{shown.top, shown.top + len(shown.lines)}, shown.left}
 	if m.toast.text != "" && shown.top+len(shown.lines) >= area.height { // it would lie under the dialog
 		lines[len(lines)-1] = theme.Fit(" "+area.theme.Accent.Paint(m.toast.text), area.width)
 	}

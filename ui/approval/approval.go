@@ -43,6 +43,7 @@ type Pane struct {
 	refusing     bool        // the reason of a refusal is being written
 	reason       string      // so far
 	reply        session.Answer
+	shownHints   string // as they were drawn last
 }
 
 // New makes the pane; diff lays out the change of an edit.
@@ -74,6 +75,9 @@ func (p *Pane) Ask(open []session.Approval) {
 // RestartGuard restarts the guard: the question has come into view again.
 func (p *Pane) RestartGuard() { p.guardedSince = p.now() }
 
+// Guarded reports whether the question has appeared too lately for an answer.
+func (p *Pane) Guarded() bool { return p.now().Sub(p.guardedSince) < Guard }
+
 // Active reports whether there is a question.
 func (p *Pane) Active() bool { return p.asked.CallID != "" }
 
@@ -91,7 +95,7 @@ func (p *Pane) Key(name, text string) Verdict {
 	if p.refusing {
 		return p.refusalKey(name, text)
 	}
-	if p.now().Sub(p.guardedSince) < Guard {
+	if p.Guarded() {
 		if text != "" || keys.Approval.Action(name) == keys.Accept {
 			p.guardedSince = p.now()
 			return Early

@@ -44,8 +44,13 @@ func (p *Pane) View(width, height int, presence Presence) []string {
 		lines = append(lines, "")
 	}
 	border := th.Faint
+	p.shownHints = ""
 	if focused {
-		lines = append(lines, p.hints(inner))
+		hints := p.hints(inner)
+		if !p.refusing {
+			p.shownHints = ansi.Strip(hints)
+		}
+		lines = append(lines, hints)
 		border = p.mood()
 	} else {
 		for i := range lines {
@@ -146,6 +151,25 @@ func (p *Pane) Scroll(lines int) bool {
 func (p *Pane) place() string {
 	if n := p.reading.below(); n > 0 {
 		return "   " + theme.Plural(n, "line") + " more"
+	}
+	return ""
+}
+
+// HintAt is the action whose hint stands in a column of the last row of the box, as it
+// was drawn last; "": none.
+func (p *Pane) HintAt(column int) keys.Action {
+	const left = 3 // a blank, the border, a blank
+	at := left
+	for _, hint := range strings.Split(p.shownHints, "   ") {
+		width := theme.Width(hint)
+		if label, _, _ := strings.Cut(hint, " "); column >= at && column < at+width {
+			for _, a := range keys.Approval.Actions() {
+				if keys.Approval.Label(a) == label {
+					return a
+				}
+			}
+		}
+		at += width + 3
 	}
 	return ""
 }

@@ -50,6 +50,11 @@ func (p *Pane) Move(by int) {
 	p.at = max(0, min(p.at+by, len(p.view.Rows)-1))
 }
 
+// ItemAt gives how far the target in a row of the box is from the chosen one.
+func (p *Pane) ItemAt(row int) (by int, ok bool) {
+	return row - 1 - p.at, row >= 1 && row <= len(p.view.Rows)
+}
+
 // Chosen is the row that keys act on.
 func (p *Pane) Chosen() (Row, bool) {
 	if p.at >= len(p.view.Rows) {

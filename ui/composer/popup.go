@@ -117,6 +117,23 @@ func (p *Pane) PopupKey(name string) bool {
 	return true
 }
 
+// ClickPopup completes with a row of the list, if that is one of it.
+func (p *Pane) ClickPopup(row int) bool {
+	if row < 0 || row >= len(p.popupRows()) {
+		return false
+	}
+	p.popup.at = p.popupTop() + row
+	if p.popup.commands {
+		p.completeCommand(" ")
+	} else {
+		p.completeFile()
+	}
+	return true
+}
+
+// popupTop is the first row of the list that is shown.
+func (p *Pane) popupTop() int { return max(0, min(p.popup.at-maxPopup/2, len(p.popup.rows)-maxPopup)) }
+
 func (p *Pane) movePopup(by int) {
 	n := len(p.popup.rows)
 	if p.popup.at < 0 && by < 0 {
@@ -153,7 +170,7 @@ func (p *Pane) completeFile() {
 // popupRows is the part of the list that there is room for, around the cursor.
 func (p *Pane) popupRows() []string {
 	all := p.popup.rows
-	top := max(0, min(p.popup.at-maxPopup/2, len(all)-maxPopup))
+	top := p.popupTop()
 	shown := all[top:min(top+maxPopup, len(all))]
 	widest := 0
 	for _, row := range shown {

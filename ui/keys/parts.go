@@ -97,6 +97,16 @@ func (p Part) Action(key string) Action {
 	return ""
 }
 
+// Press is the first key of an action, or "".
+func (p Part) Press(a Action) string {
+	for _, r := range p.rows {
+		if r.action == a {
+			return r.keys[0]
+		}
+	}
+	return ""
+}
+
 // Label is how people write an action's key in the part, or on the main screen
 // where the part has none for it.
 func (p Part) Label(a Action) string {

@@ -34,6 +34,7 @@ type Pane struct {
 	commands  bool   // the rows are commands, which may be called by name
 	selected  int
 	top       int
+	room      int // items that there was room for
 }
 
 func newPane(th *theme.Theme, title string, part keys.Part, items []Item) *Pane {
@@ -98,13 +99,13 @@ func (p *Pane) Key(name, text string) Verdict {
 			return Choose
 		}
 	case keys.Up:
-		p.move(-1)
+		p.Move(-1)
 	case keys.Down:
-		p.move(1)
+		p.Move(1)
 	case keys.PageUp:
-		p.move(-page)
+		p.Move(-page)
 	case keys.PageDown:
-		p.move(page)
+		p.Move(page)
 	case keys.DeleteBack:
 		if r := []rune(p.query); len(r) > 0 {
 			p.filter(string(r[:len(r)-1]))
@@ -119,7 +120,17 @@ func (p *Pane) Key(name, text string) Verdict {
 	return Nothing
 }
 
-func (p *Pane) move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
+// Move chooses another row.
+func (p *Pane) Move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
+
+// ItemAt gives how far the item in a row of the box is from the chosen one.
+func (p *Pane) ItemAt(row int) (by int, ok bool) {
+	i := p.top + row - head
+	return i - p.selected, row >= head && i < min(len(p.shown), p.top+p.room)
+}
+
+// head is the rows of the box before the items: the border, the filter, a blank one.
+const head = 3
 
 func (p *Pane) filter(query string) {
 	p.query = query
@@ -172,6 +183,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	th := p.theme
 	inner := max(width-4, 10)
 	room := max(min(height-4, len(p.all)), 1)
+	p.room = room
 	if p.selected < p.top {
 		p.top = p.selected
 	}

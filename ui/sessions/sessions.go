@@ -55,6 +55,8 @@ type Pane struct {
 	query    string
 	selected int // index of the row under the cursor
 	top      int // index of the first row in view
+	each     int // rows of a session, as it was drawn last
+	room     int // sessions that there was room for
 	loading  bool
 	note     string           // words under the list, until the next key
 	deleted  *session.Session // the last one, which can be taken back
@@ -211,13 +213,13 @@ func (p *Pane) Key(name, text string) Verdict {
 	p.note = ""
 	switch a := keys.SessionList.Action(name); a {
 	case keys.Up:
-		p.move(-1)
+		p.Move(-1)
 	case keys.Down:
-		p.move(1)
+		p.Move(1)
 	case keys.PageUp:
-		p.move(-page)
+		p.Move(-page)
 	case keys.PageDown:
-		p.move(page)
+		p.Move(page)
 	case keys.Close:
 		if p.query == "" {
 			return Close
@@ -256,7 +258,8 @@ func (p *Pane) Key(name, text string) Verdict {
 // page is how many sessions the page keys move by.
 const page = 8
 
-func (p *Pane) move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
+// Move chooses another row.
+func (p *Pane) Move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
 
 // chosenKey is a key that acts on the session under the cursor.
 func (p *Pane) chosenKey(a keys.Action) Verdict {

@@ -19,6 +19,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		each = 2
 	}
 	room := max((height-5)/each, 1)
+	p.each, p.room = each, room
 	if p.selected < p.top {
 		p.top = p.selected
 	}
@@ -56,6 +57,16 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		return box, 11 + theme.Width(theme.Cut(p.name, inner-10)), 1
 	}
 	return box, 4 + theme.Width(theme.Cut(p.query, inner-4)), 1
+}
+
+// ItemAt gives how far the session in a row of the box is from the chosen one.
+func (p *Pane) ItemAt(row int) (by int, ok bool) {
+	const head = 3 // the border, the filter, a blank row
+	if row < head || p.naming || p.each == 0 {
+		return 0, false
+	}
+	i := p.top + (row-head)/p.each
+	return i - p.selected, i < min(len(p.shown), p.top+p.room)
 }
 
 func (p *Pane) footer(width int) string {

@@ -20,6 +20,7 @@ type Rewind struct {
 	loaded      bool
 	selected    int
 	top         int
+	rows        int // checkpoints that there was room for
 
 	open    bool // a preview is shown, or on its way
 	preview *session.Preview
@@ -122,6 +123,12 @@ func (p *Rewind) Move(by int) {
 	p.selected = max(0, min(p.selected+by, len(p.checkpoints)-1))
 }
 
+// ItemAt gives how far the checkpoint in a row of the box is from the chosen one.
+func (p *Rewind) ItemAt(row int) (by int, ok bool) {
+	i := p.top + row - 1
+	return i - p.selected, !p.open && row >= 1 && row <= p.rows && i < len(p.checkpoints)
+}
+
 // View gives a box of width cells, at most height rows of it.
 func (p *Rewind) View(width, height int) []string {
 	inner, room := max(width-4, 1), max(height-2, 0)
@@ -136,6 +143,7 @@ func (p *Rewind) View(width, height int) []string {
 		body, hints = p.previewLines(inner, max(room-2, 1)), p.previewHints(inner)
 	} else {
 		body = p.list(inner, max(room-2, 1))
+		p.rows = len(body)
 	}
 	lines := append(body, "")
 	lines = append(lines[:min(len(lines), max(room-1, 0))], hints)

@@ -37,6 +37,7 @@ type Live struct {
 type Pane struct {
 	state         View
 	selected, top int
+	rows          int // steps that there was room for
 	task          string
 }
 
@@ -61,6 +62,11 @@ func (p *Pane) Set(state View) {
 
 // Move chooses another step.
 func (p *Pane) Move(by int) { p.Choose(p.selected + 1 + by) }
+
+// ItemAt gives how far the step in a row of the box is from the chosen one.
+func (p *Pane) ItemAt(row int) (by int, ok bool) {
+	return p.top + row - 1 - p.selected, row >= 1 && row <= p.rows
+}
 
 // Choose chooses a step by its number.
 func (p *Pane) Choose(number int) {
@@ -100,6 +106,7 @@ func (p *Pane) View(th *theme.Theme, width, height int) []string {
 		rows = max(spare-detail, min(spare, 1))
 	}
 	lines := p.list(th, inner, rows)
+	p.rows = len(lines)
 	spare -= len(lines)
 	if spare > 1 && list > 0 {
 		if more := p.detail(th, inner, spare-1); len(more) > 0 {
