@@ -21,7 +21,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"belay/context/repository"
@@ -36,6 +35,7 @@ import (
 	"belay/ui/cli/app"
 	"belay/ui/cli/statistics"
 	"belay/ui/clipboard"
+	"belay/ui/modellist"
 )
 
 func main() { os.Exit(run()) }
@@ -61,7 +61,7 @@ func run() int {
 		NewID:   newID,
 		Width:   width,
 	}
-	return cli.Run(ctx, cli.CLI{Env: env, SaveTerminal: saveTerminal, Screen: openScreen}, os.Args[1:])
+	return cli.Run(ctx, cli.CLI{Env: env, SaveTerminal: cli.SaveTerminal, Screen: openScreen}, os.Args[1:])
 }
 
 // version is what the build knows of itself.
@@ -87,41 +87,6 @@ func width(stream any) int {
 		return 80
 	}
 	return w
-}
-
-// saveTerminal notes the modes of the terminal. Restore sets them again, and ends
-// all that a full screen asks of a terminal: a program that was killed could not.
-func saveTerminal() (restore func()) {
-	restoreModes := func() {}
-	for _, f := range []*os.File{os.Stdin, os.Stdout} {
-		if state, err := term.GetState(f.Fd()); err == nil {
-			before := restoreModes
-			restoreModes = func() {
-				before()
-				_ = term.Restore(f.Fd(), state) // a terminal that is gone needs nothing
-			}
-		}
-	}
-	return func() {
-		fmt.Print(
-			ansi.ResetModeSynchronizedOutput,
-			ansi.ResetModeMouseButtonEvent,
-			ansi.ResetModeMouseAnyEvent,
-			ansi.ResetModeMouseExtSgr,
-			ansi.ResetModeFocusEvent,
-			ansi.ResetModeBracketedPaste,
-			ansi.ResetModeUnicodeCore,
-			ansi.ResetModifyOtherKeys,
-			ansi.PopKittyKeyboard(1),
-			ansi.ResetStyle,
-			ansi.SetCursorStyle(0),
-			ansi.ResetCursorColor,
-			ansi.ResetModeAltScreenSaveCursor,
-			ansi.SetModeTextCursorEnable,
-			ansi.SetWindowTitle(""),
-		)
-		restoreModes()
-	}
 }
 
 // openScreen opens the full screen. Everything slow happens after its first
@@ -164,9 +129,11 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		ReadText:  app.ReadText,
 
 		Capacity:    s.capacity,
+		Models:      s.modelChoice(),
 		Weight:      s.contextUsage,
 		Warn:        s.warn,
 		Unheld:      s.unheld,
+		Owners:      func(ctx context.Context) (map[session.ID]session.Owner, error) { return s.opened().Others(ctx) },
 		RunTool:     s.runCommand,
 		Changes:     func(ctx context.Context) (string, error) { return repository.Changes(ctx, options.Project) },
 		Curl:        s.curl,
@@ -232,7 +199,9 @@ func (s *screen) setup(questions app.Questions) *ui.Setup {
 			return app.CheckKey(ctx, s.cli.Env, s.options, questions.Provider, key)
 		},
 		Local: locals,
-		Use:   func(_ context.Context, l ui.Local) error { return app.UseLocal(l.Name, l.URL, l.Models[0]) },
+		Use: func(_ context.Context, l ui.Local, chosen map[models.Tier]string) error {
+			return app.UseLocal(l.Name, l.URL, chosen)
+		},
 		Rehearse: func(context.Context) (string, error) {
 			s.options.Rehearsal = app.BuiltIn
 			return app.RehearsalBanner, nil
@@ -351,6 +320,38 @@ func (s *screen) capacity(ctx context.Context, id session.ID) (capacity.View, er
 		view.Rows = append(view.Rows, row)
 	}
 	return view, nil
+}
+
+// modelChoice is what the list of models works with.
+func (s *screen) modelChoice() ui.ModelChoice {
+	return ui.ModelChoice{
+		List: func(ctx context.Context, id session.ID) (modellist.View, error) {
+			offered := s.opened().Offer(ctx, id)
+			view := modellist.View{Notes: offered.Notes}
+			for _, m := range offered.Models {
+				view.Models = append(view.Models, modellist.Row(m))
+			}
+			for _, p := range offered.Providers {
+				view.Providers = append(view.Providers, modellist.Provider(p))
+			}
+			return view, nil
+		},
+		Keep: func(ctx context.Context, tier models.Tier, target models.Target) (string, error) {
+			return s.opened().KeepTarget(ctx, tier, target)
+		},
+		CheckKey: func(ctx context.Context, provider, key string) error {
+			return app.CheckKey(ctx, s.cli.Env, s.options, provider, key)
+		},
+		SaveKey: func(ctx context.Context, provider, key string) (string, error) {
+			return s.opened().AddKey(ctx, provider, key)
+		},
+		CheckEndpoint: func(ctx context.Context, address, key string) error {
+			return s.opened().CheckEndpoint(ctx, address, key)
+		},
+		AddEndpoint: func(ctx context.Context, address, key string) (string, error) {
+			return s.opened().AddEndpoint(ctx, address, key)
+		},
+	}
 }
 
 // warn is from how many tokens on a request is worth a hint.

@@ -43,11 +43,11 @@ func TestAKeyFileThatIsBrokenIsNotOverwritten(t *testing.T) {
 
 func TestTheFileForALocalModelLoads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "config.toml")
-	if err := Create(path, Local("ollama", "http://127.0.0.1:11434/v1", `odd"name:7b`)); err != nil {
+	if err := Create(path, Local("ollama", "http://127.0.0.1:11434/v1", `big`, `mid`, `odd"name:7b`)); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Load(Sources{UserFile: path, Named: true})
-	if err != nil || s.Tiers.Light[0] != `ollama/odd"name:7b` {
+	if err != nil || s.Tiers.Light[0] != `ollama/odd"name:7b` || s.Tiers.Heavy[0] != "ollama/big" {
 		t.Errorf("Load = %v, %v", s.Tiers, err)
 	}
 	if err := Create(path, "x"); err == nil {

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// Local is a settings file that uses one model at a local endpoint for every tier.
-func Local(provider, baseURL, model string) string {
-	target := strconv.Quote(provider + "/" + model)
+// Local is a settings file that uses models at a local endpoint.
+func Local(provider, baseURL, heavy, medium, light string) string {
+	target := func(model string) string { return quote(provider + "/" + model) }
 	return fmt.Sprintf(`# Written by belay at its first start. Every key: belay config example
 [providers.%s]
 base_url    = %q
@@ -22,7 +22,7 @@ concurrency = 1
 heavy  = [%s]
 medium = [%s]
 light  = [%s]
-`, provider, baseURL, target, target, target)
+`, provider, baseURL, target(heavy), target(medium), target(light))
 }
 
 // Known is a settings file that uses two models of a known provider.

@@ -22,6 +22,7 @@ type backend struct {
 	ctx    context.Context
 	engine Engine
 	store  Library
+	owners func(ctx context.Context) (map[session.ID]session.Owner, error) // may be nil
 
 	jobs []job // in the order they were asked for
 	busy bool  // one of them is under way
@@ -155,10 +156,13 @@ func (b *backend) page(id session.ID, before int64) tea.Cmd {
 }
 
 func (b *backend) list(f session.Filter) tea.Cmd {
-	store, ctx := b.store, b.ctx
+	store, ctx, others := b.store, b.ctx, b.owners
 	return func() tea.Msg {
-		list, err := store.List(ctx, f)
-		return listMsg{list, err}
+		msg := listMsg{}
+		if msg.list, msg.err = store.List(ctx, f); msg.err == nil && others != nil {
+			msg.owners, msg.err = others(ctx)
+		}
+		return msg
 	}
 }
 

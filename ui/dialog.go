@@ -29,6 +29,8 @@ type panel interface {
 type (
 	// loader reads what it shows when it is opened.
 	loader interface{ opened() tea.Cmd }
+	// refresher shows what goes on elsewhere, and is read anew each second.
+	refresher interface{ refresh() tea.Cmd }
 	// updater takes what its own commands brought back.
 	updater interface{ update(msg tea.Msg) action }
 	// interrupter decides what ctrl+c means, which otherwise closes it.

@@ -24,6 +24,8 @@ type draft struct {
 	own      *ownCommands
 	listed   bool // a file is being mentioned, and the files were listed for that
 	sent     sentPrompt
+	// arguments read what may stand behind the names of commands, when one is begun.
+	arguments map[keys.Action]func() tea.Cmd
 
 	// What the world gives; may be nil.
 	readImage func(ctx context.Context, path string) (models.Image, error)
@@ -50,8 +52,12 @@ func (d *draft) key(msg tea.KeyPressMsg, writing bool) action {
 	if act != "" {
 		return command{name: act}
 	}
+	before := d.composer.Calling()
 	d.composer.Key(msg)
 	d.size.shown = d.size.shown && !d.composer.Empty()
+	if calling := d.composer.Calling(); calling != before && d.arguments[calling] != nil {
+		return together{work{d.arguments[calling]()}, d.mention()}
+	}
 	return d.mention()
 }
 

@@ -102,6 +102,7 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.Rewind:     plain(func() action { return openRewind{} }),
 		keys.Undo:       plain(func() action { return openRewind{last: true} }),
 
+		keys.Models:      m.models.choose,
 		keys.Status:      plain(s.status),
 		keys.Cost:        plain(s.cost),
 		keys.Changes:     plain(s.changes),
@@ -156,7 +157,10 @@ func (m *Model) openSessions() action {
 		return nil
 	}
 	pane := sessions.New(m.look.theme, m.options.Now, m.options.Project)
-	return openDialog{&sessionsDialog{pane: pane, views: m.views, backend: m.backend, now: m.options.Now}}
+	pane.SetBanner(m.options.Banner)
+	return openDialog{&sessionsDialog{
+		pane: pane, views: m.views, backend: m.backend, now: m.options.Now, run: m.options.RunTool,
+	}}
 }
 
 func (m *Model) toggleCapacity() action {

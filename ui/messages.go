@@ -35,8 +35,9 @@ type (
 		toast  string // words to show when it went well
 	}
 	listMsg struct {
-		list []session.Session
-		err  error
+		owners map[session.ID]session.Owner // the sessions of other belays
+		list   []session.Session
+		err    error
 	}
 	offerMsg struct{ list []session.Session }
 	hitsMsg  struct {

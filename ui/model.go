@@ -53,6 +53,7 @@ type Model struct {
 	capacity *capacityPanel
 	context  *contextPanel
 	steps    *stepsPanel
+	models   *modelChooser
 
 	handlers map[keys.Action]handler
 	notifier notifier
@@ -96,7 +97,7 @@ func New(options Options) *Model {
 	}
 	screen := &Model{
 		options: options,
-		backend: &backend{ctx: context.Background()},
+		backend: &backend{ctx: context.Background(), owners: options.Owners},
 		ready:   make(chan Engine, 1),
 		width:   80, height: 24,
 		look:     &look{name: options.Theme, dark: true, profile: colorprofile.TrueColor},
@@ -132,6 +133,8 @@ func (m *Model) addParts() {
 		mode: o.Mode, newID: o.NewID, curl: o.Curl, clipboard: o.Clipboard,
 	}
 	m.capacity = &capacityPanel{views: m.views, backend: m.backend, load: o.Capacity, runTool: o.RunTool}
+	m.models = &modelChooser{choice: o.Models, views: m.views, backend: m.backend, look: m.look, now: now}
+	m.draft.arguments = map[keys.Action]func() tea.Cmd{keys.Models: m.models.listNames}
 	m.context = &contextPanel{views: m.views, backend: m.backend, load: o.Weight}
 	m.steps = &stepsPanel{
 		views: m.views, approvals: m.approvals, now: now, edits: &planEdits{backend: m.backend},

@@ -93,12 +93,16 @@ type Options struct {
 	RunShell func(ctx context.Context, command string, output func(string)) (string, error)
 	// RunTool runs one of belay's own commands, such as doctor, in the workspace.
 	RunTool func(ctx context.Context, command ...string) (string, error)
+	// Owners are the sessions that other running belays write to.
+	Owners func(ctx context.Context) (map[session.ID]session.Owner, error)
 	// Changes is the patch from the last commit to the workspace.
 	Changes func(ctx context.Context) (patch string, err error)
 
 	// Capacity says how all models are doing, as the next request of a session would
 	// meet them.
 	Capacity func(ctx context.Context, id session.ID) (capacity.View, error)
+	// Models is what the list of models works with.
+	Models ModelChoice
 	// Weight says what a session's next request is made of.
 	Weight func(ctx context.Context, id session.ID) (session.ContextUsage, error)
 	// Curl is a session's last request, for a shell.
@@ -129,7 +133,7 @@ type Setup struct {
 	Found    []FoundKey                                            // variables that hold a key
 	UseKey   func(ctx context.Context, provider string) error      // takes one of Found for every tier
 	Local    func(ctx context.Context) ([]Local, error)            // endpoints found on this computer
-	Use      func(ctx context.Context, l Local) error
+	Use      func(ctx context.Context, l Local, chosen map[models.Tier]string) error
 	Rehearse func(ctx context.Context) (banner string, err error)
 }
 

@@ -256,6 +256,38 @@ func TestPickerScreen(t *testing.T) {
 		s.press("enter")
 		s.wait("allow shell?")
 	})
+	t.Run("shows what other belays do, as it changes, and leaves it to them", func(t *testing.T) {
+		o := world.options()
+		o.Picker = true
+		o.Owners = func(context.Context) (map[session.ID]session.Owner, error) {
+			return map[session.ID]session.Owner{"d4": {PID: 4242, Program: "run"}}, nil
+		}
+		s := startScreen(t, 100, 30, o)
+		s.wait("belay run 4242", "! 1 needs you")
+		s.press("login")
+		s.gone("nightly")
+		s.press("\x04")
+		s.wait("it belongs to another belay that runs")
+		s.press("\x15")
+		s.wait("nightly")
+		world.record("d4", session.Renamed{Title: "login renamed elsewhere"})
+		world.advance(3 * time.Second)
+		s.wait("login renamed elsewhere")
+		world.record("d4", session.Renamed{Title: "login test"})
+	})
+	t.Run("exports", func(t *testing.T) {
+		o := world.options()
+		o.Picker = true
+		o.RunTool = func(_ context.Context, command ...string) (string, error) {
+			return "written: " + strings.Join(command, " "), nil
+		}
+		s := startScreen(t, 120, 30, o)
+		s.wait("nightly")
+		s.press("nightly")
+		s.gone("login")
+		s.press("\x05")
+		s.wait("written: sessions export c3 -o belay-c3.md")
+	})
 	t.Run("deletes and takes back", func(t *testing.T) {
 		o := world.options()
 		o.Picker = true
@@ -301,7 +333,9 @@ func TestFirstStart(t *testing.T) {
 		Local: func(context.Context) ([]Local, error) {
 			return []Local{{"ollama", "http://127.0.0.1:11434/v1", []string{"qwen3-coder"}}}, nil
 		},
-		Use:      func(context.Context, Local) error { return errors.New("it does not answer") },
+		Use: func(context.Context, Local, map[models.Tier]string) error {
+			return errors.New("it does not answer")
+		},
 		Rehearse: func(context.Context) (string, error) { return "", nil },
 	}
 	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
@@ -416,6 +450,56 @@ func TestTheFirstStartWithArrowsAndEnter(t *testing.T) {
 	s.wait("1 ● sol")
 	if got, want := strings.Join(did, ", "), "trusted true, use groq"; got != want {
 		t.Errorf("done: %s, want %s", got, want)
+	}
+}
+
+// The local choice asks which model is for which tier, and goes back one at a time.
+func TestTheLocalChoiceAsksForEachTier(t *testing.T) {
+	var got map[models.Tier]string
+	world := newFakeEngine()
+	o := world.options()
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprintf("model-%02d", i))
+	}
+	ask := &Setup{
+		Key: true, KeyFor: "OpenAI",
+		Local: func(context.Context) ([]Local, error) {
+			return []Local{{"ollama", "http://127.0.0.1:11434/v1", many}}, nil
+		},
+		Use: func(_ context.Context, _ Local, chosen map[models.Tier]string) error {
+			got = chosen
+			return nil
+		},
+	}
+	o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
+		if got == nil {
+			return nil, nil, ask, nil
+		}
+		return world, world, nil, nil
+	}
+	s := startScreen(t, 60, 16, o)
+	s.wait("ollama with 30 models")
+	s.press("2")
+	s.wait("127.0.0.1:11434")
+	s.press("enter")
+	s.wait("Which model of ollama for heavy?")
+	for range 29 {
+		s.press("down")
+	}
+	s.wait("❯ model-29", "enter for heavy")
+	s.press("enter")
+	s.wait("for medium?", "heavy   model-29")
+	s.press("esc")
+	s.wait("for heavy?", "❯ model-29")
+	s.press("up", "enter")
+	s.wait("for medium?", "heavy   model-28", "❯ model-28")
+	s.press("enter")
+	s.wait("for light?", "medium  model-28")
+	s.press("up", "enter")
+	s.wait("1 ● sol")
+	if got[models.Heavy] != "model-28" || got[models.Medium] != "model-28" || got[models.Light] != "model-27" {
+		t.Errorf("got %v", got)
 	}
 }
 

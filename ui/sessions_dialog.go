@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/sessions"
 	"belay/ui/theme"
 )
@@ -18,6 +20,16 @@ type sessionsDialog struct {
 	views   *sessionViews
 	backend *backend
 	now     func() time.Time
+	run     func(ctx context.Context, command ...string) (string, error) // may be nil
+
+	loading bool
+	loaded  time.Time
+}
+
+// exportedMsg says where a session was written to.
+type exportedMsg struct {
+	said string
+	err  error
 }
 
 func (d *sessionsDialog) setTheme(th *theme.Theme) { d.pane.SetTheme(th) }
@@ -27,16 +39,35 @@ func (d *sessionsDialog) opened() tea.Cmd { return d.load() }
 // load reads the list that is shown.
 func (d *sessionsDialog) load() tea.Cmd {
 	shown := d.pane.List()
+	d.loading = true
 	return d.backend.list(session.Filter{Archived: shown == sessions.Archived, Deleted: shown == sessions.Deleted})
+}
+
+// reloadAfter is how often the list is read anew: other belays go on meanwhile.
+const reloadAfter = 2 * time.Second
+
+// refresh reads the list anew while it is open.
+func (d *sessionsDialog) refresh() tea.Cmd {
+	if d.loading || d.now().Sub(d.loaded) < reloadAfter {
+		return nil
+	}
+	return d.load()
 }
 
 func (d *sessionsDialog) update(msg tea.Msg) action {
 	switch msg := msg.(type) {
+	case exportedMsg:
+		if msg.err != nil {
+			d.pane.Note(theme.Line(msg.said + " " + msg.err.Error()))
+			return nil
+		}
+		d.pane.Note(theme.Line(msg.said))
 	case listMsg:
+		d.loading, d.loaded = false, d.now()
 		if msg.err != nil {
 			return message{"sessions: " + msg.err.Error()}
 		}
-		d.pane.Set(d.withOpen(msg.list))
+		d.pane.Set(d.withOpen(msg.list), msg.owners)
 	case hitsMsg:
 		d.pane.SetHits(msg.query, msg.hits)
 	}
@@ -69,6 +100,8 @@ func (d *sessionsDialog) key(name, text string) action {
 		return inSequence{sendTo{id: s.ID, command: session.Rename{Title: d.pane.Name()}}, work{d.load()}}
 	case sessions.Fork:
 		return fork{s, s.LastSeq}
+	case sessions.Export:
+		return d.export(s)
 	case sessions.Archive:
 		return d.file(s, session.SetArchived{Archived: !s.Archived, Deleted: s.Deleted})
 	case sessions.Delete:
@@ -101,7 +134,24 @@ func (d *sessionsDialog) file(s session.Session, c session.SetArchived) action {
 	return inSequence{sendTo{id: s.ID, command: c}, work{d.load()}}
 }
 
+// export writes the session to a new file in the workspace.
+func (d *sessionsDialog) export(s session.Session) action {
+	if d.run == nil {
+		return nil
+	}
+	run, ctx := d.run, d.backend.ctx
+	file := "belay-" + string(s.ID) + ".md"
+	return work{func() tea.Msg {
+		said, err := run(ctx, "sessions", "export", string(s.ID), "-o", file)
+		return exportedMsg{said, err}
+	}}
+}
+
 func (d *sessionsDialog) remove(s session.Session) action {
+	if d.pane.Foreign(s.ID) {
+		d.pane.Note(locale.T("it belongs to another belay that runs: end that first"))
+		return nil
+	}
 	if s.Live() {
 		d.pane.Note("it runs: stop it first")
 		return nil

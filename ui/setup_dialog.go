@@ -24,6 +24,7 @@ type setupDialog struct {
 	refused   string  // the key that the endpoint has refused: entered again, it is kept
 	endpoints []Local // found on this computer
 	at        int     // the chosen one
+	tiers     localTiers
 	looking   bool
 	busy      bool // what was chosen is being done
 	problem   string
@@ -37,6 +38,7 @@ const (
 	trustPage
 	secretPage
 	localPage
+	tiersPage
 )
 
 // setupMsg ends a step of the setup; localMsg brings the endpoints found.
@@ -133,6 +135,8 @@ func (d *setupDialog) key(name, text string) action {
 		return d.secretKey(name, text)
 	case localPage:
 		return d.localKey(name)
+	case tiersPage:
+		return d.tiersKey(name)
 	}
 	return d.wayKey(name)
 }
@@ -207,8 +211,7 @@ func (d *setupDialog) localKey(name string) action {
 		return work{d.search()}
 	case keys.Accept:
 		if d.at < len(d.endpoints) && d.setup.Use != nil {
-			endpoint, use := d.endpoints[d.at], d.setup.Use
-			return d.run(func(ctx context.Context) setupMsg { return setupMsg{err: use(ctx, endpoint)} })
+			return d.chooseLocal(d.endpoints[d.at])
 		}
 	}
 	return nil
@@ -224,6 +227,8 @@ func (d *setupDialog) view(f frame) box {
 		lines = d.secretLines(th, room)
 	case localPage:
 		lines = d.localLines(th, room)
+	case tiersPage:
+		lines = d.tiersLines(th, room, f.height-7)
 	default:
 		lines = d.waysLines(th, room, f.height-8)
 	}

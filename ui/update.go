@@ -111,6 +111,13 @@ func (m *Model) dialogResult(msg tea.Msg) tea.Cmd {
 		return m.perform(showChanges(msg))
 	case capacityMsg:
 		return m.perform(m.capacity.loaded(msg, m.dialog == m.capacity))
+	case argumentsMsg:
+		m.composer.SetArguments(msg.command, msg.list)
+		return nil
+	case modelsMsg:
+		if msg.named != "" {
+			return m.perform(m.models.named(msg))
+		}
 	case contextMsg:
 		return m.perform(m.context.loaded(msg, m.dialog == m.context))
 	case planEditedMsg:
@@ -224,7 +231,8 @@ func (m *Model) clock() tea.Cmd {
 		return nil
 	}
 	pace := m.views.pace(m.options.Now())
-	if m.dialog == m.capacity || pace == 0 && len(m.draft.own.running) > 0 {
+	_, refreshing := m.dialog.(refresher)
+	if refreshing || pace == 0 && len(m.draft.own.running) > 0 {
 		pace = time.Second
 	}
 	if pace == 0 {
@@ -239,8 +247,8 @@ func (m *Model) tick() tea.Cmd {
 	m.views.transcript().Tick()
 	m.views.count()
 	m.views.refreshTiers(m.backend.engine)
-	if m.dialog == m.capacity {
-		return m.capacity.refresh()
+	if d, ok := m.dialog.(refresher); ok {
+		return d.refresh()
 	}
 	return nil
 }

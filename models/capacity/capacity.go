@@ -72,6 +72,7 @@ type Options struct {
 // goroutines; Condition, Status, Order, Hold and Budget touch memory alone.
 type Breakers struct {
 	o     Options
+	tiers atomic.Pointer[map[models.Tier][]models.Target]
 	clock clock
 	view  atomic.Pointer[view]
 
@@ -103,10 +104,14 @@ func New(options Options) *Breakers {
 	}
 	b := &Breakers{o: options, pendingChanges: map[id][]change{}, notifyChanged: make(chan struct{})}
 	b.clock.now, b.clock.elapsed = options.Now, options.Elapsed
+	b.SetTiers(options.Tiers)
 	b.view.Store(&view{})
 	b.refusals.Store(&map[id]refusal{})
 	return b
 }
+
+// SetTiers replaces the targets of the tiers, among which each one's speed is judged.
+func (b *Breakers) SetTiers(tiers map[models.Tier][]models.Target) { b.tiers.Store(&tiers) }
 
 // id names what is kept: the state of a target, or of a provider when the
 // target has no model.

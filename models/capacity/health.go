@@ -66,8 +66,8 @@ func (b *Breakers) medianFirstToken(tier []models.Target) time.Duration {
 // tierOf is the first tier that a target is in, or nil.
 func (b *Breakers) tierOf(t models.Target) []models.Target {
 	for _, tier := range models.Tiers() {
-		if slices.Contains(b.o.Tiers[tier], t) {
-			return b.o.Tiers[tier]
+		if targets := (*b.tiers.Load())[tier]; slices.Contains(targets, t) {
+			return targets
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"charm.land/catwalk/pkg/catwalk"
 	"charm.land/catwalk/pkg/embedded"
@@ -71,7 +72,7 @@ type ModelOverride struct {
 
 // Catalog answers what is known. It may be used by several goroutines.
 type Catalog struct {
-	options Options
+	options atomic.Pointer[Options]
 	known   func() map[string]catwalk.Provider
 }
 
@@ -100,13 +101,29 @@ var compatible = map[string]string{
 var makers = []string{"openai", "anthropic", "gemini", "deepseek", "xai", "moonshot", "zai"}
 
 // New makes a catalogue. It reads nothing yet.
-func New(o Options) *Catalog { return &Catalog{options: o, known: embeddedProviders} }
+func New(o Options) *Catalog {
+	c := &Catalog{known: embeddedProviders}
+	c.options.Store(&o)
+	return c
+}
+
+// Update replaces what the settings say.
+func (c *Catalog) Update(o Options) { c.options.Store(&o) }
+
+// Models lists what the catalogue knows of a provider's models.
+func (c *Catalog) Models(provider string) []string {
+	var names []string
+	for _, m := range c.known()[provider].Models {
+		names = append(names, m.ID)
+	}
+	return names
+}
 
 // Providers lists the names of all endpoints that can be used, those of the
 // settings included.
 func (c *Catalog) Providers() []string {
 	names := make(map[string]bool)
-	for name := range c.options.Providers {
+	for name := range c.options.Load().Providers {
 		names[name] = true
 	}
 	for name := range c.known() {
@@ -123,8 +140,8 @@ func (c *Catalog) Providers() []string {
 // false for a name nobody knows, or one whose address nobody knows.
 func (c *Catalog) Provider(name string) (models.Provider, bool) {
 	p, ok := c.provider(name)
-	if ok && c.options.Key != nil {
-		p.Key = c.options.Key(name, p.KeyEnv)
+	if key := c.options.Load().Key; ok && key != nil {
+		p.Key = key(name, p.KeyEnv)
 	}
 	return p, ok
 }
@@ -137,7 +154,7 @@ func (c *Catalog) Defaults(provider string) (large, small string) {
 }
 
 func (c *Catalog) provider(name string) (models.Provider, bool) {
-	override := c.options.Providers[name]
+	override := c.options.Load().Providers[name]
 	provider := models.Provider{
 		Name: name, BaseURL: override.BaseURL, API: override.API, KeyEnv: override.KeyEnv,
 		Headers: map[string]string{}, Concurrency: override.Concurrency,
@@ -221,7 +238,7 @@ func (c *Catalog) Model(target models.Target) models.Model {
 	if c.patches(target) {
 		model.EditForm = models.EditByPatch
 	}
-	if o, ok := c.options.Models[target.String()]; ok {
+	if o, ok := c.options.Load().Models[target.String()]; ok {
 		model.Known = true
 		o.apply(&model)
 	}

@@ -160,14 +160,12 @@ func TestShortNamesFitTheStrip(t *testing.T) {
 
 func TestNothingIsReadBeforeItIsNeeded(t *testing.T) {
 	read := false
-	c := &Catalog{
-		options: Options{
-			Providers: map[string]ProviderOverride{
-				"openai": {BaseURL: "https://x.example/v1", API: models.Chat, KeyEnv: "K"},
-			},
+	c := New(Options{
+		Providers: map[string]ProviderOverride{
+			"openai": {BaseURL: "https://x.example/v1", API: models.Chat, KeyEnv: "K"},
 		},
-		known: sync.OnceValue(func() map[string]catwalk.Provider { read = true; return nil }),
-	}
+	})
+	c.known = sync.OnceValue(func() map[string]catwalk.Provider { read = true; return nil })
 	if _, ok := c.Provider("openai"); !ok || read {
 		t.Errorf("Provider(whole in the settings) = %v, read the catalogue: %v", ok, read)
 	}

@@ -25,8 +25,7 @@ import (
 func (c *Client) Curl(target models.Target, req models.Request) (string, error) {
 	var sent capture
 	own := Client{
-		providers: c.providers,
-		names:     c.names,
+		lookup:    c.lookup,
 		http:      &http.Client{Transport: &sent},
 		model:     c.model,
 		memory:    c.memory,
@@ -35,6 +34,7 @@ func (c *Client) Curl(target models.Target, req models.Request) (string, error) 
 		userAgent: c.userAgent,
 		timeouts:  c.timeouts,
 	}
+	own.providers.Store(c.providers.Load())
 	try, fault := own.attempt(context.Background(), target)
 	if fault != nil {
 		return "", fault

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"belay/models"
@@ -30,8 +31,7 @@ type Debug struct {
 	to      io.Writer
 	now     func() time.Time
 	report  func(error)
-	hide    map[string]bool // headers, in canonical form
-	secrets *redact.Values
+	private atomic.Pointer[private]
 
 	mu     sync.Mutex
 	serial int
@@ -47,25 +47,37 @@ func NewDebug(
 	now func() time.Time,
 	report func(error),
 ) *Debug {
-	debug := &Debug{next: next, to: to, now: now, report: report, hide: map[string]bool{}}
+	debug := &Debug{next: next, to: to, now: now, report: report}
 	if next == nil {
 		debug.next = transport()
 	}
+	debug.SetProviders(providers)
+	return debug
+}
+
+// private is what is left out: headers, in canonical form, and values.
+type private struct {
+	headers map[string]bool
+	values  *redact.Values
+}
+
+// SetProviders replaces the providers that tell what is secret.
+func (d *Debug) SetProviders(providers []models.Provider) {
+	hide := map[string]bool{}
 	for _, name := range []string{
 		"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Api-Key", "X-Api-Key",
 	} {
-		debug.hide[name] = true
+		hide[name] = true
 	}
 	var secrets []string
 	for _, p := range providers {
 		secrets = append(secrets, p.Key)
 		for name, value := range p.Headers {
-			debug.hide[http.CanonicalHeaderKey(name)] = true
+			hide[http.CanonicalHeaderKey(name)] = true
 			secrets = append(secrets, value)
 		}
 	}
-	debug.secrets = redact.New(secrets...)
-	return debug
+	d.private.Store(&private{hide, redact.New(secrets...)})
 }
 
 // RoundTrip passes a request on.
@@ -97,7 +109,7 @@ func (d *Debug) headers(h http.Header) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
-			if d.hide[http.CanonicalHeaderKey(name)] {
+			if d.private.Load().headers[http.CanonicalHeaderKey(name)] {
 				value = redact.Mark
 			}
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
@@ -124,7 +136,7 @@ func address(u *url.URL) string {
 
 // write writes whole lines.
 func (d *Debug) write(text string) {
-	text = redact.Likely(d.secrets.Text(text))
+	text = redact.Likely(d.private.Load().values.Text(text))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken {

@@ -50,6 +50,7 @@ import (
 	"iter"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"belay/models"
@@ -73,6 +74,9 @@ type Options struct {
 	Version   string           // of belay, for the User-Agent
 	Timeouts  Timeouts
 
+	// Lookup finds a provider that is not among Providers; nil: there are no others.
+	Lookup func(name string) (models.Provider, bool)
+
 	// Model tells what is known of a target; nil: nothing.
 	Model func(models.Target) models.Model
 
@@ -83,8 +87,8 @@ type Options struct {
 
 // Client makes single attempts. It may be used by many goroutines.
 type Client struct {
-	providers map[string]models.Provider
-	names     []string
+	providers atomic.Pointer[endpoints]
+	lookup    func(name string) (models.Provider, bool) // may be nil
 	http      *http.Client
 	id        func() string
 	now       func() time.Time
@@ -101,9 +105,9 @@ var _ models.Client = (*Client)(nil)
 // New makes a client for the given providers. It opens no connection.
 func New(options Options) *Client {
 	client := &Client{
-		providers: map[string]models.Provider{},
 		id:        options.ID,
 		now:       options.Now,
+		lookup:    options.Lookup,
 		model:     options.Model,
 		learned:   options.Learned,
 		memory:    &memory{},
@@ -115,10 +119,7 @@ func New(options Options) *Client {
 			Local:      120 * time.Second,
 		},
 	}
-	for _, p := range options.Providers {
-		client.providers[p.Name] = p
-		client.names = append(client.names, p.Name)
-	}
+	client.SetProviders(options.Providers)
 	if client.id == nil {
 		client.id = uuid
 	}
@@ -157,6 +158,22 @@ func New(options Options) *Client {
 	return client
 }
 
+// endpoints are the providers that a client knows.
+type endpoints struct {
+	byName map[string]models.Provider
+	names  []string
+}
+
+// SetProviders replaces the providers. Attempts under way keep theirs.
+func (c *Client) SetProviders(list []models.Provider) {
+	known := &endpoints{byName: map[string]models.Provider{}}
+	for _, p := range list {
+		known.byName[p.Name] = p
+		known.names = append(known.names, p.Name)
+	}
+	c.providers.Store(known)
+}
+
 // Close waits for what abandoned requests still have to say, a few seconds at
 // most.
 func (c *Client) Close() { c.work.Wait() }
@@ -187,7 +204,11 @@ func (c *Client) Stream(ctx context.Context, target models.Target, req models.Re
 
 // provider finds the target's provider or says what is wrong with it.
 func (c *Client) provider(target models.Target) (models.Provider, *models.Fault) {
-	p, ok := c.providers[target.Provider]
+	known := c.providers.Load()
+	p, ok := known.byName[target.Provider]
+	if !ok && c.lookup != nil {
+		p, ok = c.lookup(target.Provider)
+	}
 	if ok {
 		return p, nil
 	}
@@ -195,6 +216,6 @@ func (c *Client) provider(target models.Target) (models.Provider, *models.Fault)
 		Kind: models.KindModel, Scope: models.ScopeRequest, Phase: models.BeforeHeaders, Target: target,
 		Code: "unknown_provider", Message: fmt.Sprintf("there is no provider %q in the settings", target.Provider),
 		Hint:    fmt.Sprintf("Add [providers.%s] to the settings, or correct the name before the slash.", target.Provider),
-		Nearest: models.Nearest(target.Provider, c.names),
+		Nearest: models.Nearest(target.Provider, known.names),
 	}
 }

@@ -15,7 +15,7 @@ func (r *Router) Outlook(control *Control) []models.Condition {
 	s, next := r.foresee(control)
 	var list []models.Condition
 	for _, tier := range models.Tiers() {
-		for _, t := range r.o.Tiers[tier] {
+		for _, t := range (*r.tiers.Load())[tier] {
 			list = append(list, r.foreseen(s, candidate{t, tier}, next))
 		}
 	}
@@ -45,7 +45,7 @@ func (r *Router) Conditions(control *Control) []models.Condition {
 // where that tier has none.
 func (r *Router) First(tier models.Tier) models.Target {
 	for _, tier := range append([]models.Tier{tier}, models.Tiers()...) {
-		if order := r.o.Breakers.Order(r.o.Tiers[tier]); len(order) > 0 {
+		if order := r.o.Breakers.Order((*r.tiers.Load())[tier]); len(order) > 0 {
 			return order[0]
 		}
 	}
@@ -56,7 +56,7 @@ func (r *Router) First(tier models.Tier) models.Target {
 // the zero candidate if nobody can.
 func (r *Router) foresee(control *Control) (*situation, candidate) {
 	op := &operation{
-		r: r, need: Need{Control: control}, rules: r.o.rules(Need{}), boundary: control.state().turnEnded,
+		r: r, need: Need{Control: control}, rules: r.rules(Need{}), boundary: control.state().turnEnded,
 		history: newHistory(r.o.Now()),
 	}
 	op.history.size = -1 // not known: any window will do

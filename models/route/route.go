@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"belay/models"
@@ -133,7 +134,8 @@ func (p *Parked) Unwrap() error {
 
 // Router sends requests to targets.
 type Router struct {
-	o Options
+	o     Options
+	tiers atomic.Pointer[map[models.Tier][]models.Target]
 
 	mu      sync.Mutex
 	trying  map[models.Target]models.Condition // of requests that wait for their next attempt
@@ -151,12 +153,18 @@ func New(options Options) *Router {
 	if options.Record == nil {
 		options.Record = func(context.Context, models.Attempt) {}
 	}
-	return &Router{o: options, trying: map[models.Target]models.Condition{}, running: map[string]int{}}
+	router := &Router{o: options, trying: map[models.Target]models.Condition{}, running: map[string]int{}}
+	router.SetTiers(options.Tiers)
+	return router
 }
 
-func (o *Options) rules(need Need) rules {
+// SetTiers replaces the targets of the tiers, from the next request on.
+func (r *Router) SetTiers(tiers map[models.Tier][]models.Target) { r.tiers.Store(&tiers) }
+
+func (r *Router) rules(need Need) rules {
+	o := &r.o
 	return rules{
-		tiers:       o.Tiers,
+		tiers:       *r.tiers.Load(),
 		policy:      o.Policy,
 		floor:       o.Floor,
 		switchLocal: o.SwitchLocal,
@@ -180,7 +188,7 @@ func (r *Router) Stream(ctx context.Context, need Need, build Build) iter.Seq2[m
 			need:    need,
 			build:   build,
 			yield:   yield,
-			rules:   r.o.rules(need),
+			rules:   r.rules(need),
 			force:   need.Force,
 			history: newHistory(r.o.Now()),
 		}

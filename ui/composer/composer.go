@@ -37,10 +37,12 @@ type Pane struct {
 	borrowed bool   // it holds something other than the draft
 	waiting  string // the draft meanwhile
 
-	files   []string // to mention
-	popup   popup
-	spaced  bool // the space before the cursor was put behind a file's name
-	focused bool
+	files []string // to mention
+	popup popup
+
+	arguments map[keys.Action][]string // what may stand behind the names of commands
+	spaced    bool                     // the space before the cursor was put behind a file's name
+	focused   bool
 
 	cachedFor  string
 	cachedRows []string

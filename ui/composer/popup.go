@@ -17,6 +17,7 @@ type popup struct {
 	rows     []completion
 	at       int // the row under the cursor; -1: none
 	commands bool
+	whole    bool // the rows are commands with what stands behind their names
 }
 
 // completion is a row of the list.
@@ -38,6 +39,10 @@ func (p *Pane) updatePopup() {
 	}
 	if name, ok := p.commandName(); ok {
 		p.popup = commandPopup(name)
+		return
+	}
+	if a, typed, ok := p.argument(); ok {
+		p.popup = argumentPopup(keys.Label(a), typed, p.arguments[a])
 		return
 	}
 	word, ok := p.mention()
@@ -68,6 +73,58 @@ func commandPopup(typed string) popup {
 			break
 		}
 		list.rows = append(list.rows, completion{strings.TrimSpace("/" + c.Name + " " + c.Arguments), c.Does})
+	}
+	return list
+}
+
+// SetArguments gives what may stand behind the name of a command.
+func (p *Pane) SetArguments(a keys.Action, list []string) {
+	if p.arguments == nil {
+		p.arguments = map[keys.Action][]string{}
+	}
+	p.arguments[a] = list
+	p.updatePopup()
+}
+
+// Calling is the command whose argument is being written, or "".
+func (p *Pane) Calling() keys.Action {
+	a, _, _ := p.argument()
+	return a
+}
+
+// argument is what was typed behind the name of a command, while that is all there is.
+func (p *Pane) argument() (a keys.Action, typed string, ok bool) {
+	value := p.area.Value()
+	if p.borrowed || strings.Contains(value, "\n") || p.beforeCursor() != value {
+		return "", "", false
+	}
+	name, typed, ok := strings.Cut(value, " ")
+	if !ok {
+		return "", "", false
+	}
+	a, _, ok = keys.Call(name)
+	return a, strings.TrimLeft(typed, " "), ok
+}
+
+// argumentPopup offers what may stand behind the name of a command: first what begins
+// with what was typed, then what holds it.
+func argumentPopup(label, typed string, all []string) popup {
+	list := popup{commands: true, whole: true, at: -1}
+	typed = strings.ToLower(typed)
+	for _, fits := range []func(s, typed string) bool{
+		strings.HasPrefix, func(s, typed string) bool { return !strings.HasPrefix(s, typed) && strings.Contains(s, typed) },
+	} {
+		for _, argument := range all {
+			switch lower := strings.ToLower(argument); {
+			case lower == typed:
+				return popup{} // it is written
+			case fits(lower, typed) && len(list.rows) < 8*maxPopup:
+				list.rows = append(list.rows, completion{text: label + " " + argument})
+			}
+		}
+	}
+	if len(list.rows) > 0 && typed != "" {
+		list.at = 0
 	}
 	return list
 }
@@ -144,7 +201,10 @@ func (p *Pane) movePopup(by int) {
 
 // completeCommand writes the name of the command under the cursor.
 func (p *Pane) completeCommand(behind string) {
-	name, _, _ := strings.Cut(p.popup.rows[p.popup.at].text, " ")
+	name := p.popup.rows[p.popup.at].text
+	if !p.popup.whole {
+		name, _, _ = strings.Cut(name, " ")
+	}
 	p.area.SetValue(name + behind)
 	p.area.MoveToEnd()
 	p.updatePopup()

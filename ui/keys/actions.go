@@ -59,6 +59,7 @@ const (
 	ThemeCycle  Action = "theme"
 	Suspend     Action = "suspend"
 	Capacity    Action = "capacity"
+	Models      Action = "models"
 	CopyCurl    Action = "copy curl"
 	Context     Action = "context"
 	Compact     Action = "compact"
@@ -103,6 +104,10 @@ const (
 	Archive    Action = "archive"
 	Delete     Action = "delete"
 	UndoDelete Action = "undo delete"
+
+	KeepModel   Action = "keep model" // in its tier, for good
+	OtherTier   Action = "other tier"
+	AddProvider Action = "add provider"
 
 	PinModel Action = "pin model"
 	SetAside Action = "set aside"

@@ -87,7 +87,7 @@ func TestCommandsAreCalledByName(t *testing.T) {
 		{" /pin use tabs", "", ""},
 		{"/redo", UndoRewind, ""}, {"/undo rewind", UndoRewind, ""}, {"/undo", Undo, ""}, {"/clear", New, ""}, {"/exit", Quit, ""},
 		{"/drop use tabs", UnpinNote, "use tabs"},
-		{"/model", Capacity, ""},
+		{"/model", Models, ""},
 		{"/help", Help, ""},
 		{"/compactor", "", ""},
 		{"/hand", "", ""},

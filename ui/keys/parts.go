@@ -59,10 +59,16 @@ var (
 		on(Close, "esc", "q"))
 
 	SessionList = part(on(Accept, "enter"), on(OtherList, "tab"), on(Rename, "ctrl+r"), on(Delete, "ctrl+d", "delete"),
-		on(Archive, "ctrl+a"), on(Fork, "ctrl+f"), on(UndoDelete, "ctrl+z"), on(New, "ctrl+n"),
+		on(Archive, "ctrl+a"), on(Fork, "ctrl+f"), on(Export, "ctrl+e"), on(UndoDelete, "ctrl+z"), on(New, "ctrl+n"),
 		on(Up, "up", "ctrl+p"), on(Down, "down"), on(PageUp, "pgup"), on(PageDown, "pgdown"),
 		on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"), on(Close, "esc"), on(Sessions, "ctrl+s"))
 	SessionTitle = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"))
+
+	ModelList = part(on(Accept, "enter"), on(KeepModel, "ctrl+g"), on(OtherTier, "tab"), on(AddProvider, "ctrl+a"),
+		on(Up, "up", "ctrl+p"), on(Down, "down", "ctrl+n"), on(PageUp, "pgup"), on(PageDown, "pgdown"),
+		on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"), on(Close, "esc"))
+	ProviderList = part(on(Accept, "enter"), on(Up, "up", "ctrl+p"), on(Down, "down", "ctrl+n"), on(PageUp, "pgup"),
+		on(PageDown, "pgdown"), on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"), on(Close, "esc"))
 
 	CapacityPanel = part(on(PinModel, "enter"), on(SetAside, "i"), on(Doctor, "d"), on(Record, "r"),
 		on(Up, "up", "k"), on(Down, "down", "j"), on(Close, "esc"))

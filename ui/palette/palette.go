@@ -65,6 +65,11 @@ func Prompts(th *theme.Theme, prompts []string) *Pane {
 	return newPane(th, locale.T("earlier prompts"), keys.PromptList, items)
 }
 
+// Providers makes a list of endpoints to add.
+func Providers(th *theme.Theme, items []Item) *Pane {
+	return newPane(th, "add a key or an endpoint", keys.ProviderList, items)
+}
+
 // Chosen is the row under the cursor.
 func (p *Pane) Chosen() (Item, bool) {
 	if p.selected >= len(p.shown) {

@@ -60,7 +60,7 @@ func TestWhatStandsBehindANameReachesTheCommand(t *testing.T) {
 	}{
 		{"compact", keys.Compact, ""}, {"compact the API", keys.Compact, "the API"}, {"hand over port the tests",
 			keys.Handoff, "port the tests"},
-		{"pin use tabs", keys.PinNote, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Capacity, ""}, {"help",
+		{"pin use tabs", keys.PinNote, "use tabs"}, {"trim", keys.Trim, ""}, {"model", keys.Models, ""}, {"help",
 			keys.Help, ""},
 	} {
 		p := Commands(colours)

@@ -36,6 +36,7 @@ const (
 	Reload      // another list is wanted
 	Rename      // to Name
 	Fork
+	Export
 	Archive    // or take out of the archive
 	Delete     // or take back
 	Undo       // the last deletion
@@ -58,8 +59,10 @@ type Pane struct {
 	each     int // rows of a session, as it was drawn last
 	room     int // sessions that there was room for
 	loading  bool
-	note     string           // words under the list, until the next key
-	deleted  *session.Session // the last one, which can be taken back
+	note     string            // words under the list, until the next key
+	deleted  []session.Session // can be taken back, the last one first
+	owners   map[session.ID]session.Owner
+	banner   string // what is true of all of them: they are rehearsed
 
 	naming bool   // a new title is being written
 	name   string // so far
@@ -79,10 +82,19 @@ func New(th *theme.Theme, now func() time.Time, project string) *Pane {
 // SetTheme changes the colours.
 func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
 
-// Set gives the sessions of the list.
-func (p *Pane) Set(list []session.Session) {
-	p.all, p.loading = list, false
+// SetBanner says what is true of all sessions.
+func (p *Pane) SetBanner(text string) { p.banner = text }
+
+// Set gives the sessions of the list, and the other belays that write to some of them.
+func (p *Pane) Set(list []session.Session, owners map[session.ID]session.Owner) {
+	p.all, p.loading, p.owners = list, false, owners
 	p.filterAndSort()
+}
+
+// Foreign reports whether another belay writes to a session.
+func (p *Pane) Foreign(id session.ID) bool {
+	_, foreign := p.owners[id]
+	return foreign
 }
 
 // SetOpen replaces the state of sessions that this belay runs.
@@ -127,7 +139,7 @@ func (p *Pane) Chosen() (session.Session, bool) {
 // Remove remembers a deleted session so that it can be taken back, and drops
 // it from the list.
 func (p *Pane) Remove(s session.Session) {
-	p.deleted = &s
+	p.deleted = append(p.deleted, s)
 	p.all = slices.DeleteFunc(p.all, func(x session.Session) bool { return x.ID == s.ID })
 	p.note = "deleted “" + theme.Cut(title(s), 30) + "”; " + keys.SessionList.Label(keys.UndoDelete) + " takes it back"
 	p.filterAndSort()
@@ -135,11 +147,12 @@ func (p *Pane) Remove(s session.Session) {
 
 // TakeDeleted is the deleted session to take back.
 func (p *Pane) TakeDeleted() (session.Session, bool) {
-	if p.deleted == nil {
+	if len(p.deleted) == 0 {
 		return session.Session{}, false
 	}
-	s := *p.deleted
-	p.deleted = nil
+	last := len(p.deleted) - 1
+	s := p.deleted[last]
+	p.deleted = p.deleted[:last]
 	return s, true
 }
 
@@ -245,7 +258,7 @@ func (p *Pane) Key(name, text string) Verdict {
 		}
 	case keys.ClearLine:
 		return p.setQuery("")
-	case keys.Accept, keys.Rename, keys.Fork, keys.Archive, keys.Delete:
+	case keys.Accept, keys.Rename, keys.Fork, keys.Export, keys.Archive, keys.Delete:
 		return p.chosenKey(a)
 	default:
 		if text != "" {
@@ -275,6 +288,8 @@ func (p *Pane) chosenKey(a keys.Action) Verdict {
 		return Nothing
 	case keys.Fork:
 		return Fork
+	case keys.Export:
+		return Export
 	case keys.Archive:
 		return Archive
 	}

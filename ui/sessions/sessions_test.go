@@ -21,7 +21,7 @@ func pane() *Pane {
 		{ID: "b", Title: "new and done", Project: "/q", Status: session.Idle, Updated: noon},
 		{ID: "c", Title: "running", Status: session.Running, Updated: noon.Add(-2 * time.Hour)},
 		{ID: "d", Title: "asking", Status: session.Asking, Updated: noon.Add(-3 * time.Hour)},
-	})
+	}, nil)
 	return p
 }
 
@@ -83,8 +83,12 @@ func TestADeletionCanBeTakenBackOnce(t *testing.T) {
 	if got := order(p); got != "cba" {
 		t.Errorf("order = %s, want cba", got)
 	}
-	if got, ok := p.TakeDeleted(); !ok || got.ID != "d" {
-		t.Errorf("Undone = %v, %v", got.ID, ok)
+	next, _ := p.Chosen()
+	p.Remove(next)
+	for _, want := range []session.ID{next.ID, "d"} { // the last one first
+		if got, ok := p.TakeDeleted(); !ok || got.ID != want {
+			t.Errorf("taken back %v, %v: want %s", got.ID, ok, want)
+		}
 	}
 	if _, ok := p.TakeDeleted(); ok {
 		t.Error("taken back twice")

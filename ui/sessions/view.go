@@ -1,11 +1,13 @@
 package sessions
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -52,7 +54,14 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	}
 	rows = append(rows[:height-3], p.footer(inner))
 	name := map[List]string{Current: "sessions", Archived: "archived sessions", Deleted: "deleted sessions"}[p.list]
-	box := th.Box(th.Strong.Paint(name)+th.Dim.Paint("  "+theme.Count(int64(len(p.shown)))), rows, width, th.Faint)
+	title := th.Strong.Paint(name) + th.Dim.Paint("  "+theme.Count(int64(len(p.shown))))
+	if needs := p.needs(); needs > 0 {
+		title += "  " + th.Warn.Paint("! "+theme.Count(int64(needs))+" "+needText(needs))
+	}
+	if p.banner != "" {
+		title += "  " + th.Warn.Paint(theme.Line(p.banner))
+	}
+	box := th.Box(title, rows, width, th.Faint)
 	if p.naming {
 		return box, 11 + theme.Width(theme.Cut(p.name, inner-10)), 1
 	}
@@ -67,6 +76,24 @@ func (p *Pane) ItemAt(row int) (by int, ok bool) {
 	}
 	i := p.top + (row-head)/p.each
 	return i - p.selected, i < min(len(p.shown), p.top+p.room)
+}
+
+// needs counts the sessions that only a person can move on.
+func (p *Pane) needs() int {
+	n := 0
+	for _, s := range p.all {
+		if s.NeedsYou() {
+			n++
+		}
+	}
+	return n
+}
+
+func needText(n int) string {
+	if n == 1 {
+		return locale.T("needs you")
+	}
+	return locale.T("need you")
 }
 
 func (p *Pane) footer(width int) string {
@@ -84,6 +111,7 @@ func (p *Pane) footer(width int) string {
 	all := [][2]string{
 		hint("open", keys.Accept), hint("archived, deleted", keys.OtherList), hint("rename", keys.Rename),
 		hint(deleteText, keys.Delete), hint(archiveText, keys.Archive), hint("fork", keys.Fork),
+		hint("export", keys.Export),
 	}
 	for n := len(all); n > 1; n-- {
 		line := p.theme.Keys(all[:n]...)
@@ -91,10 +119,8 @@ func (p *Pane) footer(width int) string {
 			continue
 		}
 		if s, ok := p.Chosen(); ok && n == len(all) {
-			export := p.theme.Dim.Paint("belay sessions export " + string(s.ID))
-			if theme.Width(line)+theme.Width(export)+3 <= width {
-				return theme.Sides(line, export, width)
-			}
+			folder := p.theme.Dim.Paint(theme.CutLeft(theme.Line(s.Project), width-theme.Width(line)-3))
+			return theme.Sides(line, folder, width)
 		}
 		return line
 	}
@@ -112,6 +138,9 @@ func (p *Pane) row(r row, chosen bool, width, each int) []string {
 	place := filepath.Base(state.Project)
 	if state.Project == p.project {
 		place = ""
+	}
+	if owner, foreign := p.owners[state.ID]; foreign {
+		place = strings.TrimSpace(theirs(owner) + "  " + place)
 	}
 	right := ""
 	for _, part := range []string{theme.Line(place), cost(state), theme.Age(state.Updated, p.now())} {
@@ -139,6 +168,17 @@ func (p *Pane) row(r row, chosen bool, width, each int) []string {
 		second = pad + p.snippet(r.snippet, width-len(pad)-1)
 	}
 	return []string{first, second}
+}
+
+// theirs says which other belay writes to a session.
+func theirs(owner session.Owner) string {
+	program := theme.Line(owner.Program)
+	if program == "screen" || program == "" {
+		program = "belay"
+	} else {
+		program = "belay " + program
+	}
+	return fmt.Sprintf("%s %d", program, owner.PID)
 }
 
 func cost(s session.Session) string {

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -85,6 +87,9 @@ type App struct {
 	Router   *route.Router
 	Tools    func(root string) (*tools.Set, error)
 
+	env         Env
+	options     Options
+	live        *live
 	transport   *Transport
 	maintenance *maintenance.Worker
 }
@@ -140,6 +145,7 @@ func Open(ctx context.Context, env Env, options Options) (*App, error) {
 		transport: transport,
 		store:     st,
 		notices:   said,
+		live:      &live{settings: settings},
 	}
 	return b.build(ctx), nil
 }
@@ -160,6 +166,14 @@ func (a *App) TargetStates(id session.ID) []TargetState {
 		list = append(list, TargetState{condition, st.Streak, st.FirstToken})
 	}
 	return list
+}
+
+// Others are the sessions that other running belays write to.
+func (a *App) Others(ctx context.Context) (map[session.ID]session.Owner, error) {
+	owners, err := a.Store.Owners(ctx)
+	host, _ := os.Hostname()
+	maps.DeleteFunc(owners, func(_ session.ID, o session.Owner) bool { return o.PID == os.Getpid() && o.Host == host })
+	return owners, err
 }
 
 // Curl is a session's last request as a command for a shell, without the key.

@@ -6,7 +6,6 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +41,7 @@ type builder struct {
 	transport *Transport
 	store     *store.Store
 	notices   *notices
+	live      *live
 }
 
 func (b *builder) build(ctx context.Context) *App {
@@ -72,6 +72,9 @@ func (b *builder) build(ctx context.Context) *App {
 		Breakers:    breakers,
 		Router:      router,
 		Tools:       b.newTools,
+		env:         b.env,
+		options:     b.options,
+		live:        b.live,
 		transport:   b.transport,
 		maintenance: upkeep,
 	}
@@ -130,7 +133,7 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 		Cache:   cacheDir(),
 		Secrets: configDir(),
 		Outputs: b.outputs(),
-		Hide:    b.transport.keyVariables,
+		Hide:    b.transport.hidden(),
 		Pass:    b.settings.Permissions.Env,
 		Redact:  b.secretValues(),
 		Network: b.settings.Sandbox.Network,
@@ -144,7 +147,7 @@ func (b *builder) newTools(root string) (*tools.Set, error) {
 // secretValues are what no output shows: the keys, and what variables hold that look
 // like secrets.
 func (b *builder) secretValues() *redact.Values {
-	values := slices.Clone(b.transport.keys)
+	values := b.transport.secrets()
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
 		if tools.LooksSecret(name) && redact.LooksRandom(value) {
@@ -197,8 +200,8 @@ func (b *builder) newEngine(
 			return c
 		},
 		Trigger:     b.settings.Context.Trigger,
-		Window:      requestLimits(b.settings),
-		Reply:       replies(b.settings),
+		Window:      requestLimits(b.settings, b.live.tiers),
+		Reply:       replies(b.settings, b.live.tiers),
 		PrunePolicy: request.PrunePolicy(b.settings.Request.Slim),
 		Tools:       b.newTools,
 		SystemPrompt: func(ctx context.Context, root string) systemprompt.Prompt {

@@ -151,6 +151,10 @@ func apiKey(provider, variable string) (string, error) {
 // NewCatalog is what is known of providers and models, keys included. Warn hears
 // when a kept key cannot be read.
 func NewCatalog(settings config.Settings, o Options, warn func(string)) *catalog.Catalog {
+	return catalog.New(catalogOptions(settings, o, warn))
+}
+
+func catalogOptions(settings config.Settings, o Options, warn func(string)) catalog.Options {
 	known := catalog.Options{
 		Providers: map[string]catalog.ProviderOverride{},
 		Models:    map[string]catalog.ModelOverride{},
@@ -183,7 +187,7 @@ func NewCatalog(settings config.Settings, o Options, warn func(string)) *catalog
 	for name, m := range settings.Models {
 		known.Models[name] = catalog.ModelOverride(m)
 	}
-	return catalog.New(known)
+	return known
 }
 
 // TierTargets are the targets of each tier. The settings have checked their form.
@@ -252,25 +256,27 @@ func switchAfter(s config.Settings, set int) int {
 
 // byTier gives each target what is set for its tier, and for the highest one
 // where it stands in several.
-func byTier[T any](settings config.Settings, heavy, medium, light T) func(models.Target) T {
-	lists := TierTargets(settings)
+func byTier[T any](tiers tierLists, heavy, medium, light T) func(models.Target) T {
 	values := map[models.Tier]T{models.Heavy: heavy, models.Medium: medium, models.Light: light}
-	return func(t models.Target) T { return values[highestTier(lists, t)] }
+	return func(t models.Target) T { return values[highestTier(tiers(), t)] }
 }
 
+// tierLists gives the targets of each tier as they are now.
+type tierLists func() map[models.Tier][]models.Target
+
 // replies are what is asked of each target's replies.
-func replies(settings config.Settings) func(models.Target) request.Reply {
+func replies(settings config.Settings, tiers tierLists) func(models.Target) request.Reply {
 	efforts := settings.Request.Effort
-	effort := byTier(settings, efforts.Heavy, efforts.Medium, efforts.Light)
+	effort := byTier(tiers, efforts.Heavy, efforts.Medium, efforts.Light)
 	return func(t models.Target) request.Reply {
 		return request.Reply{MaxOutput: settings.Request.MaxOutput, Effort: effort(t)}
 	}
 }
 
 // requestLimits are how much a request to each target may take.
-func requestLimits(settings config.Settings) func(models.Target) window.Limits {
+func requestLimits(settings config.Settings, tiers tierLists) func(models.Target) window.Limits {
 	limits := settings.Context
-	budget := byTier(settings, limits.Budget.Heavy, limits.Budget.Medium, limits.Budget.Light)
+	budget := byTier(tiers, limits.Budget.Heavy, limits.Budget.Medium, limits.Budget.Light)
 	return func(t models.Target) window.Limits {
 		return window.Limits{Reserve: limits.Reserve, Budget: budget(t)}
 	}

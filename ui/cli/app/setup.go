@@ -105,22 +105,39 @@ func foundKeys(env func(string) string) []FoundKey {
 	return found
 }
 
-// UseKey makes a provider whose key was found that of every tier, in new settings.
+// UseKey makes a provider whose key was found that of every tier.
 func UseKey(found FoundKey) error {
-	path, _, err := config.File(os.Getenv)
-	if err != nil {
-		return err
-	}
-	return config.Create(path, config.Known(found.Provider, found.Large, found.Small))
+	large, small := found.Provider+"/"+found.Large, found.Provider+"/"+found.Small
+	return firstSettings(config.Known(found.Provider, found.Large, found.Small), tiersOf(large, large, small))
 }
 
-// UseLocal makes a model on this computer that of every tier, in new settings.
-func UseLocal(name, url, model string) error {
-	path, _, err := config.File(os.Getenv)
+// firstSettings writes new settings, or puts assignments into those that are there.
+func firstSettings(text string, assignments []config.Assignment) error {
+	path, named, err := config.File(os.Getenv)
 	if err != nil {
 		return err
 	}
-	return config.Create(path, config.Local(name, url, model))
+	if _, err := os.Stat(path); err != nil {
+		return config.Create(path, text)
+	}
+	known := func() []string { return catalog.New(catalog.Options{}).Providers() }
+	return config.Edit(config.Sources{UserFile: path, Named: named, Providers: known}, assignments...)
+}
+
+func tiersOf(heavy, medium, light string) []config.Assignment {
+	return []config.Assignment{
+		{Path: []string{"tiers", "heavy"}, Value: []string{heavy}},
+		{Path: []string{"tiers", "medium"}, Value: []string{medium}},
+		{Path: []string{"tiers", "light"}, Value: []string{light}},
+	}
+}
+
+// UseLocal makes models on this computer those of the tiers.
+func UseLocal(name, url string, chosen map[models.Tier]string) error {
+	heavy, medium, light := chosen[models.Heavy], chosen[models.Medium], chosen[models.Light]
+	target := name + "/"
+	return firstSettings(config.Local(name, url, heavy, medium, light),
+		append(endpointOf(name, url), tiersOf(target+heavy, target+medium, target+light)...))
 }
 
 // keyCheckLimit is how long a new key is checked.

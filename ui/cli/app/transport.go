@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"belay/config"
 	"belay/models"
@@ -23,10 +24,50 @@ import (
 type Transport struct {
 	Client *openai.Client
 
-	learned      *learned // nil: what endpoints teach is forgotten
-	keyVariables []string // the variables that commands must not see
-	keys         []string // and their values
-	debug        *os.File // where exchanges are written; nil: nowhere
+	learned *learned      // nil: what endpoints teach is forgotten
+	debug   *os.File      // where exchanges are written; nil: nowhere
+	log     *openai.Debug // which writes them
+
+	mu        sync.Mutex
+	providers []models.Provider // that are asked: their keys are secret
+}
+
+// add makes a provider's key a secret.
+func (t *Transport) add(p models.Provider) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.providers = append(slices.DeleteFunc(slices.Clone(t.providers), func(other models.Provider) bool {
+		return other.Name == p.Name && other.Key == p.Key
+	}), p)
+	if t.log != nil {
+		t.log.SetProviders(t.providers)
+	}
+}
+
+func (t *Transport) known() []models.Provider {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.providers
+}
+
+// hidden are the variables with keys, which commands must not see.
+func (t *Transport) hidden() []string {
+	var variables []string
+	for _, p := range t.known() {
+		if p.KeyEnv != "" {
+			variables = append(variables, p.KeyEnv)
+		}
+	}
+	return variables
+}
+
+// secrets are the keys, and the values of headers.
+func (t *Transport) secrets() []string {
+	var values []string
+	for _, p := range t.known() {
+		values = append(append(values, p.Key), slices.Collect(maps.Values(p.Headers))...)
+	}
+	return values
 }
 
 // Close ends idle connections and the log of exchanges.
@@ -63,26 +104,29 @@ func NewTransport(
 			return nil, err
 		}
 	}
-	transport := &Transport{}
-	for _, p := range list {
-		transport.keys = append(append(transport.keys, p.Key), slices.Collect(maps.Values(p.Headers))...)
-		if p.KeyEnv != "" {
-			transport.keyVariables = append(transport.keyVariables, p.KeyEnv)
-		}
-	}
+	transport := &Transport{providers: list}
 	if options.DebugHTTP != "" {
 		transport.debug, err = os.OpenFile(options.DebugHTTP, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, &exit.UsageError{Err: fmt.Errorf("--debug-http: %w", err)}
 		}
-		roundTripper = openai.NewDebug(roundTripper, transport.debug, list, env.Now, func(err error) {
+		transport.log = openai.NewDebug(roundTripper, transport.debug, list, env.Now, func(err error) {
 			warn(fmt.Sprintf("--debug-http: nothing more is written: %v", err))
 		})
+		roundTripper = transport.log
 	}
 	client := openai.Options{
 		Providers: list,
 		Version:   env.Version,
 		Model:     known.Model,
+		Lookup: func(name string) (models.Provider, bool) {
+			p, ok := known.Provider(name)
+			if !ok || config.KeyProblem(p.Key) != "" || checkEncryption([]models.Provider{p}, settings) != nil {
+				return p, false
+			}
+			transport.add(p)
+			return p, true
+		},
 		Learned: func(target models.Target, adjustment string) {
 			if transport.learned != nil {
 				transport.learned.keep(target, adjustment)
