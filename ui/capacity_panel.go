@@ -104,7 +104,7 @@ func (p *capacityPanel) tool(name string) action {
 		return closeDialog{}
 	}
 	run, ctx := p.runTool, p.backend.ctx
-	return together{closeDialog{}, message{"belay " + name + " is running …"}, work{func() tea.Msg {
+	return together{closeDialog{}, message{runsText("belay " + name)}, work{func() tea.Msg {
 		out, err := run(ctx, name)
 		return shellMsg{"belay " + name, out, err}
 	}}}

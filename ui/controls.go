@@ -91,13 +91,15 @@ func (c *controls) ifOpen(command session.Command) action {
 	return send{command: command}
 }
 
-// stop ends what runs, or else leads back to where one came from.
+// stop ends what runs, or else leads back to where one came from; nil: there was
+// nothing of either.
 func (c *controls) stop() action {
 	view := c.views.shown()
 	switch {
 	case view == nil:
 	case view.wait != nil && view.wait.Details:
 		view.wait.Details = false
+		return together{}
 	case view.state.Live() || view.activity.kind == summarising:
 		return send{command: session.Stop{}}
 	case view.state.PartOf != "":
@@ -106,6 +108,7 @@ func (c *controls) stop() action {
 		return send{command: session.Stop{}}
 	case !view.pane.Following():
 		view.pane.Bottom()
+		return together{}
 	}
 	return nil
 }

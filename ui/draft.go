@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -24,6 +25,7 @@ type draft struct {
 	own      *ownCommands
 	listed   bool // a file is being mentioned, and the files were listed for that
 	sent     sentPrompt
+	escaped  time.Time // when esc was pressed that had nothing to close
 	// arguments read what may stand behind the names of commands, when one is begun.
 	arguments map[keys.Action]func() tea.Cmd
 
@@ -89,6 +91,21 @@ func (d *draft) mention() action {
 
 // shellMark begins a draft that is a command of the person's own.
 const shellMark = "!"
+
+// escape is an esc with nothing to stop or to close: the second one goes back to the
+// last message, to write it anew.
+func (d *draft) escape(now time.Time) action {
+	v := d.views.shown()
+	if v == nil || v.state.Turn == 0 || v.state.Live() || !d.composer.Empty() || d.composer.Borrowed() {
+		return nil
+	}
+	if !d.escaped.IsZero() && now.Sub(d.escaped) < confirmLeave {
+		d.escaped = time.Time{}
+		return openRewind{last: true}
+	}
+	d.escaped = now
+	return message{keys.Label(keys.Stop) + " again: edit the last message"}
+}
 
 // sentPrompt is the last message that was sent to a session: it may still be on its way.
 type sentPrompt struct {

@@ -149,7 +149,10 @@ func (m *Model) stop() action {
 	if m.draft.own.stopLast() {
 		return nil
 	}
-	return m.controls.stop()
+	if a := m.controls.stop(); a != nil || m.options.Checkpoints == nil {
+		return a
+	}
+	return m.draft.escape(m.options.Now())
 }
 
 func (m *Model) openSessions() action {

@@ -17,6 +17,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.leaving, m.toast.text = time.Time{}, ""
 	m.pointer.clear()
+	if !keys.Is(name, keys.Stop) {
+		m.draft.escaped = time.Time{}
+	}
 	if m.covered() {
 		return m.dialogKey(name, msg.Text)
 	}

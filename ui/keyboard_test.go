@@ -405,3 +405,16 @@ func TestTheServersOwnWordsAfterAFailure(t *testing.T) {
 	s.press("F10")
 	s.wait("phase: in the middle of text")
 }
+
+func TestAFailedTurnSaysHowToTryAgain(t *testing.T) {
+	world, s := startOnSession(t, 80, 24, turn("go on"))
+	s.wait("go on")
+	world.emit("s1", session.TurnEnded{Outcome: session.OutcomeFailed, Fault: capacityFault()})
+	s.wait("✗ failed", "F8 try again")
+	s.press("F8")
+	if got := <-world.commands; got != "Resume" {
+		t.Errorf("command = %s, want Resume", got)
+	}
+	world.emit("s1", session.TurnResumed{})
+	s.gone("F8 try again")
+}

@@ -46,7 +46,7 @@ type (
 	}
 	filesMsg   struct{ files []string }
 	promptsMsg struct{ prompts []string }
-	shellMsg   struct {
+	shellMsg   struct { // one of belay's own commands is over
 		command string
 		output  string
 		err     error

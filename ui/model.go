@@ -12,6 +12,7 @@ import (
 	"belay/ui/approval"
 	"belay/ui/composer"
 	"belay/ui/keys"
+	"belay/ui/steps"
 	"belay/ui/theme"
 	"belay/ui/transcript"
 )
@@ -119,14 +120,15 @@ func (m *Model) addParts() {
 	m.composer = composer.New(th)
 	m.approvals = approval.New(th, now, transcript.Diff)
 	m.views = newSessionViews(th, now)
-	m.opener = &opener{views: m.views, backend: m.backend, look: m.look, now: now, ids: map[session.ID]bool{}}
+	own := &ownCommands{run: o.RunShell, backend: m.backend}
+	m.opener = &opener{views: m.views, backend: m.backend, look: m.look, own: own, now: now, ids: map[session.ID]bool{}}
 	m.pointer = &pointer{now: now}
 	m.focus = &focus{composer: m.composer, approvals: m.approvals, views: m.views}
 	m.draft = &draft{
 		composer: m.composer, views: m.views, backend: m.backend, editor: editor,
 		size: sizeWarning{limit: o.Warn}, newID: o.NewID,
 		readImage: o.ReadImage, listFiles: o.ListFiles,
-		own: &ownCommands{run: o.RunShell, backend: m.backend},
+		own: own,
 	}
 	m.controls = &controls{
 		views: m.views, opener: m.opener, backend: m.backend,
@@ -137,6 +139,7 @@ func (m *Model) addParts() {
 	m.draft.arguments = map[keys.Action]func() tea.Cmd{keys.Models: m.models.listNames}
 	m.context = &contextPanel{views: m.views, backend: m.backend, load: o.Weight}
 	m.steps = &stepsPanel{
+		pane:  steps.New(transcript.Markdown),
 		views: m.views, approvals: m.approvals, now: now, edits: &planEdits{backend: m.backend},
 		file: planFile{editor: editor, format: o.PlanText, parse: o.ParsePlan},
 	}

@@ -15,6 +15,7 @@ type opener struct {
 	views   *sessionViews
 	backend *backend
 	look    *look
+	own     *ownCommands
 	now     func() time.Time
 
 	ids      map[session.ID]bool // being opened or read
@@ -116,6 +117,10 @@ func (o *opener) opened(msg openedMsg, idle func(session.ID) bool) action {
 	}
 	id := msg.state.ID
 	view := o.add(msg.state, msg.records)
+	if msg.id == "" { // what was done before there was a session is its beginning
+		view.pane.Adopt(o.views.blank)
+		o.own.adopt(id)
+	}
 	view.apply(o.takeEarly(id))
 	view.torn = false
 	if again || msg.unasked {

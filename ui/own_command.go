@@ -132,6 +132,20 @@ func (o *ownCommands) stopLast() bool {
 	return true
 }
 
+// adopt says to which session the commands belong that were begun before there was one.
+func (o *ownCommands) adopt(id session.ID) {
+	for _, c := range o.running {
+		if c.session == "" {
+			c.session = id
+		}
+	}
+	for _, out := range o.offered {
+		if out.session == "" {
+			out.session = id
+		}
+	}
+}
+
 // take gives what goes with a message to a session. What was run before there was one
 // goes with its first message.
 func (o *ownCommands) take(to session.ID) []models.Attachment {

@@ -97,3 +97,41 @@ func TestTwoMarksKeepTheOutputFromTheModel(t *testing.T) {
 		t.Errorf("the output was sent: %+v", got)
 	}
 }
+
+func TestACommandBeforeThereIsASessionBecomesItsBeginning(t *testing.T) {
+	shell := &ownShell{make(chan string, 1), make(chan string)}
+	sent := make(chan session.Prompt, 2)
+	world := newFakeEngine()
+	world.reply = func(w *fakeEngine, id session.ID, c session.Command) {
+		sent <- c.(session.Send).Prompt
+		obeyQuickly(w, id, c)
+	}
+	o := world.options()
+	o.RunShell = shell.run
+	s := startScreen(t, 100, 30, o)
+	s.wait("● sol")
+	s.press("!make test", "enter")
+	<-shell.lines
+	shell.output <- "one fails\n"
+	close(shell.output)
+	s.wait("! make test", "one fails", "yours; goes with your next message")
+	shell.output = make(chan string)
+	s.press("!make run", "enter")
+	<-shell.lines
+	s.wait("! make run")
+	s.press("mend it", "enter")
+	text := s.wait("› mend it", "yours; the model has it", "! make run")
+	if strings.Index(text, "! make test") > strings.Index(text, "› mend it") {
+		t.Errorf("the command does not stand before the message:\n%s", text)
+	}
+	if p := <-sent; len(p.Attachments) != 1 || p.Attachments[0].Text != "one fails" {
+		t.Errorf("the first message goes with %v", p.Attachments)
+	}
+	shell.output <- "it runs\n"
+	close(shell.output)
+	s.wait("it runs", "yours; goes with your next message")
+	s.press("and now", "enter")
+	if p := <-sent; len(p.Attachments) != 1 || p.Attachments[0].Text != "it runs" {
+		t.Errorf("the second message goes with %v", p.Attachments)
+	}
+}

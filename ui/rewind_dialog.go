@@ -40,8 +40,9 @@ type (
 		err  error
 	}
 	rewoundMsg struct {
-		id  session.ID
-		err error
+		id     session.ID
+		err    error
+		prompt *session.Prompt // that was taken back, to be written anew; nil: none
 	}
 )
 
@@ -173,14 +174,40 @@ func (d *rewindDialog) rewind(c session.Rewind) action {
 	engine := d.backend.engine
 	ctx := d.backend.ctx
 	id := d.of
-	return work{func() tea.Msg { return rewoundMsg{id, engine.Do(ctx, id, c)} }}
+	again := d.last && c.Conversation
+	return work{func() tea.Msg {
+		msg := rewoundMsg{id: id, err: engine.Do(ctx, id, c)}
+		if again && msg.err == nil {
+			msg.prompt = d.promptAfter(ctx, c.To)
+		}
+		return msg
+	}}
+}
+
+// promptAfter reads the message that a checkpoint lies before.
+func (d *rewindDialog) promptAfter(ctx context.Context, checkpoint int64) *session.Prompt {
+	if d.backend.store == nil {
+		return nil
+	}
+	records, err := d.backend.store.Records(ctx, d.of, checkpoint+2, 1, tailBytes)
+	if err != nil || len(records) == 0 {
+		return nil // what was to be done is done; the message is among the earlier prompts
+	}
+	if e, ok := records[0].Event.(session.TurnStarted); ok && e.Prompt.Text != "" {
+		return &e.Prompt
+	}
+	return nil
 }
 
 // rewound closes the dialog, or says why nothing happened and compares anew.
 func (d *rewindDialog) rewound(msg rewoundMsg) action {
 	d.busy = false
 	if msg.err == nil {
-		return together{d.leave(), show{id: msg.id}, rewoundText()}
+		done := together{d.leave(), show{id: msg.id}, rewoundText()}
+		if msg.prompt != nil {
+			done = append(done, returnPrompts{[]session.Command{session.Send{Prompt: *msg.prompt}}})
+		}
+		return done
 	}
 	d.pane.Problem(msg.err.Error() + hintOf(msg.err))
 	return d.preview()

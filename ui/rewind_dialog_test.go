@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"belay/models"
 	"belay/session"
 )
 
@@ -209,4 +210,47 @@ func TestWhatWasTakenBackVanishesAndReturns(t *testing.T) {
 	at := world.logs["s1"][len(world.logs["s1"])-1].Seq
 	world.emit("s1", session.Rewound{Rewinding: session.Rewinding{To: 5, Conversation: true, Files: true, Undo: at}})
 	s.wait("answer one", "answer two", "answer three", "Words that came.", "brought back")
+}
+
+func TestEscTwiceEditsTheLastMessage(t *testing.T) {
+	world := newFakeEngine()
+	pasted := models.Attachment{Name: "pasted 20 lines", Text: "long"}
+	world.add("s1", "", turn("the first"), session.TurnEnded{Outcome: session.OutcomeDone}, session.TurnStarted{
+		Prompt: session.Prompt{ID: "p", Text: "mend [pasted 20 lines] it", Attachments: []models.Attachment{pasted}},
+	}, session.TurnEnded{Outcome: session.OutcomeDone}) // 4 is the message
+	got := make(chan session.Command, 8)
+	world.reply = func(w *fakeEngine, id session.ID, c session.Command) {
+		got <- c
+		if c, ok := c.(session.Rewind); ok {
+			w.emit(id, session.Rewound{Rewinding: session.Rewinding{To: c.To, Conversation: c.Conversation}})
+		}
+	}
+	o := world.options()
+	o.Open = "s1"
+	last := session.Checkpoint{Seq: 3, Turn: 2, Time: noon, Title: "mend it", Tree: "t"}
+	o.Checkpoints = func(context.Context, session.ID) ([]session.Checkpoint, error) {
+		return []session.Checkpoint{{Seq: 1, Turn: 1, Time: noon, Title: "the first", Tree: "t"}, last}, nil
+	}
+	o.Preview = func(context.Context, session.ID, int64) (session.Preview, error) {
+		return session.Preview{Checkpoint: last, Now: "now", Turns: 1}, nil
+	}
+	s := startScreen(t, 100, 30, o)
+	s.wait("mend [pasted 20 lines] it")
+	s.press("esc")
+	s.wait("esc again: edit the last message")
+	s.press("x", "backspace")
+	s.gone("esc again")
+	s.press("esc")
+	s.wait("esc again") // the one before does not count any more
+	s.press("esc")
+	s.wait("1 turn is taken back")
+	s.press("c")
+	if c, ok := (<-got).(session.Rewind); !ok || c.To != 3 || !c.Conversation || c.Files {
+		t.Errorf("command = %+v, want a rewind of the conversation to 3", c)
+	}
+	s.wait("› mend [pasted 20 lines] it", "/redo brings it back")
+	s.press("!", "enter")
+	if c, ok := (<-got).(session.Send); !ok || len(c.Prompt.Attachments) != 1 || c.Prompt.Attachments[0] != pasted {
+		t.Errorf("sent %+v, want what was pasted with it", c)
+	}
 }

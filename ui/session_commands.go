@@ -31,7 +31,7 @@ func (c *sessionCommands) run(args ...string) action {
 		return nil
 	}
 	line := "belay " + strings.Join(args, " ")
-	return together{message{line + " is running …"}, work{func() tea.Msg {
+	return together{message{runsText(line)}, work{func() tea.Msg {
 		out, err := run(ctx, args...)
 		return shellMsg{line, out, err}
 	}}}

@@ -94,6 +94,7 @@ func TestCommandsAreTypedByName(t *testing.T) {
 			s.wait("› " + typed)
 			s.press("enter")
 			s.wait(want)
+			s.gone("is running …")
 		}
 	})
 }

@@ -160,6 +160,8 @@ func (v *sessionView) waysOn(panelFocused bool) [][2]string {
 		hints = [][2]string{
 			keys.Hint("go on now", keys.TryNow), keys.Hint("on another tier", keys.Heavy, keys.Medium, keys.Light),
 		}
+	case v.state.Status == session.Failed:
+		return [][2]string{keys.Hint("try again", keys.TryNow)}
 	default:
 		return nil
 	}

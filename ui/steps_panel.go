@@ -15,7 +15,7 @@ import (
 
 // stepsPanel shows the plan of a large task, changes it and steers it.
 type stepsPanel struct {
-	pane      steps.Pane
+	pane      *steps.Pane
 	edits     *planEdits
 	file      planFile
 	views     *sessionViews

@@ -20,7 +20,7 @@ func planUnderWay() session.Plan {
 		By: sol, Planning: "pl", Steps: []session.Step{
 			{Title: "map the module and its problems", Instructions: "Read orders/ and list what is wrong with it.",
 				Tier: models.Light, StepProgress: session.StepProgress{State: session.StepDone, Session: "st1",
-					Note: "pricing and storage are mixed; 端数 is rounded twice", ToolCalls: 3, Cost: 0.02,
+					Note: "**pricing** and storage are mixed; `端数` is rounded twice", ToolCalls: 3, Cost: 0.02,
 					StartedAt: noon.Add(-time.Hour), EndedAt: noon.Add(-50 * time.Minute)}},
 			{Title: "three options, choose one", Instructions: "Write three ways down.", Tier: models.Heavy, Pinned: true,
 				StepProgress: session.StepProgress{State: session.StepDone, Session: "st2", Note: "rules move into PriceOf",

@@ -48,6 +48,13 @@ func (t *toast) expire(text string) {
 	}
 }
 
+// end takes words away that are no longer true, whoever has seen them.
+func (t *toast) end(text string) {
+	if text = theme.Line(text); t.text == text {
+		t.text = ""
+	}
+}
+
 // look says whether somebody looks at the terminal.
 func (t *toast) look(away bool) tea.Cmd {
 	t.away = away
@@ -102,3 +109,6 @@ func (t *toast) list() action {
 		return lines
 	}}}
 }
+
+// runsText says that one of belay's own commands is at work.
+func runsText(command string) string { return command + " is running …" }

@@ -84,6 +84,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			output += "\n" + msg.err.Error()
 		}
+		m.toast.end(runsText(msg.command))
 		m.views.transcript().Ran(msg.command, output, msg.err != nil)
 	case heldEnterMsg:
 		return m.perform(m.draft.release(m.focus.mode == nil))

@@ -12,7 +12,7 @@ var Table = []Binding{
 	{Medium, []string{"f3", "alt+2"}, "F3, alt+2", "medium tier", Anywhere, true},
 	{Light, []string{"f4", "alt+3"}, "F4, alt+3", "light tier", Anywhere, true},
 	{NextTier, []string{"ctrl+t"}, "ctrl+t", "next tier", Anywhere, true},
-	{Stop, []string{"esc"}, "esc", "cancel what runs, close what is open", Anywhere, true},
+	{Stop, []string{"esc"}, "esc", "cancel, or close what is open; twice: edit what was sent", Anywhere, true},
 	{Leave, []string{"ctrl+c"}, "ctrl+c ctrl+c", "clear the draft; leave", Anywhere, false},
 	{Quit, []string{"ctrl+d"}, "ctrl+d, /quit, /exit", "leave belay", Empty, true},
 	{Redraw, []string{"ctrl+l"}, "ctrl+l", "draw the screen anew", Anywhere, false},

@@ -87,7 +87,7 @@ func (p *Text) Record(record session.Record, turn *Turn) {
 		if !e.OK {
 			mark = "✗"
 		}
-		p.event("  %s check  %s  %s  %.1fs", mark, theme.Line(e.Command), locale.Said(theme.Line(e.Summary)), e.Duration.Seconds())
+		p.event("  %s check  %s%s", mark, theme.Line(e.Command), outcome(e.Summary, e.Duration))
 	case session.Checkpointed:
 		if e.Problem != "" && e.Problem != p.why {
 			p.event("! the files are not kept, so that a rewind covers the conversation alone: %s", locale.Said(theme.Line(e.Problem)))
@@ -181,7 +181,20 @@ func (p *Text) tool(ended session.ToolEnded) {
 		added, removed := tools.Changed(ended.Diff)
 		title += fmt.Sprintf("  +%d −%d", added, removed)
 	}
-	p.event("  %s %-6s %s  %s  %.1fs", mark, ended.Tool, title, locale.Said(theme.Line(ended.Summary)), ended.Duration.Seconds())
+	p.event("  %s %-6s %s%s", mark, ended.Tool, title, outcome(ended.Summary, ended.Duration))
+}
+
+// outcome is what came of a command and how long it took, as far as the tick before it
+// does not say it.
+func outcome(summary string, took time.Duration) string {
+	text := ""
+	if summary != "" && summary != theme.Succeeded {
+		text = "  " + locale.Said(theme.Line(summary))
+	}
+	if took >= theme.MinTold {
+		text += "  " + theme.Elapsed(took)
+	}
+	return text
 }
 
 func (p *Text) attempt(r session.Record) {

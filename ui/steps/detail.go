@@ -9,8 +9,12 @@ import (
 	"belay/ui/theme"
 )
 
-// label is how wide the names of the parts are.
-const label = 8
+// label is how wide the names of the parts are; a panel below narrow columns has them on
+// lines of their own.
+const (
+	label  = 8
+	narrow = 40
+)
 
 // detail is all of the chosen step, as far as there is room.
 func (p *Pane) detail(th *theme.Theme, width, room int) []string {
@@ -25,7 +29,7 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 			return
 		}
 		indent := label
-		if width < 40 {
+		if width < narrow {
 			indent = 2
 			lines = append(lines, th.Dim.Paint(name))
 			name = ""
@@ -54,7 +58,7 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 	default:
 		add("why", reason, th.Warn)
 	}
-	add("note", step.Note, theme.Style{})
+	lines = append(lines, p.note(th, step.Note, width)...)
 	add("do", step.Instructions, th.Dim)
 	add("proof", step.Proof, th.Dim)
 	add("check", step.Check, th.Dim)
@@ -65,6 +69,39 @@ func (p *Pane) detail(th *theme.Theme, width, room int) []string {
 		lines[room-1] = theme.Cut(lines[room-1], width-2) + th.Dim.Paint(" …")
 	}
 	return lines
+}
+
+// noteKey is what the layout of a note depends on.
+type noteKey struct {
+	text           string
+	width, version int
+}
+
+// note lays out what a step says of itself, which is Markdown.
+func (p *Pane) note(th *theme.Theme, text string, width int) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if key := (noteKey{text, width, th.Version()}); key != p.noteKey {
+		indent := label
+		if width < narrow {
+			indent = 2
+		}
+		var lines []string
+		for i, l := range p.markdown(th, text, max(width-indent, 4)) {
+			name := ""
+			switch {
+			case i > 0:
+			case width < narrow:
+				lines = append(lines, th.Dim.Paint("note"))
+			default:
+				name = "note"
+			}
+			lines = append(lines, th.Dim.Paint(theme.Fit(name, indent))+l)
+		}
+		p.noteKey, p.noteLines = key, lines
+	}
+	return p.noteLines
 }
 
 // hints names the keys on at most two lines, the most useful first.

@@ -39,6 +39,15 @@ type Pane struct {
 	selected, top int
 	rows          int // steps that there was room for
 	task          string
+
+	markdown  func(th *theme.Theme, source string, width int) []string
+	noteKey   noteKey
+	noteLines []string // as they were laid out for noteKey
+}
+
+// New makes a panel that lays out Markdown by a function.
+func New(markdown func(th *theme.Theme, source string, width int) []string) *Pane {
+	return &Pane{markdown: markdown}
 }
 
 // Set shows a new state. The chosen step stays chosen while the panel has the

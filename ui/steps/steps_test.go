@@ -68,7 +68,7 @@ func TestThePanelFitsEverywhere(t *testing.T) {
 			Live: Live{Words: strings.Repeat("◐ wait ", 9), Waits: true}}} {
 		for w := 20; w <= 220; w += 13 {
 			for h := range 40 {
-				var p Pane
+				p := New(plainMarkdown)
 				p.Set(v)
 				for n := range 8 {
 					p.Choose(n)
@@ -80,7 +80,7 @@ func TestThePanelFitsEverywhere(t *testing.T) {
 }
 
 func TestTheChosenStepIsInView(t *testing.T) {
-	var p Pane
+	p := New(plainMarkdown)
 	s := every()
 	for range 30 {
 		s.Steps = append(s.Steps, session.Step{Title: "more", StepProgress: session.StepProgress{State: session.StepPending}})
@@ -139,7 +139,7 @@ func TestTheWordsOfARow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.Title, tt.s.Tier, tt.s.Pinned = "x", models.Heavy, true
-			var p Pane
+			p := New(plainMarkdown)
 			p.Set(View{Steps: &session.Plan{Task: "t", Steps: []session.Step{tt.s}}, Live: tt.live, Now: noon})
 			if got := plainText(p.View(dark, 100, 20)); !strings.Contains(got, tt.want) {
 				t.Errorf("%q is missing:\n%s", tt.want, got)
@@ -152,7 +152,7 @@ func TestTheChoiceFollowsTheWorkUntilThePanelHasTheKeys(t *testing.T) {
 	s := &session.Plan{Task: "t", Steps: []session.Step{{StepProgress: session.StepProgress{State: session.StepDone}},
 		{StepProgress: session.StepProgress{State: session.StepRunning}},
 		{StepProgress: session.StepProgress{State: session.StepPending}}}}
-	var p Pane
+	p := New(plainMarkdown)
 	p.Set(View{Steps: s, Keys: true})
 	if n, _, _ := p.Chosen(); n != 2 {
 		t.Errorf("step %d is chosen, want 2", n)
@@ -226,4 +226,8 @@ func FuzzFiles(f *testing.F) {
 			}
 		}
 	})
+}
+
+func plainMarkdown(_ *theme.Theme, source string, width int) []string {
+	return theme.Wrap(theme.Plain(source), width)
 }

@@ -98,7 +98,7 @@ func TestFitCountsCells(t *testing.T) {
 
 func TestNumbersForPeople(t *testing.T) {
 	for got, want := range map[string]string{
-		Elapsed(40 * time.Millisecond): "0.0s", Elapsed(3250 * time.Millisecond): "3.2s", Elapsed(272 * time.Second): "4:32",
+		Elapsed(40 * time.Millisecond): "<0.1s", Elapsed(3250 * time.Millisecond): "3.2s", Elapsed(272 * time.Second): "4:32",
 		Clock(3723 * time.Second): "1:02:03", Clock(-time.Second): "0s",
 		Count(850): "850", Count(4100): "4.1k", Count(41_210): "41k", Count(1_000_000): "1M", Count(1_250_000): "1.2M",
 		Money(0.41): "$0.41", Money(0.001): "<1¢", Money(0): "$0", Plural(1, "line"): "1 line", Plural(0, "line"): "0 lines",

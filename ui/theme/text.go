@@ -100,11 +100,20 @@ func Sides(left, right string, width int) string {
 	return Fit(left, width-rw) + right
 }
 
-// Elapsed writes a duration for people: 0.0s, 12s, 4:32, 1:02:03.
+// What is not told: the exit code of a command that succeeded, and a time that nobody
+// notices. The tick says the rest.
+const (
+	Succeeded = "exit 0"
+	MinTold   = 100 * time.Millisecond
+)
+
+// Elapsed writes a duration for people: 3.2s, 12s, 4:32, 1:02:03.
 func Elapsed(d time.Duration) string {
 	switch {
-	case d < 0:
+	case d <= 0:
 		return "0s"
+	case d < MinTold:
+		return "<0.1s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
 	default:

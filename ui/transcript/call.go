@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"belay/ui/keys"
 	"belay/ui/theme"
@@ -149,7 +148,7 @@ func callTitle(e *entry) string {
 // callOutcome is the right side of a call's line.
 func (p *painter) callOutcome(e *entry) string {
 	took := theme.Fit("", 6)
-	if e.duration >= minTold {
+	if e.duration >= theme.MinTold {
 		s := theme.Elapsed(e.duration)
 		took = strings.Repeat(" ", max(0, 6-theme.Width(s))) + s
 	}
@@ -171,18 +170,11 @@ func (p *painter) callOutcome(e *entry) string {
 		return ""
 	}
 	summary := theme.Line(e.summary)
-	if summary == succeeded {
+	if summary == theme.Succeeded {
 		summary = ""
 	}
 	return p.theme.Dim.Paint(theme.Cut(summary, p.width/3) + took)
 }
-
-// minTold is the shortest time that is told: the tick says the rest. So it does for
-// the exit code of a command that succeeded.
-const (
-	minTold   = 100 * time.Millisecond
-	succeeded = "exit 0"
-)
 
 // lastLines gives the last n lines of an output.
 func (p *painter) lastLines(output string, n int) []string {

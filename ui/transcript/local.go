@@ -16,6 +16,13 @@ func (p *Pane) RunLocal(command string) *Local {
 	return &Local{e}
 }
 
+// Adopt takes over what another transcript shows, before what is there.
+func (p *Pane) Adopt(other *Pane) {
+	p.prepend(other.entries)
+	p.locals = append(other.locals, p.locals...)
+	other.fold.reset()
+}
+
 // Write adds to its output.
 func (l *Local) Write(text string) {
 	if l.entry.phase == running {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -245,4 +246,24 @@ func style(th *theme.Theme) ansi.StyleConfig {
 	s.HorizontalRule.Color, s.BlockQuote.Color = pointer(quiet), pointer(quiet)
 	s.Link.Color, s.LinkText.Color = pointer(quiet), pointer(accent)
 	return s
+}
+
+// Markdown lays out a text that is not part of the transcript. It keeps nothing, so the
+// caller should.
+func Markdown(th *theme.Theme, source string, width int) []string {
+	var m markdown
+	return m.render(th, width, strings.TrimSpace(theme.Sanitize(source)))
+}
+
+// The marks of Markdown that a single line can do without.
+var (
+	blockMark = regexp.MustCompile(`^(#{1,6}|[-*+>]|\d+\.)\s+`)
+	linkMark  = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
+	spanMarks = regexp.MustCompile("\\*\\*([^*]+)\\*\\*|`([^`]+)`")
+)
+
+// withoutMarks is a line of Markdown as plain text.
+func withoutMarks(line string) string {
+	line = linkMark.ReplaceAllString(blockMark.ReplaceAllString(line, ""), "$1")
+	return spanMarks.ReplaceAllString(line, "$1$2")
 }

@@ -75,7 +75,7 @@ func (p *painter) drawStatusLine(e *entry) []string {
 func (p *painter) drawEnding(e *entry) []string {
 	parts := []string{e.text}
 	if t := e.totals; t != nil {
-		if d := t.endedAt.Sub(t.startedAt); !t.startedAt.IsZero() && !t.endedAt.IsZero() && d >= 0 {
+		if d := t.endedAt.Sub(t.startedAt); !t.startedAt.IsZero() && !t.endedAt.IsZero() && d >= theme.MinTold {
 			parts = append(parts, theme.Elapsed(d))
 		}
 		if t.usage.Input+t.usage.Output > 0 {

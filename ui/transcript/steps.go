@@ -78,7 +78,7 @@ func (f *fold) stepMoved(r session.Record, e session.StepMoved) {
 		f.addLine(r, "▶", step, plain)
 	case session.StepDone:
 		text := step + " done"
-		if note := theme.Line(firstLine(strings.TrimSpace(s.Note))); note != "" {
+		if note := theme.Line(withoutMarks(firstLine(strings.TrimSpace(s.Note)))); note != "" {
 			text += ": " + theme.Cut(note, 200)
 		}
 		if s.ToolCalls > 0 {

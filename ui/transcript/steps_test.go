@@ -37,7 +37,7 @@ func TestEachStepIsALine(t *testing.T) {
 		session.Checkpointed{Tree: "t"}, step(2, session.StepRunning, nil), step(2, session.StepRunning, nil),
 		session.StepChecked{Command: "go test ./…", OK: true, Summary: "exit 0", Output: "hidden words",
 			Duration: 2100 * time.Millisecond},
-		step(2, session.StepDone, func(s *session.Step) { s.Note, s.ToolCalls, s.Cost = "rules moved\nand more", 3, 0.02 }),
+		step(2, session.StepDone, func(s *session.Step) { s.Note, s.ToolCalls, s.Cost = "- **rules** moved to `pricing.go`, see [it](x)\nand more", 3, 0.02 }),
 		session.StepChecked{Command: "make", Summary: "exit 1", Output: "boom", Duration: time.Second},
 		step(3, session.StepFailed, func(s *session.Step) { s.Reason = "its check failed\x1b[31m" }),
 		step(3, session.StepParked, func(s *session.Step) { s.Reason, s.RetryAt = "no capacity", start.Add(2*time.Minute) }),
@@ -47,7 +47,7 @@ func TestEachStepIsALine(t *testing.T) {
 	got := shown(p)
 	for _, want := range []string{"≡ 5 steps proposed by sol: F7 shows them", "▶ step 2 of 5: core logic (heavy)",
 		"✓ check  go test ./…", "  2.1s",
-		"✓ step 2 done: rules moved · 3 calls · $0.02", "✗ check  make", "│ boom", "✗ step 3 failed: its check failed",
+		"✓ step 2 done: rules moved to pricing.go, see it · 3 calls · $0.02", "✗ check  make", "│ boom", "✗ step 3 failed: its check failed",
 		"⏸ step 3 parked, next try at " + start.Add(2*time.Minute).Local().Format("15:04") + ": no capacity",
 		"! step 4 needs you: the same call 8 times", "so that a rewind covers the conversation alone: no git",
 		"· checkpoints do not cover a.bin (too large)"} {
