@@ -37,7 +37,9 @@ func TestEachStepIsALine(t *testing.T) {
 		session.Checkpointed{Tree: "t"}, step(2, session.StepRunning, nil), step(2, session.StepRunning, nil),
 		session.StepChecked{Command: "go test ./…", OK: true, Summary: "exit 0", Output: "hidden words",
 			Duration: 2100 * time.Millisecond},
-		step(2, session.StepDone, func(s *session.Step) { s.Note, s.ToolCalls, s.Cost = "- **rules** moved to `pricing.go`, see [it](x)\nand more", 3, 0.02 }),
+		step(2, session.StepDone, func(s *session.Step) {
+			s.Note, s.ToolCalls, s.Cost = "- **rules** moved to `pricing.go`, see [it](x)\nand more", 3, 0.02
+		}),
 		session.StepChecked{Command: "make", Summary: "exit 1", Output: "boom", Duration: time.Second},
 		step(3, session.StepFailed, func(s *session.Step) { s.Reason = "its check failed\x1b[31m" }),
 		step(3, session.StepParked, func(s *session.Step) { s.Reason, s.RetryAt = "no capacity", start.Add(2*time.Minute) }),
