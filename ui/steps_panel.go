@@ -66,7 +66,7 @@ func (p *stepsPanel) refresh(focused bool) {
 	p.pane.Set(state)
 }
 
-func (p *stepsPanel) list() (items, string) { return &p.pane, keys.PlanPanel.Press(keys.OpenStep) }
+func (p *stepsPanel) list() (items, string) { return p.pane, keys.PlanPanel.Press(keys.OpenStep) }
 
 func (p *stepsPanel) view(f frame) box { return panelBox(f, p.beside) }
 
