@@ -109,7 +109,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Banner:  with.Banner,
 		Version: commands.Version,
 		Theme:   settings.Screen.Theme,
-		Quiet:   settings.Screen.Notify == "off",
+		Notices: ui.NoticesOf(settings.Screen.Notify, os.Getenv, settings.Screen.Silent, app.Notify(settings)),
 		NoMouse: !settings.Screen.Mouse,
 		Mode:    app.ScreenMode(options, settings),
 		Editor:  cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")),

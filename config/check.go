@@ -97,8 +97,11 @@ var checks = map[string]checkFunc{
 	"sandbox.read":    checkPlaces,
 
 	"screen.theme":  oneOf("auto", "light", "dark"),
-	"screen.notify": oneOf("auto", "bell", "off"),
-	"screen.leave":  oneOf("answer", "all", "nothing"),
+	"screen.notify": oneOf("auto", "osc9", "osc777", "osc99", "bell", "command", "off"),
+	"screen.quiet":  checkHours,
+
+	"screen.command": checkOneLine,
+	"screen.leave":   oneOf("answer", "all", "nothing"),
 }
 
 // modes are the permission modes from strict to free.
@@ -280,6 +283,8 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say where requests and keys go", advice
 	case path[0] == "record" || path[0] == "alerts":
 		return "a project may not say what is recorded and what runs", advice
+	case joinKey(path) == "screen.command":
+		return "a project may not say what runs", advice
 	case joinKey(path) == "permissions.env":
 		return "a project may not say which secrets its commands see", advice
 	case joinKey(path) == "permissions.anywhere":

@@ -191,9 +191,25 @@ type Sandbox struct {
 // Screen is how the full screen looks, and how it gets attention.
 type Screen struct {
 	Theme  string `toml:"theme"`  // "auto", "light" or "dark"
-	Notify string `toml:"notify"` // "auto", "bell" or "off"
-	Mouse  bool   `toml:"mouse"`  // false: it is the terminal's
-	Leave  string `toml:"leave"`  // what is printed at the end: "answer", "all" or "nothing"
+	Notify string `toml:"notify"` // "auto", "osc9", "osc777", "osc99", "bell", "command" or "off"
+	// Command is run by the shell for notify = "command", with the words in BELAY_ALERT.
+	Command string `toml:"command"`
+	Quiet   string `toml:"quiet"` // hours without notifications, such as "22:00-07:00"; empty: none
+	Mouse   bool   `toml:"mouse"` // false: it is the terminal's
+	Leave   string `toml:"leave"` // what is printed at the end: "answer", "all" or "nothing"
+}
+
+// Silent reports whether a time is within the hours without notifications.
+func (s Screen) Silent(now time.Time) bool {
+	from, to, ok := parseHours(s.Quiet)
+	if !ok || from == to {
+		return false
+	}
+	at := now.Hour()*60 + now.Minute()
+	if from < to {
+		return at >= from && at < to
+	}
+	return at >= from || at < to
 }
 
 // Defaults are the settings when nobody has set anything.

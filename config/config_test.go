@@ -410,3 +410,36 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+func TestQuietHours(t *testing.T) {
+	at := func(text string) time.Time {
+		clock, err := time.Parse("15:04", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return clock
+	}
+	for _, tt := range []struct {
+		hours, at string
+		want      bool
+	}{
+		{"22:00-07:00", "23:30", true}, {"22:00-07:00", "06:59", true}, {"22:00-07:00", "07:00", false},
+		{"12:00-13:00", "12:30", true}, {"12:00-13:00", "13:00", false}, {"", "12:00", false}, {"9:00-9:00", "09:00", false},
+	} {
+		if got := (Screen{Quiet: tt.hours}).Silent(at(tt.at)); got != tt.want {
+			t.Errorf("%s at %s: %v, want %v", tt.hours, tt.at, got, tt.want)
+		}
+	}
+	if problem, _ := checkHours("at night"); problem == "" {
+		t.Error("at night is taken for hours")
+	}
+}
+
+func TestAProjectCannotNameACommandForNotifications(t *testing.T) {
+	_, err := merge(Sources{ProjectFile: "p.toml", Trusted: true, ReadFile: func(string) ([]byte, error) {
+		return []byte("[screen]\ncommand = \"evil\"\n"), nil
+	}})
+	if err == nil || !strings.Contains(err.Error(), "a project may not say what runs") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -56,6 +56,31 @@ func assign(v any, dst reflect.Value, typed bool) error {
 	return scalar(v, dst)
 }
 
+// parseHours reads a span of a day, such as 22:00-07:00, in minutes of the day.
+func parseHours(text string) (from, to int, ok bool) {
+	first, last, ok := strings.Cut(text, "-")
+	if !ok {
+		return 0, 0, false
+	}
+	var minutes [2]int
+	for i, part := range []string{first, last} {
+		at, err := time.Parse("15:04", strings.TrimSpace(part))
+		if err != nil {
+			return 0, 0, false
+		}
+		minutes[i] = at.Hour()*60 + at.Minute()
+	}
+	return minutes[0], minutes[1], true
+}
+
+func checkHours(v any) (problem, hint string) {
+	text := v.(string)
+	if _, _, ok := parseHours(text); text != "" && !ok {
+		return fmt.Sprintf("%.40q are no hours", text), `write them like "22:00-07:00"`
+	}
+	return "", ""
+}
+
 const day = 24 * time.Hour
 
 // parseDuration reads Go's durations, optionally with days in front: 90d, 1d12h.

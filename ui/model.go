@@ -102,7 +102,7 @@ func New(options Options) *Model {
 		ready:   make(chan Engine, 1),
 		width:   80, height: 24,
 		look:     &look{name: options.Theme, dark: true, profile: colorprofile.TrueColor},
-		notifier: notifier{quiet: options.Quiet},
+		notifier: notifier{Notices: options.Notices, now: options.Now},
 		dirty:    true,
 	}
 	screen.look.refresh()

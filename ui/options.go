@@ -66,7 +66,7 @@ type Options struct {
 	Banner  string // such as "rehearsal: replies are scripted"
 	Version string
 	Theme   string // auto, dark or light
-	Quiet   bool   // no notifications
+	Notices Notices
 	NoMouse bool   // the mouse is the terminal's
 	Editor  string // command line of the user's editor
 

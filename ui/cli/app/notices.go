@@ -1,12 +1,18 @@
 package app
 
 import (
+	"belay/config"
+	"belay/ui/cli/maintenance"
+	"belay/ui/locale"
 	"fmt"
 	"io"
 	"sync"
-
-	"belay/ui/locale"
 )
+
+// Notify runs the person's command for notifications.
+func Notify(settings config.Settings) func(text string) error {
+	return func(text string) error { return maintenance.RunAlertCommand(settings.Screen.Command, text) }
+}
 
 // notices brings what a person should know to where they look: to standard
 // error, or onto the screen, which printing would spoil. What comes before the

@@ -124,15 +124,15 @@ func (w *Worker) alert(text string) {
 	if command == "" || !slices.Contains(ways, "command") {
 		return
 	}
-	if err := runAlertCommand(command, text); err != nil {
+	if err := RunAlertCommand(command, text); err != nil {
 		w.alertTo(
 			session.Alerted{Text: fmt.Sprintf("%s (the command of [alerts] failed: %v)", text, err), Screen: true},
 		)
 	}
 }
 
-// runAlertCommand runs the user's command with the text in its environment.
-func runAlertCommand(command, text string) error {
+// RunAlertCommand runs the user's command with the text in its environment.
+func RunAlertCommand(command, text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
 	shell := []string{"sh", "-c"}
