@@ -60,6 +60,7 @@ func relaxedMain() {
 //	                     NAME.out and NAME.err
 //	await NAME REGEXP    waits for words in either stream; $1 is set to what
 //	                     the first group matched
+//	type NAME TEXT       gives it a line on its standard input
 //	signal NAME INT|KILL
 //	ends NAME CODE       waits for its end and checks the exit code
 //	code CODE PROG ...   runs a program and checks the exit code
@@ -81,6 +82,7 @@ func TestScripts(t *testing.T) {
 			"stopserver": stopServer,
 			"start":      start,
 			"await":      await,
+			"type":       typeLine,
 			"signal":     signalTo,
 			"ends":       ends,
 			"code":       code,
@@ -101,6 +103,7 @@ const patience = 60 * time.Second
 type background struct{}
 
 type program struct {
+	in       io.WriteCloser
 	cmd      *exec.Cmd
 	out, err *stream
 	done     chan struct{}
@@ -189,6 +192,8 @@ func launch(ts *testscript.TestScript, name string, words ...string) *program {
 		*s.into = *s.to
 	}
 	p.cmd.Env = environment(ts)
+	p.in, err = p.cmd.StdinPipe()
+	ts.Check(err)
 	ts.Check(p.cmd.Start())
 	go func() {
 		_ = p.cmd.Wait() // the state says more than the error
@@ -252,6 +257,12 @@ func (p *program) end(ts *testscript.TestScript) int {
 		ts.Fatalf("does not end\n[stdout]\n%s\n[stderr]\n%s", out, errs)
 	}
 	return p.code
+}
+
+func typeLine(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "type NAME TEXT")
+	_, err := fmt.Fprintln(named(ts, args[0]).in, args[1])
+	ts.Check(err)
 }
 
 func want(ts *testscript.TestScript, neg bool, args []string, least int, usage string) {

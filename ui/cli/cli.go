@@ -65,6 +65,7 @@ func (cli CLI) rootCommand() *cobra.Command {
 	var globals globalFlags
 	var last bool
 	var resume string
+	var plain bool
 	root := &cobra.Command{
 		Use:   "belay [PROMPT]",
 		Short: "A terminal coding agent that keeps the work when the model gives way",
@@ -90,11 +91,11 @@ Without a command it opens the full screen.`,
 			if globals.rehearsal == app.BuiltIn && len(args) > 0 && isScript(args[0]) {
 				globals.rehearsal, args = args[0], args[1:]
 			}
-			noScreen := cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0
+			noScreen := !plain && (cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0)
 			if len(args) > 0 && isCommandLike(cmd, args[0], noScreen && len(args) == 1) {
 				return unknownCommand(cmd, args[0])
 			}
-			opening := opening{last: last, chosen: cmd.Flags().Changed("resume"), id: resume, prompt: strings.Join(args, " ")}
+			opening := opening{plain: plain, last: last, chosen: cmd.Flags().Changed("resume"), id: resume, prompt: strings.Join(args, " ")}
 			return cli.openScreen(cmd.Context(), globals, opening)
 		},
 	}
@@ -124,6 +125,8 @@ Without a command it opens the full screen.`,
 	root.Flags().Lookup("resume").NoOptDefVal = pickSession
 	root.Flags().StringVar(&globals.rehearsal, "rehearsal", "",
 		"play with a scripted model: your own `SCRIPT`, or the built-in one")
+	root.Flags().BoolVar(&plain, "plain-screen", false,
+		"line by line, without boxes and changes in place: for screen readers and logs")
 	root.Flags().Lookup("rehearsal").NoOptDefVal = app.BuiltIn
 	cli.addModelFlags(root, &globals)
 	root.AddCommand(
@@ -149,6 +152,7 @@ Without a command it opens the full screen.`,
 
 // opening is what the full screen is opened for.
 type opening struct {
+	plain  bool   // line by line instead
 	last   bool   // on the last session of the folder
 	chosen bool   // on the session id, or on the list of all
 	id     string // pickSession: the list
@@ -247,16 +251,18 @@ func (cli CLI) openScreen(ctx context.Context, g globalFlags, o opening) error {
 	if o.last && o.chosen {
 		return &exit.UsageError{Err: errors.New("-c and -r exclude each other")}
 	}
-	if cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0 {
-		return &exit.UsageError{Err: errors.New("the full screen needs a terminal; without one use `belay run`")}
+	if !o.plain && (cli.Width(cli.In) == 0 || cli.Width(cli.Out) == 0) {
+		return &exit.UsageError{Err: errors.New("the full screen needs a terminal; without one use `belay run` or `belay --plain-screen`")}
 	}
-	if os.Getenv("TERM") == "dumb" {
-		return &exit.UsageError{Err: errors.New("this terminal (TERM=dumb) cannot show a full screen; use `belay run`")}
+	if !o.plain && os.Getenv("TERM") == "dumb" {
+		return &exit.UsageError{Err: errors.New("this terminal (TERM=dumb) cannot show a full screen; use `belay --plain-screen`")}
 	}
 	screen := app.Screen{Prompt: o.prompt}
 	switch {
 	case o.last:
 		screen.Session, err = cli.lastSession(ctx, options.Project)
+	case o.chosen && o.id == pickSession && o.plain:
+		return &exit.UsageError{Err: errors.New("-r needs the id of a session here"), See: "belay sessions, which lists them"}
 	case o.chosen && o.id == pickSession:
 		screen.Picker = true
 	case o.chosen:
@@ -271,6 +277,10 @@ func (cli CLI) openScreen(ctx context.Context, g globalFlags, o opening) error {
 	}
 	if options.Rehearsal != "" {
 		screen.Banner = app.RehearsalBanner
+	}
+	if o.plain {
+		options.Program = "plain screen"
+		return cli.openPlainScreen(ctx, options, screen)
 	}
 	return cli.Screen(ctx, cli, options, screen)
 }

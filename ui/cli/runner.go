@@ -156,29 +156,12 @@ func (r *sessionRunner) prepare(ctx context.Context, options app.Options, state 
 
 // follow tells what happens until the turn has ended for good.
 func (r *sessionRunner) follow(ctx context.Context) (int, error) {
-	feed := make(chan []session.Record)
-	failed := make(chan error, 1)
-	listen, quit := context.WithCancel(context.WithoutCancel(ctx))
-	var listener sync.WaitGroup
+	listening, quit := context.WithCancel(context.WithoutCancel(ctx))
+	feed, failed, listener := r.listen(listening)
 	defer func() {
 		quit()
 		listener.Wait()
 	}()
-	listener.Go(func() {
-		for {
-			records, err := r.app.Engine.Next(listen)
-			if err != nil {
-				failed <- err
-				return
-			}
-			select {
-			case feed <- records:
-			case <-listen.Done():
-				r.lateRecords = records
-				return
-			}
-		}
-	})
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	interrupted := ctx.Done()
@@ -202,6 +185,30 @@ func (r *sessionRunner) follow(ctx context.Context) (int, error) {
 			}
 		}
 	}
+}
+
+// listen hands on what the engine tells until the context ends. Whoever calls it waits
+// for the listener after that.
+func (r *sessionRunner) listen(ctx context.Context) (<-chan []session.Record, <-chan error, *sync.WaitGroup) {
+	feed := make(chan []session.Record)
+	failed := make(chan error, 1)
+	var listener sync.WaitGroup
+	listener.Go(func() {
+		for {
+			records, err := r.app.Engine.Next(ctx)
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case feed <- records:
+			case <-ctx.Done():
+				r.lateRecords = records
+				return
+			}
+		}
+	})
+	return feed, failed, &listener
 }
 
 // alerts tells what came to light at the very end.

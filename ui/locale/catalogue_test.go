@@ -64,8 +64,7 @@ func TestAllWordsAreTranslated(t *testing.T) {
 		if _, ok := known.texts[bare]; ok || bare == "" || !people(bare) {
 			continue
 		}
-		bare = strings.Trim(bare, " ;:,.\n")
-		if _, ok := known.texts[bare]; ok || said[text].part && strings.Contains(composed.String(), bare) {
+		if part := strings.Trim(bare, " ;:,.\n"); said[text].part && strings.Contains(composed.String(), part) {
 			continue
 		}
 		t.Errorf("%s:\nmsgid %s\nmsgstr \"\"\n", said[text].where, strconv.Quote(bare))
