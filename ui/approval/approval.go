@@ -44,6 +44,8 @@ type Pane struct {
 	reason       string      // so far
 	reply        session.Answer
 	shownHints   string // as they were drawn last
+	bodyKey      bodyKey
+	body         []string
 }
 
 // New makes the pane; diff lays out the change of an edit.
@@ -65,7 +67,7 @@ func (p *Pane) Ask(open []session.Approval) {
 	if open[0].CallID == p.asked.CallID {
 		return
 	}
-	p.asked, p.guardedSince = open[0], p.now()
+	p.asked, p.guardedSince, p.body = open[0], p.now(), nil
 	p.confirming = ""
 	p.refusing = false
 	p.reason = ""

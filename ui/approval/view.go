@@ -32,7 +32,7 @@ const (
 func (p *Pane) View(width, height int, presence Presence) []string {
 	th, focused := p.theme, presence == Focused
 	inner := width - 6
-	body := p.Body(th, inner, (width >= minSideBySide) != p.reading.layout)
+	body := p.laidOut(inner, (width >= minSideBySide) != p.reading.layout)
 	notes := p.notes(inner)
 	room, airy := max(height-3-len(notes), 1), height >= 10
 	if airy {
@@ -133,6 +133,24 @@ func (p *Pane) Body(th *theme.Theme, width int, sideBySide bool) []string {
 		detail += "\n\nit had said until then:\n" + p.asked.Output
 	}
 	return wrapped(th, strings.TrimRight(theme.Visible(detail), "\n"), width)
+}
+
+// bodyKey is what the layout of a question depends on.
+type bodyKey struct {
+	call       string
+	width      int
+	theme      int
+	sideBySide bool
+}
+
+// laidOut is Body, which is kept: a change in colours costs more than the rest of a
+// frame.
+func (p *Pane) laidOut(width int, sideBySide bool) []string {
+	key := bodyKey{p.asked.CallID, width, p.theme.Version(), sideBySide}
+	if p.bodyKey != key || p.body == nil {
+		p.bodyKey, p.body = key, p.Body(p.theme, width, sideBySide)
+	}
+	return p.body
 }
 
 // Read notes that all of the question has been on the screen.

@@ -56,7 +56,13 @@ type Theme struct {
 	Key      Style // a key one can press
 	Added    Style // lines of a diff
 	Removed  Style
-	Think    Style // reasoning
+
+	AddedWord   Style // of a changed line, what differs
+	RemovedWord Style
+	Ground      Style  // behind code; empty: a bar stands before it
+	Syntax      Syntax // of code on any ground
+
+	Think Style // reasoning
 
 	Prose ProseColours // of Markdown; empty: the terminal's own palette
 
@@ -66,10 +72,18 @@ type Theme struct {
 	version     int
 }
 
+// Bar reports whether a bar sets code apart: there is no ground for it.
+func (t *Theme) Bar() bool { return t.Ground.on == "" }
+
 // Version tells themes apart in caches.
 func (t *Theme) Version() int { return t.version }
 
+// Syntax is the colours of code.
+type Syntax struct{ Keyword, String, Number, Comment, Name Style }
+
 type colours struct {
+	addedWord, removedWord, ground                    string
+	keyword, text, number, comment, name              string // of code
 	dim, faint, accent, good, warn, bad, key          string
 	band, selected, addedBg, removedBg, found, foundF string
 	marked, code                                      string // in prose
@@ -77,20 +91,28 @@ type colours struct {
 
 var (
 	dark = colours{
+		addedWord: "#28603a", removedWord: "#76303a", ground: "#1b1f25",
+		keyword: "#8fb0d8", text: "#b1cc9b", number: "#c9a2c2", comment: "#848b98", name: "#8fd0dc",
 		dim: "#8d93a1", faint: "#4a505c", accent: "#6fd3b4", good: "#8fce7e", warn: "#e5b567", bad: "#f0787d", key: "#c3cad8",
 		band: "#23272f", selected: "#2c3340", addedBg: "#17301f", removedBg: "#3a1d22", found: "#e5b567", foundF: "#16181d", marked: "#3d5170", code: "#e0b58a",
 	}
 	// The 256 colours are chosen for themselves: the nearest to those of the rich
 	// palette are too bright as grounds, and its greys have a tint.
 	dark256 = colours{
+		addedWord: "28", removedWord: "88", ground: "234",
+		keyword: "110", text: "150", number: "182", comment: "245", name: "116",
 		dim: "245", faint: "239", accent: "79", good: "114", warn: "179", bad: "210", key: "252",
 		band: "235", selected: "238", addedBg: "22", removedBg: "52", found: "179", foundF: "234", marked: "24", code: "180",
 	}
 	light256 = colours{
+		addedWord: "157", removedWord: "217", ground: "255",
+		keyword: "91", text: "28", number: "130", comment: "243", name: "25",
 		dim: "242", faint: "250", accent: "29", good: "28", warn: "94", bad: "124", key: "237",
 		band: "255", selected: "253", addedBg: "194", removedBg: "224", found: "222", foundF: "234", marked: "153", code: "94",
 	}
 	light = colours{
+		addedWord: "#abe5b5", removedWord: "#f6b8bd", ground: "#f5f6f8",
+		keyword: "#7a2fd6", text: "#2b7a1c", number: "#a9520d", comment: "#747a87", name: "#1a59c9",
 		dim: "#646b78", faint: "#bfc4cc", accent: "#0b7d63", good: "#2c7a1f", warn: "#96610a", bad: "#c0273a", key: "#31363f",
 		band: "#eef1f4", selected: "#dfe6ec", addedBg: "#e1f5e4", removedBg: "#fbe4e6", found: "#ffd873", foundF: "#1b1d21", marked: "#bcd7f5", code: "#8a4b12",
 	}
@@ -148,6 +170,11 @@ func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme 
 		theme.Key = Style{bold.ForegroundColor(lipgloss.Color(palette.key)).String()}
 		theme.User, theme.Selected, theme.Marked = bg(palette.band), bg(palette.selected), bg(palette.marked)
 		theme.Added, theme.Removed = bg(palette.addedBg), bg(palette.removedBg)
+		theme.AddedWord, theme.RemovedWord = bg(palette.addedWord), bg(palette.removedWord)
+		theme.Ground = bg(palette.ground)
+		theme.Syntax = Syntax{
+			fg(palette.keyword), fg(palette.text), fg(palette.number), fg(palette.comment), fg(palette.name),
+		}
 		found := ansi.NewStyle().ForegroundColor(lipgloss.Color(palette.foundF))
 		theme.Found = Style{found.BackgroundColor(lipgloss.Color(palette.found)).String()}
 		theme.Think = Style{ansi.NewStyle().Italic(true).ForegroundColor(lipgloss.Color(palette.dim)).String()}
@@ -165,6 +192,8 @@ func (t *Theme) useNoColours() {
 	t.Mark = Style{ansi.NewStyle().Bold().Underline(true).String()}
 	t.Selected = Style{ansi.NewStyle().Reverse(true).String()}
 	t.Found, t.Marked = t.Selected, t.Selected
+	t.AddedWord = Style{ansi.NewStyle().Underline(true).String()}
+	t.RemovedWord = t.AddedWord
 }
 
 // useTerminalPalette uses the terminal's own palette, whose colours only its user knows.
@@ -177,6 +206,8 @@ func (t *Theme) useTerminalPalette() {
 	t.Key = Style{ansi.NewStyle().Bold().String()}
 	t.Selected = Style{ansi.NewStyle().Reverse(true).String()}
 	t.Found, t.Marked = t.Selected, t.Selected
+	t.AddedWord = Style{ansi.NewStyle().Underline(true).ForegroundColor(ansi.Green).String()}
+	t.RemovedWord = Style{ansi.NewStyle().Underline(true).ForegroundColor(ansi.Red).String()}
 	t.Added, t.Removed = fg(ansi.Green), fg(ansi.Red)
 	t.Think = Style{ansi.NewStyle().Italic(true).ForegroundColor(ansi.BrightBlack).String()}
 	t.AccentColor, t.DimColor = ansi.Cyan, ansi.BrightBlack

@@ -72,7 +72,7 @@ func (p *painter) keptOutput(output string, most int) []string {
 
 // keptChange is the beginning of a change, with a count of what is left out.
 func (p *painter) keptChange(diff string) []string {
-	all := p.changeLines(diff)
+	all := p.changeLines(diff, 2*maxKeptChangeLines)
 	if len(all) <= maxKeptChangeLines {
 		return all
 	}
@@ -85,10 +85,11 @@ func (p *painter) folded(lines int) string {
 	return margin + p.theme.Faint.Paint("│ ") + p.theme.Dim.Paint(theme.Cut(text, p.inner()-2))
 }
 
-func (p *painter) changeLines(diff string) []string {
+// changeLines is a change, of which only the first rows are seen.
+func (p *painter) changeLines(diff string, seen int) []string {
 	bar := margin + p.theme.Faint.Paint("│ ")
 	var lines []string
-	for _, l := range Diff(p.theme, diff, p.changeWidth(), p.sideBySide()) {
+	for _, l := range diffLines(p.theme, diff, p.changeWidth(), p.sideBySide(), seen) {
 		lines = append(lines, bar+l)
 	}
 	return lines
@@ -102,10 +103,7 @@ func (p *painter) callLine(e *entry) string {
 	symbol, st := p.callSymbol(e)
 	right := p.callOutcome(e)
 	title := callTitle(e)
-	changes := ""
-	if e.addedLines+e.removedLines > 0 {
-		changes = fmt.Sprintf("  +%d −%d", e.addedLines, e.removedLines)
-	}
+	changes := p.changeCounts(e)
 	name := theme.Fit(theme.Line(e.tool), toolWidth(e))
 	room := p.width - len(margin) - 2 - theme.Width(name) - 1 - theme.Width(right) - theme.Width(changes) - 3
 	if strings.ContainsAny(title, " ") {
@@ -114,11 +112,22 @@ func (p *painter) callLine(e *entry) string {
 		title = theme.CutLeft(title, room)
 	}
 	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint(name) + " " + title
-	if changes != "" {
-		left += "  " + p.theme.Good.Paint(fmt.Sprintf("+%d", e.addedLines)) + " " +
-			p.theme.Bad.Paint(fmt.Sprintf("−%d", e.removedLines))
+	return theme.Sides(left+changes, right+" ", p.width)
+}
+
+// changeCounts says how many lines a call added and took away.
+func (p *painter) changeCounts(e *entry) string {
+	counts := ""
+	if e.addedLines > 0 {
+		counts += " " + p.theme.Good.Paint(fmt.Sprintf("+%d", e.addedLines))
 	}
-	return theme.Sides(left, right+" ", p.width)
+	if e.removedLines > 0 {
+		counts += " " + p.theme.Bad.Paint(fmt.Sprintf("−%d", e.removedLines))
+	}
+	if counts != "" {
+		counts = " " + counts
+	}
+	return counts
 }
 
 // toolWidth is the cells that the name of a call's tool takes.
@@ -207,7 +216,7 @@ func (p *painter) openedCall(e *entry) []string {
 		add(p.theme.Dim, theme.Visible(args))
 	}
 	if e.diff != "" {
-		lines = append(lines, p.changeLines(e.diff)...)
+		lines = append(lines, p.changeLines(e.diff, math.MaxInt)...)
 	} else if out := strings.TrimRight(theme.Plain(e.output), "\n"); out != "" {
 		if len(lines) > 0 {
 			lines = append(lines, bar)

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -11,7 +12,13 @@ import (
 // Diff lays a unified diff out in lines of at most width cells: numbered, one
 // column, or old and new side by side.
 func Diff(th *theme.Theme, diff string, width int, sideBySide bool) []string {
+	return diffLines(th, diff, width, sideBySide, math.MaxInt)
+}
+
+// diffLines is Diff, of which only the first rows are seen.
+func diffLines(th *theme.Theme, diff string, width int, sideBySide bool, seen int) []string {
 	rows := parseDiff(diff)
+	colourRows(th, rows[:min(seen, len(rows))], fileOf(diff))
 	if sideBySide {
 		return sideBySideRows(th, rows, width)
 	}
@@ -22,11 +29,11 @@ func Diff(th *theme.Theme, diff string, width int, sideBySide bool) []string {
 			out = append(out, th.Dim.Paint(theme.Cut(r.text, width)))
 			continue
 		case '-':
-			out = append(out, numbered(th, th.Removed, r.old, "−", r.text, width)...)
+			out = append(out, numbered(th, th.Removed, r.old, "−", r.styled, width)...)
 		case '+':
-			out = append(out, numbered(th, th.Added, r.new, "+", r.text, width)...)
+			out = append(out, numbered(th, th.Added, r.new, "+", r.styled, width)...)
 		default:
-			out = append(out, numbered(th, theme.Style{}, r.new, " ", r.text, width)...)
+			out = append(out, numbered(th, theme.Style{}, r.new, " ", r.styled, width)...)
 		}
 	}
 	return out
@@ -36,6 +43,22 @@ type diffRow struct {
 	op       byte // ' ', '+', '-' or '@' for a heading
 	old, new int
 	text     string
+	styled   string // the same in colours
+}
+
+// fileOf is the name of the file that a diff is about, if it says that.
+func fileOf(diff string) string {
+	name := ""
+	for line := range strings.Lines(diff) {
+		head, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if head == "@@" {
+			break
+		}
+		if (head == "---" || head == "+++") && rest != "/dev/null" {
+			name = rest
+		}
+	}
+	return name
 }
 
 func parseDiff(diff string) []diffRow {
@@ -54,18 +77,21 @@ func parseDiff(diff string) []diffRow {
 				rows = append(rows, diffRow{op: '@', text: l})
 			}
 		case strings.HasPrefix(l, "-"):
-			rows = append(rows, diffRow{'-', old, 0, l[1:]})
+			rows = append(rows, diffRow{op: '-', old: old, text: l[1:]})
 			old++
 		case strings.HasPrefix(l, "+"):
-			rows = append(rows, diffRow{'+', 0, now, l[1:]})
+			rows = append(rows, diffRow{op: '+', new: now, text: l[1:]})
 			now++
 		case strings.HasPrefix(l, `\`):
 			rows = append(rows, diffRow{op: '@', text: l})
 		default:
-			rows = append(rows, diffRow{' ', old, now, strings.TrimPrefix(l, " ")})
+			rows = append(rows, diffRow{op: ' ', old: old, new: now, text: strings.TrimPrefix(l, " ")})
 			old++
 			now++
 		}
+	}
+	for i := range rows {
+		rows[i].styled = rows[i].text
 	}
 	return rows
 }
@@ -94,7 +120,7 @@ func numbered(th *theme.Theme, st theme.Style, n int, op, text string, width int
 		if i == 0 {
 			no, sign = fmt.Sprintf("%4d ", n), op
 		}
-		out = append(out, th.Dim.Paint(no)+st.Paint(theme.Fit(sign+" "+part, width-5)))
+		out = append(out, th.Dim.Paint(no)+st.Over(theme.Fit(sign+" "+part, width-5)))
 	}
 	return out
 }
@@ -119,7 +145,7 @@ func sideBySideRows(th *theme.Theme, rows []diffRow, width int) []string {
 			rows = rows[1:]
 		case ' ':
 			r := rows[0]
-			c.add(c.side(theme.Style{}, r.old, " ", r.text), c.side(theme.Style{}, r.new, " ", r.text))
+			c.add(c.side(theme.Style{}, r.old, " ", r.styled), c.side(theme.Style{}, r.new, " ", r.styled))
 			rows = rows[1:]
 		default:
 			rows = rows[c.change(rows):]
@@ -134,10 +160,10 @@ func (c *columns) change(rows []diffRow) int {
 	n := 0
 	var removed, added [][]string
 	for ; n < len(rows) && rows[n].op == '-'; n++ {
-		removed = append(removed, c.side(c.theme.Removed, rows[n].old, "−", rows[n].text))
+		removed = append(removed, c.side(c.theme.Removed, rows[n].old, "−", rows[n].styled))
 	}
 	for ; n < len(rows) && rows[n].op == '+'; n++ {
-		added = append(added, c.side(c.theme.Added, rows[n].new, "+", rows[n].text))
+		added = append(added, c.side(c.theme.Added, rows[n].new, "+", rows[n].styled))
 	}
 	for i := range max(len(removed), len(added)) {
 		var left, right []string

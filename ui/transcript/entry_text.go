@@ -36,6 +36,9 @@ func (p *painter) copiedOf(e *entry, of side) *copied {
 func (p *painter) rowOf(e *entry, i int, row string, of side) rowText {
 	lead := p.leadOf(e, i)
 	row, taken := takeCells(row, lead)
+	if e.kind == prose {
+		row, taken = e.withoutGround(row, taken, i)
+	}
 	switch {
 	case e.kind == prose && i == 0 && e.head && row == "" && e.label != "", isFolded(row), e.kind == call && row == "",
 		e.kind == prompt && !e.open && i == maxPromptLines:
@@ -49,6 +52,24 @@ func (p *painter) rowOf(e *entry, i int, row string, of side) rowText {
 		return p.changeRow(e, row, taken, of)
 	}
 	return rowText{lead: taken, text: row}
+}
+
+// withoutGround takes the bar and the language off a row of code.
+func (e *entry) withoutGround(row string, taken, i int) (string, int) {
+	lang, _, code := e.fence()
+	if !code {
+		if _, code = e.code(); !code {
+			return row, taken
+		}
+		lang = e.language()
+	}
+	if rest, ok := strings.CutPrefix(row, "│"); ok {
+		row, taken = rest, taken+1
+	}
+	if words, ok := strings.CutSuffix(row, "  "+lang); ok && lang != "" && i <= 1 {
+		row = strings.TrimRight(words, " ")
+	}
+	return row, taken
 }
 
 // leadOf is how many cells the layout takes at the beginning of a row.

@@ -215,8 +215,9 @@ func style(th *theme.Theme) ansi.StyleConfig {
 	s.BlockQuote = ansi.StyleBlock{Indent: pointer(uint(1)), IndentToken: pointer("│ ")}
 	s.Heading = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{BlockSuffix: "\n", Bold: pointer(true)}}
 	s.H1 = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: pointer(true)}}
-	s.H2, s.H3 = ansi.StyleBlock{}, ansi.StyleBlock{}
-	s.H4, s.H5, s.H6 = ansi.StyleBlock{}, ansi.StyleBlock{}, ansi.StyleBlock{}
+	s.H2 = ansi.StyleBlock{}
+	s.H3 = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: "▸ "}}
+	s.H4, s.H5, s.H6 = s.H3, s.H3, s.H3
 	s.Strong = ansi.StylePrimitive{Bold: pointer(true)}
 	s.Emph = ansi.StylePrimitive{Italic: pointer(true)}
 	s.Strikethrough = ansi.StylePrimitive{CrossedOut: pointer(true)}
@@ -234,9 +235,12 @@ func style(th *theme.Theme) ansi.StyleConfig {
 	}
 	if th.AccentColor == nil {
 		s.Code.Prefix, s.Code.Suffix = "`", "`"
+		s.LinkText = ansi.StylePrimitive{Underline: pointer(true)}
+		s.H1.Prefix, s.H2.Prefix, s.H3.Prefix = "# ", "## ", "### "
+		s.H4.Prefix, s.H5.Prefix, s.H6.Prefix = "### ", "### ", "### "
 		return s
 	}
-	accent, code, quiet := "6", "6", "8"
+	accent, code, quiet := "6", "5", "8"
 	if th.Rich {
 		accent, code, quiet = th.Prose.Accent, th.Prose.Code, th.Prose.Quiet
 		s.CodeBlock.Theme = th.Code
@@ -244,7 +248,8 @@ func style(th *theme.Theme) ansi.StyleConfig {
 	s.Heading.Color = pointer(accent)
 	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: pointer(code)}}
 	s.HorizontalRule.Color, s.BlockQuote.Color = pointer(quiet), pointer(quiet)
-	s.Link.Color, s.LinkText.Color = pointer(quiet), pointer(accent)
+	s.Link.Color = pointer(quiet)
+	s.LinkText = ansi.StylePrimitive{Color: pointer(accent), Underline: pointer(true)}
 	return s
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"belay/ui/theme"
 )
 
@@ -95,8 +97,11 @@ const maxProse = 100
 // of the first line: room for it is made with spaces that do not break.
 func (p *painter) drawProse(e *entry) []string {
 	width := p.inner()
-	if _, text, ok := e.fence(); ok {
-		return p.withLabel(e, p.drawFence(e, text, width), false)
+	if lang, text, ok := e.fence(); ok {
+		return p.withLabel(e, p.onGround(p.drawFence(e, text, width), lang, width), false)
+	}
+	if _, ok := e.code(); ok {
+		return p.withLabel(e, p.onGround(p.markdown.render(p.theme, width, e.text), e.language(), width), false)
 	}
 	source := e.text
 	if e.live && len(source) > maxMarkdownBytes {
@@ -178,6 +183,33 @@ func (p *painter) drawFence(e *entry, text string, width int) []string {
 	}
 	lines := append(e.fenceLines[:len(e.fenceLines):len(e.fenceLines)], codeLines(text, width)...)
 	return lines
+}
+
+// onGround sets code apart: on a ground of its own or, without colours, behind a bar.
+// Its language stands at the end of the first line.
+func (p *painter) onGround(lines []string, lang string, width int) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		if p.theme.Bar() {
+			line = p.theme.Faint.Paint("│") + ansi.TruncateLeft(line, 1, "")
+		}
+		if i == 0 && lang != "" && theme.Width(line)+theme.Width(lang)+3 <= width {
+			line = theme.Sides(line, p.theme.Dim.Paint(lang)+" ", width)
+		}
+		if !p.theme.Bar() {
+			line = p.theme.Ground.Over(theme.Fit(line, width))
+		}
+		out[i] = line
+	}
+	return out
+}
+
+// language is what a fence of code says of itself.
+func (e *entry) language() string {
+	head, _, _ := strings.Cut(e.text, "\n")
+	head = strings.TrimLeft(head, "`~")
+	lang, _, _ := strings.Cut(strings.TrimSpace(head), " ")
+	return theme.Cut(theme.Line(lang), 20)
 }
 
 func codeLines(l string, width int) []string {
