@@ -213,3 +213,35 @@ func (b *backend) leave(ids []session.ID, tell session.Command) tea.Cmd {
 		return tea.QuitMsg{}
 	}
 }
+
+// drafts is the store as far as it keeps what is being written; nil: it does not.
+func (b *backend) drafts() Drafts {
+	store, _ := b.store.(Drafts)
+	return store
+}
+
+// unsent reads what was being written in a session.
+func (b *backend) unsent(id session.ID, project string) tea.Cmd {
+	store, ctx := b.drafts(), b.ctx
+	if store == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		u, err := store.Unsent(ctx, id, project)
+		if err != nil || u.Empty() {
+			return nil // without it a person begins anew
+		}
+		return unsentMsg{id, u}
+	}
+}
+
+func (b *backend) saveUnsent(id session.ID, project string, u session.Unsent) tea.Cmd {
+	store := b.drafts()
+	if store == nil {
+		return nil
+	}
+	return b.enqueue(func(ctx context.Context) tea.Msg {
+		_ = store.SaveUnsent(ctx, id, project, u) // nothing is lost yet: the words stand in the composer
+		return didMsg{queued: true}
+	})
+}

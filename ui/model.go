@@ -44,6 +44,7 @@ type Model struct {
 	// The main screen.
 	composer  *composer.Pane
 	draft     *draft
+	unsent    *unsentDrafts
 	approvals *approval.Pane
 	focus     *focus
 	question  rowSpan // where the box of the approvals was drawn last
@@ -130,6 +131,10 @@ func (m *Model) addParts() {
 		readImage: o.ReadImage, listFiles: o.ListFiles,
 		own: own,
 	}
+	m.unsent = &unsentDrafts{
+		composer: m.composer, views: m.views, backend: m.backend, project: o.Project,
+		stored: map[session.ID]session.Unsent{},
+	}
 	m.controls = &controls{
 		views: m.views, opener: m.opener, backend: m.backend,
 		mode: o.Mode, newID: o.NewID, curl: o.Curl, clipboard: o.Clipboard,
@@ -172,7 +177,11 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 	default: // the feed has its engine
 	}
 	m.views.refreshTiers(m.backend.engine)
+	fresh := m.views.current == "" && m.options.Open == "" && m.options.Prompt == ""
 	cmds := []tea.Cmd{m.backend.next(), m.begin()}
+	if fresh {
+		cmds = append(cmds, m.unsent.load(""))
+	}
 	if load, ctx := m.options.Prompts, m.backend.ctx; load != nil {
 		cmds = append(cmds, func() tea.Msg { return promptsMsg{load(ctx)} })
 	}
@@ -230,7 +239,7 @@ func (m *Model) switchTo(id session.ID) {
 	}
 	m.focus.set(nil)
 	if v := m.views.shown(); v != nil {
-		v.draft = m.composer.Text()
+		v.draft = m.composer.Unsent()
 	}
 	m.draft.size.shown = false
 	fromBlank := m.views.current == ""
@@ -239,8 +248,8 @@ func (m *Model) switchTo(id session.ID) {
 	switch {
 	case v == nil:
 		m.composer.Set("")
-	case v.draft != "" || !fromBlank:
-		m.composer.Set(v.draft)
+	case !v.draft.Empty() || !fromBlank:
+		m.composer.SetUnsent(v.draft)
 	}
 	m.views.refreshTiers(m.backend.engine)
 	m.focus.ask()

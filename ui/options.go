@@ -41,6 +41,13 @@ type Library interface {
 	Fork(ctx context.Context, id session.ID, at int64) (session.Session, error)
 }
 
+// Drafts keep what a person is writing; an empty id is that of a session that is still
+// to begin.
+type Drafts interface {
+	SaveUnsent(ctx context.Context, id session.ID, project string, u session.Unsent) error
+	Unsent(ctx context.Context, id session.ID, project string) (session.Unsent, error)
+}
+
 // Connect opens what the screen works with. It runs after the first frame, and
 // again after each step of a setup it asked for.
 type Connect func(ctx context.Context) (Engine, Library, *Setup, error)

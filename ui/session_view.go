@@ -17,7 +17,7 @@ type sessionView struct {
 	state session.Session
 	pane  *transcript.Pane
 	tiers []models.Condition
-	draft string // what was being written when another session came into view
+	draft session.Unsent // what was being written when another session came into view
 
 	activity     activity
 	progress     turnProgress

@@ -17,8 +17,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
+		cmd = tea.Batch(cmd, m.unsent.touched(m.options.Now()))
 	case tea.PasteMsg:
 		cmd = m.paste(msg.Content)
+		cmd = tea.Batch(cmd, m.unsent.touched(m.options.Now()))
 	case feedMsg:
 		cmd = m.records(msg.records)
 	case tickMsg:
@@ -66,6 +68,9 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case connectedMsg:
 		return m.connected(msg)
 	case openedMsg:
+		if msg.err == nil && msg.id != "" && m.views.get(msg.id) == nil {
+			return tea.Batch(m.perform(m.opener.opened(msg, m.isIdle)), m.unsent.load(msg.id))
+		}
 		return m.perform(m.opener.opened(msg, m.isIdle))
 	case pageMsg:
 		return m.perform(m.opener.paged(msg))
@@ -87,7 +92,11 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		m.toast.end(runsText(msg.command))
 		m.views.transcript().Ran(msg.command, output, msg.err != nil)
 	case heldEnterMsg:
-		return m.perform(m.draft.release(m.focus.mode == nil))
+		return tea.Batch(m.perform(m.draft.release(m.focus.mode == nil)), m.unsent.touched(m.options.Now()))
+	case unsentMsg:
+		m.unsent.loaded(msg)
+	case unsentPauseMsg:
+		return m.unsent.paused(m.options.Now())
 	case ownOutputMsg:
 		return m.draft.own.wrote(msg)
 	case ownEndedMsg:

@@ -144,6 +144,7 @@ func deleteSession(ctx context.Context, tx *sql.Tx, id session.ID) error {
 		"DELETE FROM search WHERE rowid IN (SELECT id FROM events WHERE session = ?)",
 		"DELETE FROM events WHERE session = ?",
 		"DELETE FROM drafts WHERE session = ?",
+		"DELETE FROM unsent WHERE session = ?",
 		"DELETE FROM owners WHERE session = ?",
 		"DELETE FROM parts WHERE session = ?",
 		"DELETE FROM sessions WHERE id = ?",

@@ -12,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"belay/models"
+	"belay/session"
 	"belay/ui/keys"
 	"belay/ui/theme"
 )
@@ -34,8 +35,8 @@ type Pane struct {
 	historyAt int    // place in the history; its length: the draft
 	unsent    string // what was being written before the history was walked
 
-	borrowed bool   // it holds something other than the draft
-	waiting  string // the draft meanwhile
+	borrowed bool           // it holds something other than the draft
+	waiting  session.Unsent // the draft meanwhile
 
 	files []string // to mention
 	popup popup
@@ -153,16 +154,41 @@ func (p *Pane) Set(s string) {
 	p.area.MoveToEnd()
 }
 
+// Unsent is the draft with its folded pastes, also while the composer is borrowed.
+func (p *Pane) Unsent() session.Unsent {
+	if p.borrowed {
+		return p.waiting
+	}
+	u := session.Unsent{Text: p.area.Value()}
+	for _, f := range p.pastes {
+		if strings.Contains(u.Text, f.mark) {
+			u.Pastes = append(u.Pastes, session.Paste{Mark: f.mark, Text: f.text, Own: f.own})
+		}
+	}
+	return u
+}
+
+// SetUnsent brings a draft back as it was.
+func (p *Pane) SetUnsent(u session.Unsent) {
+	p.Set("")
+	p.area.SetValue(theme.Sanitize(u.Text))
+	for _, f := range u.Pastes {
+		p.pastes = append(p.pastes, paste{f.Mark, theme.Sanitize(f.Text), f.Own})
+	}
+	p.area.MoveToEnd()
+}
+
 // Borrow uses the composer for something other than the draft, which waits.
 func (p *Pane) Borrow(text string) {
-	p.waiting, p.borrowed = p.Text(), true
+	p.waiting, p.borrowed = p.Unsent(), true
 	p.Set(text)
 }
 
 // GiveBack brings the draft back.
 func (p *Pane) GiveBack() {
-	p.Set(p.waiting)
-	p.waiting, p.borrowed = "", false
+	p.borrowed = false
+	p.SetUnsent(p.waiting)
+	p.waiting = session.Unsent{}
 }
 
 // Borrowed reports whether the composer holds something other than the draft.
