@@ -28,6 +28,7 @@ import (
 	"belay/models/openai"
 	"belay/session"
 	"belay/session/steps"
+	"belay/session/store"
 	"belay/session/tools"
 	"belay/ui"
 	"belay/ui/capacity"
@@ -166,6 +167,12 @@ type screen struct {
 	recentReadAt time.Time
 }
 
+// library is the store, with what people are writing.
+type library struct {
+	*store.Store
+	store.Unsent
+}
+
 // connect opens the app, or says what must be asked first. The screen calls it
 // again after each answer.
 func (s *screen) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Setup, error) {
@@ -186,7 +193,7 @@ func (s *screen) connect(ctx context.Context) (ui.Engine, ui.Library, *ui.Setup,
 	if s.alongside != nil {
 		s.workers.Go(func() { s.alongside(ctx, opened) })
 	}
-	return opened.Engine, opened.Store, nil, nil
+	return opened.Engine, library{opened.Store, store.NewUnsent(opened.Store)}, nil, nil
 }
 
 func (s *screen) setup(questions app.Questions) *ui.Setup {

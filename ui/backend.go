@@ -227,7 +227,7 @@ func (b *backend) unsent(id session.ID, project string) tea.Cmd {
 		return nil
 	}
 	return func() tea.Msg {
-		u, err := store.Unsent(ctx, id, project)
+		u, err := store.LoadUnsent(ctx, id, project)
 		if err != nil || u.Empty() {
 			return nil // without it a person begins anew
 		}

@@ -45,7 +45,7 @@ type Library interface {
 // to begin.
 type Drafts interface {
 	SaveUnsent(ctx context.Context, id session.ID, project string, u session.Unsent) error
-	Unsent(ctx context.Context, id session.ID, project string) (session.Unsent, error)
+	LoadUnsent(ctx context.Context, id session.ID, project string) (session.Unsent, error)
 }
 
 // Connect opens what the screen works with. It runs after the first frame, and

@@ -25,7 +25,7 @@ func (d *draftLibrary) SaveUnsent(_ context.Context, id session.ID, _ string, u 
 	return nil
 }
 
-func (d *draftLibrary) Unsent(_ context.Context, id session.ID, _ string) (session.Unsent, error) {
+func (d *draftLibrary) LoadUnsent(_ context.Context, id session.ID, _ string) (session.Unsent, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kept[id], nil

@@ -11,6 +11,12 @@ import (
 	"belay/session/recovery"
 )
 
+// Unsent keeps what people are writing in their composers.
+type Unsent struct{ store *Store }
+
+// NewUnsent gives access to what a store keeps of that.
+func NewUnsent(s *Store) Unsent { return Unsent{s} }
+
 // unsent is a row's JSON: what was being written, and who wrote it.
 type unsent struct {
 	session.Unsent
@@ -20,7 +26,8 @@ type unsent struct {
 
 // SaveUnsent keeps what a person is writing in a session or, for an empty id, in a
 // folder before there is a session. An empty text is forgotten.
-func (s *Store) SaveUnsent(ctx context.Context, id session.ID, project string, u session.Unsent) error {
+func (w Unsent) SaveUnsent(ctx context.Context, id session.ID, project string, u session.Unsent) error {
+	s := w.store
 	const step = "save what was being written"
 	if id != "" {
 		project = ""
@@ -42,9 +49,10 @@ func (s *Store) SaveUnsent(ctx context.Context, id session.ID, project string, u
 	})
 }
 
-// Unsent gives what was being written. What another belay is writing right now, before
-// it has a session, is its own.
-func (s *Store) Unsent(ctx context.Context, id session.ID, project string) (session.Unsent, error) {
+// LoadUnsent gives what was being written. What another belay is writing right now,
+// before it has a session, is its own.
+func (w Unsent) LoadUnsent(ctx context.Context, id session.ID, project string) (session.Unsent, error) {
+	s := w.store
 	if id != "" {
 		project = ""
 	}

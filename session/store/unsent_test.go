@@ -11,28 +11,28 @@ func TestWhatWasBeingWrittenIsKeptUntilItIsSent(t *testing.T) {
 	s := open(t, dir)
 	id := create(t, s, "/p").ID
 	want := session.Unsent{Text: "why [pasted 20 lines]", Pastes: []session.Paste{{Mark: "[pasted 20 lines]", Text: "x\ny"}}}
-	if err := s.SaveUnsent(ctx, id, "/p", session.Unsent{Text: "wh"}); err != nil {
+	if err := NewUnsent(s).SaveUnsent(ctx, id, "/p", session.Unsent{Text: "wh"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveUnsent(ctx, id, "/p", want); err != nil {
+	if err := NewUnsent(s).SaveUnsent(ctx, id, "/p", want); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveUnsent(ctx, "", "/p", session.Unsent{Text: "no session yet"}); err != nil {
+	if err := NewUnsent(s).SaveUnsent(ctx, "", "/p", session.Unsent{Text: "no session yet"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, dir)
-	if got, err := s.Unsent(ctx, id, "/p"); err != nil || got.Text != want.Text || len(got.Pastes) != 1 ||
+	if got, err := NewUnsent(s).LoadUnsent(ctx, id, "/p"); err != nil || got.Text != want.Text || len(got.Pastes) != 1 ||
 		got.Pastes[0] != want.Pastes[0] {
-		t.Errorf("Unsent() = %+v, %v; want %+v", got, err, want)
+		t.Errorf("LoadUnsent() = %+v, %v; want %+v", got, err, want)
 	}
-	if got, err := s.Unsent(ctx, "", "/p"); err != nil || got.Text != "no session yet" {
-		t.Errorf("Unsent() of the folder = %+v, %v", got, err)
+	if got, err := NewUnsent(s).LoadUnsent(ctx, "", "/p"); err != nil || got.Text != "no session yet" {
+		t.Errorf("LoadUnsent() of the folder = %+v, %v", got, err)
 	}
-	if got, err := s.Unsent(ctx, "", "/other"); err != nil || !got.Empty() {
-		t.Errorf("Unsent() of another folder = %+v, %v", got, err)
+	if got, err := NewUnsent(s).LoadUnsent(ctx, "", "/other"); err != nil || !got.Empty() {
+		t.Errorf("LoadUnsent() of another folder = %+v, %v", got, err)
 	}
 	tamper := func(query string) {
 		if _, err := s.writer.Exec(query); err != nil {
@@ -46,17 +46,17 @@ func TestWhatWasBeingWrittenIsKeptUntilItIsSent(t *testing.T) {
 			unsentSum("", "/p", data)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Unsent(ctx, "", "/p"); err != nil || !got.Empty() {
-			t.Errorf("Unsent() = %+v, %v, want nothing", got, err)
+		if got, err := NewUnsent(s).LoadUnsent(ctx, "", "/p"); err != nil || !got.Empty() {
+			t.Errorf("LoadUnsent() = %+v, %v, want nothing", got, err)
 		}
 	})
 	t.Run("what the disk altered is not shown", func(t *testing.T) {
 		tamper("UPDATE unsent SET data = replace(data, 'why', 'not') WHERE session <> ''")
-		if got, err := s.Unsent(ctx, id, ""); err != nil || !got.Empty() {
-			t.Errorf("Unsent() = %+v, %v, want nothing", got, err)
+		if got, err := NewUnsent(s).LoadUnsent(ctx, id, ""); err != nil || !got.Empty() {
+			t.Errorf("LoadUnsent() = %+v, %v, want nothing", got, err)
 		}
 	})
-	if err := s.SaveUnsent(ctx, id, "", session.Unsent{}); err != nil {
+	if err := NewUnsent(s).SaveUnsent(ctx, id, "", session.Unsent{}); err != nil {
 		t.Fatal(err)
 	}
 	var rows int
