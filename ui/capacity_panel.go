@@ -9,6 +9,7 @@ import (
 	"belay/session"
 	"belay/ui/capacity"
 	"belay/ui/keys"
+	"belay/ui/locale"
 )
 
 // capacityPanel shows how all models are doing, pins the session to one of them
@@ -51,7 +52,7 @@ func (p *capacityPanel) refresh() tea.Cmd {
 func (p *capacityPanel) loaded(msg capacityMsg, open bool) action {
 	p.loading = false
 	if msg.err != nil {
-		return message{"capacity: " + msg.err.Error()}
+		return message{locale.T("capacity: %s", locale.Said(msg.err.Error()))}
 	}
 	p.pane.Set(msg.view, p.views.pinnedTarget())
 	if !p.again {

@@ -11,6 +11,7 @@ import (
 	"belay/session"
 	"belay/ui/clipboard"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/status"
 	"belay/ui/theme"
 )
@@ -53,9 +54,9 @@ func (c *controls) nextMode() action {
 
 // chooseEffort sets the reasoning effort, also of a session that is still to begin.
 func (c *controls) chooseEffort(level string) action {
-	text := "reasoning effort: " + level
+	text := locale.T("reasoning effort: %s", level)
 	if level == "" {
-		text = "reasoning effort as the settings say"
+		text = locale.T("reasoning effort as the settings say")
 	}
 	return together{send{command: session.ChooseEffort{Effort: strings.ToLower(level)}}, message{text}}
 }
@@ -275,7 +276,7 @@ func (c *controls) unpinNote(part string) action {
 		if len(found) == 0 {
 			found = view.state.PinnedNotes
 		}
-		lines := []string{"Which note? Type " + keys.Label(keys.UnpinNote) + " and enough of its words:"}
+		lines := []string{locale.T("Which note? Type %s and enough of its words:", keys.Label(keys.UnpinNote))}
 		for _, text := range found {
 			lines = append(lines, "- "+theme.Line(text))
 		}

@@ -7,7 +7,7 @@ import (
 	"belay/ui/approval"
 	"belay/ui/composer"
 	"belay/ui/keys"
-	"belay/ui/theme"
+	"belay/ui/locale"
 )
 
 // entry is a text that is written in the composer and is not the draft.
@@ -43,15 +43,15 @@ func (m entryMode) leave() { m.composer.GiveBack() }
 
 // entryWays says what the keys of an entry do: enter pins it, esc goes back.
 func entryWays(accept string) string {
-	return ": " + keys.TextEntry.Label(keys.Accept) + " " + accept + ", " + keys.TextEntry.Label(keys.Close) + " goes back"
+	return locale.T(": %s %s, %s goes back", keys.TextEntry.Label(keys.Accept), accept, keys.TextEntry.Label(keys.Close))
 }
 
 // renameEntry is a new title for the session in view.
 type renameEntry struct{}
 
-func (renameEntry) title() string { return "a new title" }
+func (renameEntry) title() string { return locale.T("a new title") }
 func (renameEntry) ways() string {
-	return ": " + keys.TextEntry.Label(keys.Accept) + ", or " + keys.TextEntry.Label(keys.Close)
+	return locale.T(": %s, or %s", keys.TextEntry.Label(keys.Accept), keys.TextEntry.Label(keys.Close))
 }
 func (renameEntry) accept(text string, _ dialog) action {
 	return together{leaveMode{}, send{command: session.Rename{Title: text}}}
@@ -60,8 +60,8 @@ func (renameEntry) accept(text string, _ dialog) action {
 // noteEntry is a note that stands in every request.
 type noteEntry struct{}
 
-func (noteEntry) title() string { return "a note for every request" }
-func (noteEntry) ways() string  { return entryWays("pins it") }
+func (noteEntry) title() string { return locale.T("a note for every request") }
+func (noteEntry) ways() string  { return entryWays(locale.T("pins it")) }
 func (noteEntry) accept(text string, from dialog) action {
 	if text == "" {
 		return together{leaveMode{}, reopen{from}}
@@ -72,8 +72,8 @@ func (noteEntry) accept(text string, from dialog) action {
 // focusEntry is the folders or patterns that searches keep to.
 type focusEntry struct{}
 
-func (focusEntry) title() string { return "folders or patterns to work in" }
-func (focusEntry) ways() string  { return renameEntry{}.ways() + "; none looks everywhere" }
+func (focusEntry) title() string { return locale.T("folders or patterns to work in") }
+func (focusEntry) ways() string  { return renameEntry{}.ways() + locale.T("; none looks everywhere") }
 func (focusEntry) accept(text string, from dialog) action {
 	return together{leaveMode{}, send{command: session.Focus{Paths: strings.Fields(text)}}, reopen{from}}
 }
@@ -81,8 +81,8 @@ func (focusEntry) accept(text string, from dialog) action {
 // handoffEntry is the task of a new session that goes on with this one's work.
 type handoffEntry struct{}
 
-func (handoffEntry) title() string { return "what the new session is to do" }
-func (handoffEntry) ways() string  { return entryWays("begins it") }
+func (handoffEntry) title() string { return locale.T("what the new session is to do") }
+func (handoffEntry) ways() string  { return entryWays(locale.T("begins it")) }
 func (handoffEntry) accept(text string, _ dialog) action {
 	if text == "" {
 		return leaveMode{}
@@ -93,8 +93,8 @@ func (handoffEntry) accept(text string, _ dialog) action {
 // taskEntry is a large task that a model cuts into steps.
 type taskEntry struct{}
 
-func (taskEntry) title() string { return "the task to cut into steps" }
-func (taskEntry) ways() string  { return entryWays("begins") }
+func (taskEntry) title() string { return locale.T("the task to cut into steps") }
+func (taskEntry) ways() string  { return entryWays(locale.T("begins")) }
 func (taskEntry) accept(text string, _ dialog) action {
 	if text == "" {
 		return leaveMode{}
@@ -105,8 +105,8 @@ func (taskEntry) accept(text string, _ dialog) action {
 // callEntry is a call that is edited before it runs.
 type callEntry struct{ pane *approval.Pane }
 
-func (callEntry) title() string { return "editing the call" }
-func (callEntry) ways() string  { return entryWays("runs it") }
+func (callEntry) title() string { return locale.T("editing the call") }
+func (callEntry) ways() string  { return entryWays(locale.T("runs it")) }
 func (e callEntry) accept(text string, _ dialog) action {
 	answer, err := e.pane.Edited(text)
 	if err != nil {
@@ -140,8 +140,8 @@ func (e editedCall) wrote(text string, pane *approval.Pane) action {
 
 // stepWays are the ways to end the text of a step, which has several lines.
 func stepWays() string {
-	return ": " + keys.TextEntry.Label(keys.Accept) + " takes it, " + keys.Label(keys.NewLine) + " new line, " +
-		keys.TextEntry.Label(keys.Close) + " goes back"
+	return locale.T(": %s takes it, %s new line, %s goes back", keys.TextEntry.Label(keys.Accept),
+		keys.Label(keys.NewLine), keys.TextEntry.Label(keys.Close))
 }
 
 // editStepEntry is a step of the plan.
@@ -150,7 +150,7 @@ type editStepEntry struct {
 	number int
 }
 
-func (e editStepEntry) title() string { return "step " + theme.Count(int64(e.number)) }
+func (e editStepEntry) title() string { return locale.T("step %d", e.number) }
 func (editStepEntry) ways() string    { return stepWays() }
 func (e editStepEntry) accept(text string, from dialog) action {
 	plan := e.panel.plan()
@@ -177,7 +177,7 @@ type addStepEntry struct {
 	after int
 }
 
-func (addStepEntry) title() string { return "a new step" }
+func (addStepEntry) title() string { return locale.T("a new step") }
 func (addStepEntry) ways() string  { return stepWays() }
 func (e addStepEntry) accept(text string, from dialog) action {
 	plan := e.panel.plan()

@@ -3,6 +3,7 @@ package ui
 import (
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -20,11 +21,11 @@ func (d failurePage) interrupt() action { return command{name: keys.Quit} }
 
 func (d failurePage) view(f frame) box {
 	th, room := f.theme, min(f.width-8, 76)
-	lines := []string{th.Bad.Paint("belay cannot go on"), ""}
-	lines = append(lines, theme.Wrap(theme.Plain(d.err.Error()), room)...)
+	lines := []string{th.Bad.Paint(locale.T("belay cannot go on")), ""}
+	lines = append(lines, theme.Wrap(locale.Said(theme.Plain(d.err.Error())), room)...)
 	if h := session.ErrorHint(d.err); h != "" {
 		lines = append(lines, "")
-		for _, l := range theme.Wrap(theme.Plain(h), room) {
+		for _, l := range theme.Wrap(locale.Said(theme.Plain(h)), room) {
 			lines = append(lines, th.Dim.Paint(l))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 )
 
 // key gives a key to whatever has the keyboard: the dialog, the mode, the keys
@@ -93,11 +94,11 @@ func (m *Model) interrupt() action {
 		return command{name: keys.Quit}
 	}
 	m.leaving = now
-	again := keys.Label(keys.Leave) + " again leaves"
+	again := locale.T("%s again leaves", keys.Label(keys.Leave))
 	if m.dialog == nil && m.focus.mode == nil && !m.composer.Empty() {
 		m.composer.Clear()
 		m.draft.size.shown = false
-		return message{"the draft is cleared; " + keys.Label(keys.TakeBack) + " brings it back; " + again}
+		return message{locale.T("the draft is cleared; %s brings it back; %s", keys.Label(keys.TakeBack), again)}
 	}
 	return together{closeDialog{}, message{again}}
 }

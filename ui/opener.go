@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/session"
+	"belay/ui/locale"
 )
 
 // opener makes, opens and reads sessions, and shows them when they are there.
@@ -179,7 +180,7 @@ func (o *opener) arrived(view *sessionView, idle func(session.ID) bool) action {
 func (o *opener) failed(id session.ID, err error) action {
 	if id != "" && o.step.id == id { // the screen stays where it is
 		o.step = pendingStep{}
-		return message{"the step cannot be shown: " + err.Error()}
+		return message{locale.T("the step cannot be shown: %s", locale.Said(err.Error()))}
 	}
 	var owned interface{ Owner() session.Owner }
 	if errors.As(err, &owned) {
@@ -225,7 +226,7 @@ func (o *opener) paged(msg pageMsg) action {
 	}
 	view.paging = false
 	if msg.err != nil {
-		return message{"older messages: " + msg.err.Error()}
+		return message{locale.T("older messages: %s", locale.Said(msg.err.Error()))}
 	}
 	more := len(msg.records) > 0 && msg.records[0].Seq > 1
 	view.pane.Prepend(msg.records, more, view.state.RewoundSpans...)

@@ -8,6 +8,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/theme"
 	"belay/ui/transcript"
 )
@@ -115,10 +116,10 @@ func (o *ownCommands) ended(msg ownEndedMsg) {
 		output = strings.TrimLeft(output+"\n"+msg.err.Error(), "\n")
 	}
 	if c.private {
-		c.shown.End(output, msg.err != nil, "yours; the model does not see it")
+		c.shown.End(output, msg.err != nil, locale.T("yours; the model does not see it"))
 		return
 	}
-	c.shown.End(output, msg.err != nil, "yours; goes with your next message")
+	c.shown.End(output, msg.err != nil, locale.T("yours; goes with your next message"))
 	name := "output of ! " + theme.Cut(theme.Line(c.line), 60)
 	o.offered = append(o.offered, &ownOutput{c.session, models.Attachment{Name: name, Text: output}, c.shown})
 }
@@ -156,7 +157,7 @@ func (o *ownCommands) take(to session.ID) []models.Attachment {
 			kept = append(kept, out)
 			continue
 		}
-		out.shown.Note("yours; the model has it")
+		out.shown.Note(locale.T("yours; the model has it"))
 		attached = append(attached, out.attached)
 	}
 	o.offered = kept

@@ -3,6 +3,7 @@ package ui
 import (
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 )
 
 // planFile is the whole plan as a file in the person's editor.
@@ -33,17 +34,17 @@ func (f *planFile) changed(text string) bool { return text != f.text || f.reject
 // action says why.
 func (f *planFile) read(text string, plan *session.Plan) ([]session.Step, action) {
 	f.text, f.rejected = text, true
-	again := keys.PlanPanel.Label(keys.EditPlan) + " opens it again"
+	again := locale.T("%s opens it again", keys.PlanPanel.Label(keys.EditPlan))
 	written, err := f.parse(text)
 	if err != nil {
 		return nil, together{
-			note{"the plan was not changed: " + err.Error() + "; " + again + " as you left it"},
-			message{err.Error() + ": " + again},
+			note{locale.T("the plan was not changed: %s; %s as you left it", locale.Said(err.Error()), again)},
+			message{locale.Said(err.Error()) + ": " + again},
 		}
 	}
 	list, err := plan.ReplaceSteps(written)
 	if err != nil {
-		return nil, message{err.Error() + ": " + again}
+		return nil, message{locale.Said(err.Error()) + ": " + again}
 	}
 	f.rejected = false
 	return list, nil

@@ -5,6 +5,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 )
 
 // planFollower follows what happens to plans: it shows new ones, goes with a step
@@ -72,10 +73,10 @@ func (p *planFollower) stepMoved(plan session.ID, before, now session.Step, idle
 	case ended && idle(now.Session):
 		return show{id: plan}
 	case ended && p.views.current == now.Session && now.Session != "":
-		return message{"this step is over; " + backToPlan()}
+		return message{locale.T("this step is over; %s", backToPlan())}
 	}
 	return nil
 }
 
 // backToPlan says which key leads from a step to its plan.
-func backToPlan() string { return keys.Label(keys.Stop) + " goes back to the plan" }
+func backToPlan() string { return locale.T("%s goes back to the plan", keys.Label(keys.Stop)) }

@@ -7,6 +7,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/steps"
 	"belay/ui/theme"
 )
@@ -165,8 +166,8 @@ func (d *rewindDialog) rewind(c session.Rewind) action {
 		return nil
 	}
 	if c.Files && v.Checkpoint.Tree == "" {
-		d.pane.Problem("the files were not kept at this checkpoint: " +
-			keys.RewindDialog.Label(keys.RewindTranscript) + " goes back in the conversation")
+		d.pane.Problem(locale.T("the files were not kept at this checkpoint: %s goes back in the conversation",
+			keys.RewindDialog.Label(keys.RewindTranscript)))
 		return nil
 	}
 	d.busy = true
@@ -215,7 +216,7 @@ func (d *rewindDialog) rewound(msg rewoundMsg) action {
 
 // rewoundText says how a rewind is taken back.
 func rewoundText() action {
-	return message{"taken back; " + keys.Label(keys.UndoRewind) + " brings it back"}
+	return message{locale.T("taken back; %s brings it back", keys.Label(keys.UndoRewind))}
 }
 
 func (d *rewindDialog) list() (items, string) { return d.pane, keys.RewindDialog.Press(keys.Accept) }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	_ "embed" // for the prompts
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,6 +9,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 	"belay/ui/transcript"
 )
@@ -79,7 +79,7 @@ func showChanges(msg changesMsg) action {
 	case strings.TrimSpace(msg.diff) == "":
 		return message{"nothing differs from the last commit"}
 	}
-	return openDialog{&pager{title: "changes since the last commit", change: msg.diff,
+	return openDialog{&pager{title: locale.T("changes since the last commit"), change: msg.diff,
 		draw: func(th *theme.Theme, width int, sideBySide bool) []string {
 			var lines []string
 			for _, file := range theme.SplitPatch(msg.diff) {
@@ -126,36 +126,36 @@ func (c *sessionCommands) cost() action {
 
 func usageLines(s *session.Session) []string {
 	used := s.Usage
-	tokens := theme.Count(used.Input) + " tokens in"
+	tokens := locale.T("used     %s tokens in, %s out", theme.Count(used.Input), theme.Count(used.Output))
 	if used.Cached > 0 {
-		tokens += " (" + theme.Count(used.Cached) + " of them cached)"
+		tokens = locale.T("used     %s tokens in (%s of them cached), %s out", theme.Count(used.Input),
+			theme.Count(used.Cached), theme.Count(used.Output))
 	}
-	tokens += ", " + theme.Count(used.Output) + " out"
-	lines := []string{"cost     " + theme.Money(s.Cost) + ", as far as prices are known", "used     " + tokens}
-	return append(lines, "turns    "+theme.Count(int64(s.Turn)))
+	cost := locale.T("cost     %s, as far as prices are known", theme.Money(s.Cost))
+	return []string{cost, tokens, locale.T("turns    %d", s.Turn)}
 }
 
 // status says how the session in view stands.
 func (c *sessionCommands) status() action {
-	lines := []string{"folder   " + theme.Line(c.options.Project), "belay    " + c.options.Version}
+	lines := []string{locale.T("folder   %s", theme.Line(c.options.Project)), "belay    " + c.options.Version}
 	tiers, mode := c.views.tiers, c.mode
 	if v := c.views.shown(); v != nil {
 		s := &v.state
 		tiers, mode = v.tiers, s.Mode
-		lines = append(lines, fmt.Sprintf("session  %s  %s  (%s)", s.ID, theme.Line(s.Title), s.Status))
+		lines = append(lines, locale.T("session  %s  %s  (%s)", s.ID, theme.Line(s.Title), locale.T(string(s.Status))))
 		if counted := v.usage.Counted; counted > 0 || s.ContextTokens > 0 {
-			lines = append(lines, fmt.Sprintf("context  %s of %s tokens (%s shows what they are)",
+			lines = append(lines, locale.T("context  %s of %s tokens (%s shows what they are)",
 				theme.Count(max(counted, s.ContextTokens)), theme.Count(s.Window), keys.Label(keys.Context)))
 		}
 		lines = append(lines, usageLines(s)...)
 		if s.PinnedTarget != (models.Target{}) {
-			lines = append(lines, "pinned   "+s.PinnedTarget.String())
+			lines = append(lines, locale.T("pinned   %s", s.PinnedTarget))
 		}
 	}
 	for _, condition := range tiers {
-		lines = append(lines, fmt.Sprintf("%-8s %s  %s", condition.Tier, condition.Target, condition.State))
+		lines = append(lines, theme.Fit(locale.T(string(condition.Tier)), 8)+" "+condition.Target.String()+"  "+locale.T(string(condition.State)))
 	}
-	lines = append(lines, fmt.Sprintf("mode     %s  (%s changes it, %s lists what you allowed for good)", mode,
+	lines = append(lines, locale.T("mode     %s  (%s changes it, %s lists what you allowed for good)", mode,
 		keys.Label(keys.NextMode), keys.Label(keys.Permissions)))
 	return note{strings.Join(lines, "\n")}
 }
@@ -171,15 +171,15 @@ func (c *controls) renameTo(title string) action {
 // unknownCommand says what may have been meant by the name of no command.
 func unknownCommand(name string) action {
 	if name == "" {
-		return message{"type the name of a command, such as " + keys.Label(keys.Compact)}
+		return message{locale.T("type the name of a command, such as %s", keys.Label(keys.Compact))}
 	}
-	text := "there is no /" + name
+	text := locale.T("there is no /%s", theme.Line(name))
 	var near []string
 	for _, n := range models.Nearest(name, keys.AllNames()) {
 		near = append(near, "/"+n)
 	}
 	if len(near) > 0 {
-		text += "; nearest: " + strings.Join(near, ", ")
+		text += locale.T("; nearest: %s", strings.Join(near, ", "))
 	}
-	return message{text + " (a space in front sends it to the model)"}
+	return message{text + locale.T(" (a space in front sends it to the model)")}
 }

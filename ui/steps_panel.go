@@ -9,8 +9,8 @@ import (
 	"belay/session"
 	"belay/ui/approval"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/steps"
-	"belay/ui/theme"
 )
 
 // stepsPanel shows the plan of a large task, changes it and steers it.
@@ -30,11 +30,11 @@ type stepsPanel struct {
 // noPlan and proposed are said where the panel has nothing to show, or is not
 // shown.
 func noPlan() action {
-	return message{"there is no plan yet: " + keys.Label(keys.Steps) + " TASK makes one"}
+	return message{locale.T("there is no plan yet: %s TASK makes one", keys.Label(keys.Steps))}
 }
 
 func proposed() action {
-	return message{"the steps are proposed: " + keys.Label(keys.StepsPanel) + " shows them"}
+	return message{locale.T("the steps are proposed: %s shows them", keys.Label(keys.StepsPanel))}
 }
 
 // opened gives the panel the keys, for somebody who wants to see it.
@@ -138,9 +138,9 @@ func (p *stepsPanel) openStep(number int, step session.Step) action {
 	}
 	switch {
 	case id == "" && number == 0:
-		return message{keys.Label(keys.Steps) + " TASK makes a plan"}
+		return message{locale.T("%s TASK makes a plan", keys.Label(keys.Steps))}
 	case id == "":
-		return message{"step " + theme.Count(int64(number)) + " has not begun: there is nothing to open yet"}
+		return message{locale.T("step %d has not begun: there is nothing to open yet", number)}
 	}
 	p.left = true
 	return together{blurPanel{}, showStep{id: id}}
@@ -220,11 +220,11 @@ func editError(a keys.Action, err error) string {
 	label := keys.PlanPanel.Label
 	switch {
 	case errors.Is(err, session.ErrStepStarted):
-		return err.Error() + "; " + label(keys.RewindStep) + " goes back to before it"
+		return locale.Said(err.Error()) + locale.T("; %s goes back to before it", label(keys.RewindStep))
 	case errors.Is(err, session.ErrOnlyStep):
-		return err.Error() + "; " + label(keys.SkipStep) + " skips it"
+		return locale.Said(err.Error()) + locale.T("; %s skips it", label(keys.SkipStep))
 	case errors.Is(err, session.ErrKeepsNumber) && a == keys.DropStep:
-		return err.Error() + "; " + label(keys.SkipStep) + " skips this one"
+		return locale.Said(err.Error()) + locale.T("; %s skips this one", label(keys.SkipStep))
 	}
 	return err.Error()
 }

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -30,7 +31,7 @@ type oldToast struct {
 
 // say shows words; the next key or a few seconds take them away.
 func (t *toast) say(text string, now time.Time) tea.Cmd {
-	t.text = theme.Line(text)
+	t.text = locale.Said(theme.Line(text))
 	t.old = append(t.old, oldToast{now, t.text})
 	t.old = t.old[max(0, len(t.old)-maxOldToasts):]
 	return t.fade()
@@ -50,7 +51,7 @@ func (t *toast) expire(text string) {
 
 // end takes words away that are no longer true, whoever has seen them.
 func (t *toast) end(text string) {
-	if text = theme.Line(text); t.text == text {
+	if text = locale.Said(theme.Line(text)); t.text == text {
 		t.text = ""
 	}
 }
@@ -95,7 +96,7 @@ func (t *toast) list() action {
 		return message{"there were no messages yet"}
 	}
 	old := t.old
-	return openDialog{&pager{title: "messages", draw: func(th *theme.Theme, width int, _ bool) []string {
+	return openDialog{&pager{title: locale.T("messages"), draw: func(th *theme.Theme, width int, _ bool) []string {
 		var lines []string
 		for i := len(old) - 1; i >= 0; i-- {
 			for j, line := range theme.Wrap(old[i].text, width-7) {
@@ -111,4 +112,4 @@ func (t *toast) list() action {
 }
 
 // runsText says that one of belay's own commands is at work.
-func runsText(command string) string { return command + " is running …" }
+func runsText(command string) string { return command + locale.T(" is running …") }

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -156,12 +157,12 @@ func (m *Model) edited(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case editFileMsg:
 		if msg.err != nil {
-			return m.say("editor: " + msg.err.Error())
+			return m.say(locale.T("editor: %s", locale.Said(msg.err.Error())))
 		}
 		return m.draft.editor.run(msg.path, msg.of)
 	case editedMsg:
 		if msg.err != nil {
-			return m.say("editor: " + msg.err.Error())
+			return m.say(locale.T("editor: %s", locale.Said(msg.err.Error())))
 		}
 		switch of := msg.of.(type) {
 		case editedPlan:
@@ -269,4 +270,4 @@ func (m *Model) say(text string) tea.Cmd {
 }
 
 // note shows words in the transcript that belong to no record.
-func (m *Model) note(text string) { m.views.transcript().Note(theme.Sanitize(text)) }
+func (m *Model) note(text string) { m.views.transcript().Note(locale.Said(theme.Sanitize(text))) }

@@ -84,7 +84,9 @@ var sources = []string{
 	"session/permit", "session/disk_error.go", "session/agent", "session/engine", "session/steps", "session/rewind",
 	"session/sandbox/grip.go", "session/request_hint.go", "session/planedit.go", "session/store/errors.go",
 	"session/store/writer_lock.go", "session/store/repair.go", "session/snapshot/errors.go", "models/ledger/alert.go",
-	"models/route", "context/window/prune.go", "ui/cli", "ui/plain",
+	"models/route", "context/window/prune.go", "ui/cli", "ui/plain", "ui/controls.go", "ui/perform.go", "ui/handlers.go", "ui/keyboard.go", "ui/opener.go",
+	"ui/session_commands.go", "ui/toast.go", "ui/plan_file.go", "ui/plan_follower.go", "ui/rewind_dialog.go", "ui/steps_panel.go",
+	"ui/entry.go", "ui/capacity_panel.go", "ui/own_command.go", "ui/update.go", "ui/failure_page.go",
 }
 
 // unsaid are files and folders whose texts no person reads as belay's own: they are for
@@ -101,7 +103,7 @@ var comparing = []string{"named", "pairs", "words", "Contains", "containsAny", "
 // programs, and what the demo's person says.
 var typed = []string{
 	"Library/Application", "No space left", "Disk quota", "Permission denied", "Read-only file", "insufficient permission",
-	"(?i)", "curl wget ", "make cmake ", "The till is wrong", "belay sessions checkpoints 7k3",
+	"(?i)", "output of !", "Look at this above all", "curl wget ", "make cmake ", "The till is wrong", "belay sessions checkpoints 7k3",
 	`belay run "add a test`, "belay stats --since 7d", "belay permissions revoke 2",
 }
 
