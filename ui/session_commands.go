@@ -153,7 +153,8 @@ func (c *sessionCommands) status() action {
 		}
 	}
 	for _, condition := range tiers {
-		lines = append(lines, theme.Fit(locale.T(string(condition.Tier)), 8)+" "+condition.Target.String()+"  "+locale.T(string(condition.State)))
+		tier := theme.Fit(locale.T(string(condition.Tier)), 8)
+		lines = append(lines, tier+" "+condition.Target.String()+"  "+locale.T(string(condition.State)))
 	}
 	lines = append(lines, locale.T("mode     %s  (%s changes it, %s lists what you allowed for good)", mode,
 		keys.Label(keys.NextMode), keys.Label(keys.Permissions)))
