@@ -84,9 +84,9 @@ func TestAFailureCallsAPersonWhoLooksElsewhere(t *testing.T) {
 		want string
 	}{
 		{"a failure", session.TurnEnded{Outcome: session.OutcomeFailed,
-			Fault: &models.Fault{Kind: models.KindAuth, Target: sol}}, "belay: move the rules: failed: key refused"},
+			Fault: &models.Fault{Kind: models.KindAuth, Target: sol}}, "belay: move the rules failed: key refused"},
 		{"an outage", session.TurnEnded{Outcome: session.OutcomeFailed, Fault: capacityFault(), Reason: outage},
-			"belay: move the rules: " + outage},
+			"belay: move the rules failed: " + outage},
 		{"a question", session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "the same call 8 times"},
 			"belay: move the rules needs you"},
 	} {
@@ -111,13 +111,13 @@ func TestAFailureCallsAPersonWhoLooksElsewhere(t *testing.T) {
 			t.Error("a notification was sent")
 		}
 	})
-	t.Run("a wait calls nobody", func(t *testing.T) {
+	t.Run("a turn that is parked again calls nobody", func(t *testing.T) {
 		world, s := startOnSession(t, 100, 30, turn("move the rules"))
 		s.wait("move the rules")
 		s.press("blur", "seen")
 		s.wait("› seen")
 		world.emit("s1", session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(60e9),
-			ParkCount: 1})
+			ParkCount: 2})
 		s.wait("⏸ parked, next try at")
 		if s.wrote("\x1b]9;") {
 			t.Error("a notification was sent")

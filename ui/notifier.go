@@ -134,6 +134,7 @@ func reasonToCall(records []session.Record, s *session.Session, needed bool) str
 		switch kind := theme.Kind(e.Fault); {
 		case e.Outcome == session.OutcomeDone && !s.Live(): // nothing queued goes on
 			return locale.T("is done")
+		case e.Outcome == session.OutcomeParked && e.ParkCount > 1: // it has been said, and goes on by itself
 		case e.Outcome == session.OutcomeParked && e.RetryAt.IsZero():
 			return locale.T("is parked")
 		case e.Outcome == session.OutcomeParked:
