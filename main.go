@@ -110,6 +110,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Banner:  with.Banner,
 		Version: commands.Version,
 		Theme:   settings.Screen.Theme,
+		Colours: settings.Theme.Named(),
 		Notices: ui.NoticesOf(settings.Screen.Notify, os.Getenv, settings.Screen.Silent, app.Notify(settings)),
 		NoMouse: !settings.Screen.Mouse,
 		Mode:    app.ScreenMode(options, settings),
@@ -118,6 +119,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		NewID:   commands.NewID,
 
 		Clipboard: clipboard.System(),
+		KeepTheme: func(ctx context.Context, name string) error { return s.opened().KeepTheme(ctx, name) },
 
 		Branch: func(ctx context.Context) string { return repository.Branch(ctx, options.Project) },
 		ListFiles: func(ctx context.Context, focus []string) ([]string, error) {

@@ -18,6 +18,9 @@ func checkValue(path []string, v reflect.Value) (problem, hint string) {
 		v = v.Elem()
 	}
 	test := checks[pattern(path)]
+	if len(path) == 2 && path[0] == "theme" {
+		test = checkColour
+	}
 	if test == nil {
 		return "", ""
 	}
@@ -96,7 +99,7 @@ var checks = map[string]checkFunc{
 	"sandbox.write":   checkPlaces,
 	"sandbox.read":    checkPlaces,
 
-	"screen.theme":  oneOf("auto", "light", "dark"),
+	"screen.theme":  oneOf("auto", "light", "dark", "contrast", "16", "none"),
 	"screen.notify": oneOf("auto", "osc9", "osc777", "osc99", "bell", "command", "off"),
 	"screen.quiet":  checkHours,
 

@@ -27,6 +27,7 @@ type Settings struct {
 	Permissions Permissions         `toml:"permissions"`
 	Sandbox     Sandbox             `toml:"sandbox"`
 	Screen      Screen              `toml:"screen"`
+	Theme       Colours             `toml:"theme"`
 
 	origins map[string]Origin
 	ignored []Fault
@@ -190,7 +191,7 @@ type Sandbox struct {
 
 // Screen is how the full screen looks, and how it gets attention.
 type Screen struct {
-	Theme  string `toml:"theme"`  // "auto", "light" or "dark"
+	Theme  string `toml:"theme"`  // "auto", "light", "dark", "contrast", "16" or "none"
 	Notify string `toml:"notify"` // "auto", "osc9", "osc777", "osc99", "bell", "command" or "off"
 	// Command is run by the shell for notify = "command", with the words in BELAY_ALERT.
 	Command string `toml:"command"`

@@ -78,6 +78,7 @@ type (
 		step int  // to before a step
 		last bool // to before the last message
 	}
+	wear        struct{ theme string }  // paints the screen in a theme
 	closeDialog struct{}                //
 	reopen      struct{ dialog dialog } // comes back to what was left for a while; nil: to nothing
 	blurPanel   struct{}                // gives the keys of a panel to the main screen
@@ -124,6 +125,7 @@ func (returnPrompts) action() {}
 func (raisePlan) action()     {}
 func (leaveStep) action()     {}
 func (openDialog) action()    {}
+func (wear) action()          {}
 func (closeDialog) action()   {}
 func (reopen) action()        {}
 func (blurPanel) action()     {}

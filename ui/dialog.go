@@ -41,6 +41,8 @@ type (
 	lister interface {
 		list() (items items, enter string)
 	}
+	// previewer shows what is under the cursor.
+	previewer interface{ preview() action }
 	// follower belongs to the session in view, which is another one now.
 	follower interface{ sessionChanged() tea.Cmd }
 )

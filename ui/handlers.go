@@ -116,16 +116,12 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.Record:      plain(func() action { return s.run("stats") }),
 
 		keys.ThemeCycle: func(name string) action {
-			said, changed := m.look.choose(name)
-			if changed {
-				m.setTheme()
-			}
-			return message{said}
+			return m.look.choose(name, keepTheme(m.backend.ctx, m.options.KeepTheme))
 		},
-		keys.Redraw:  plain(func() action { return work{tea.ClearScreen} }),
-		keys.Suspend: plain(func() action { return work{tea.Suspend} }),
-		keys.Leave:   plain(m.interrupt),
-		keys.Quit:    plain(m.quit),
+		keys.Redraw:     plain(func() action { return work{tea.ClearScreen} }),
+		keys.Suspend:    plain(func() action { return work{tea.Suspend} }),
+		keys.Leave:      plain(m.interrupt),
+		keys.Quit:       plain(m.quit),
 	}
 }
 

@@ -1,8 +1,8 @@
 package ui
 
 import (
+	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -71,26 +71,14 @@ type Model struct {
 
 // look is how the screen is painted.
 type look struct {
-	name    string // auto, dark or light
-	dark    bool   // the terminal's background
+	name    string            // one of theme.Names
+	own     map[string]string // colours of the person's own
+	dark    bool              // the terminal's background
 	profile colorprofile.Profile
 	theme   *theme.Theme
 }
 
-func (l *look) refresh() { l.theme = theme.New(l.name, l.dark, l.profile) }
-
-// choose takes a theme by its name, or the next one, and says which it is.
-func (l *look) choose(name string) (said string, ok bool) {
-	switch name = strings.ToLower(name); name {
-	case "":
-		name = map[string]string{"": "dark", "auto": "dark", "dark": "light", "light": "auto"}[l.name]
-	case "auto", "dark", "light":
-	default:
-		return "there is no theme " + theme.Line(name) + ": auto, dark or light", false
-	}
-	l.name = name
-	return "theme: " + name, true
-}
+func (l *look) refresh() { l.theme = theme.New(l.name, l.dark, l.profile, l.own) }
 
 // New makes the screen. It does no I/O: everything is opened after Init.
 func New(options Options) *Model {
@@ -102,7 +90,7 @@ func New(options Options) *Model {
 		backend: &backend{ctx: context.Background(), owners: options.Owners},
 		ready:   make(chan Engine, 1),
 		width:   80, height: 24,
-		look:     &look{name: options.Theme, dark: true, profile: colorprofile.TrueColor},
+		look:     &look{name: cmp.Or(options.Theme, theme.Names()[0].Name), own: options.Colours, dark: true, profile: colorprofile.TrueColor},
 		notifier: notifier{Notices: options.Notices, now: options.Now},
 		dirty:    true,
 	}

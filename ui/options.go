@@ -72,7 +72,8 @@ type Options struct {
 
 	Banner  string // such as "rehearsal: replies are scripted"
 	Version string
-	Theme   string // auto, dark or light
+	Theme   string            // one of theme.Names
+	Colours map[string]string // of the person's own, in the place of the theme's
 	Notices Notices
 	NoMouse bool   // the mouse is the terminal's
 	Editor  string // command line of the user's editor
@@ -86,6 +87,10 @@ type Options struct {
 	NewID func() string
 
 	Clipboard clipboard.Clipboard
+
+	// KeepTheme writes the choice of a theme into the settings; nil: it lasts as long as
+	// the screen.
+	KeepTheme func(ctx context.Context, name string) error
 
 	// Left hears which session was in view when the screen closes, once something was
 	// asked in it.

@@ -114,6 +114,9 @@ func (m *Model) performOnScreen(a action) tea.Cmd {
 		if d, ok := a.dialog.(loader); ok {
 			return d.opened()
 		}
+	case wear:
+		m.look.name = a.theme
+		m.setTheme()
 	case closeDialog:
 		m.closeDialog()
 	case reopen:

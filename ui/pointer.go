@@ -133,6 +133,15 @@ func (p *pointer) choose(msg tea.MouseClickMsg, d dialog) action {
 		return d.key(enter, "")
 	default:
 		items.Move(by)
+		return previewed(d)
+	}
+	return nil
+}
+
+// previewed shows what has come under the cursor of a list, where the list does that.
+func previewed(d dialog) action {
+	if shows, ok := d.(previewer); ok {
+		return shows.preview()
 	}
 	return nil
 }
@@ -230,6 +239,7 @@ func wheel(msg tea.MouseWheelMsg, on surface) action {
 	case isList && !beside:
 		items, _ := list.list()
 		items.Move(lines / wheelLines)
+		return previewed(on.dialog)
 	case on.dialog == nil && on.question.holds(msg.Y) && on.approvals.Scroll(lines):
 	case beside:
 		on.pane.Scroll(lines)

@@ -31,7 +31,7 @@ func TestCommandsAreTypedByName(t *testing.T) {
 		s.press("/the")
 		s.wait("/theme [NAME]")
 		s.press("enter")
-		s.wait("theme: light")
+		s.wait("high contrast")
 	})
 	t.Run("tab completes, and another row can be chosen", func(t *testing.T) {
 		_, s := startOnSession(t, 100, 30, working...)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -24,7 +25,7 @@ func (t Talk) Farewell(what string, width int) string {
 		text = t.Answer
 	case "all":
 		if text = t.Whole; !t.Begun {
-			text = "… the beginning: belay sessions show " + string(t.ID) + "\n\n" + text
+			text = locale.T("… the beginning: belay sessions show %s", string(t.ID)) + "\n\n" + text
 		}
 	}
 	if text = strings.TrimSpace(theme.Plain(text)); text == "" {

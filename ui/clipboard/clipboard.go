@@ -14,6 +14,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -141,15 +142,15 @@ func encoded(program, text string) []byte {
 func (r Result) Text() string {
 	switch {
 	case r.Saved && r.Buffered:
-		return "copied, also to tmux"
+		return locale.T("copied, also to tmux")
 	case r.Saved:
-		return "copied"
+		return locale.T("copied")
 	case r.Passed:
-		return "copied to tmux, sent to the terminal"
+		return locale.T("copied to tmux, sent to the terminal")
 	case r.Buffered:
-		return "copied to tmux"
+		return locale.T("copied to tmux")
 	case r.Large:
-		return "sent to the terminal; many take 75 kB at most"
+		return locale.T("sent to the terminal; many take 75 kB at most")
 	}
-	return "sent to the terminal's clipboard"
+	return locale.T("sent to the terminal's clipboard")
 }

@@ -48,6 +48,8 @@ var (
 var (
 	CommandList = part(on(Close, "esc", "ctrl+p"), on(Accept, "enter"), on(Up, "up"), on(Down, "down", "ctrl+n"),
 		on(PageUp, "pgup"), on(PageDown, "pgdown"), on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"))
+	ThemeList = part(on(Close, "esc"), on(Accept, "enter"), on(Up, "up", "ctrl+p"), on(Down, "down", "ctrl+n"),
+		on(PageUp, "pgup"), on(PageDown, "pgdown"), on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"))
 	PromptList = part(on(Close, "esc", "ctrl+r"), on(Accept, "enter"), on(Up, "up", "ctrl+p"),
 		on(Down, "down", "ctrl+n"), on(PageUp, "pgup"), on(PageDown, "pgdown"), on(DeleteBack, "backspace"),
 		on(ClearLine, "ctrl+u"))

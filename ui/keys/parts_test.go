@@ -12,7 +12,7 @@ func parts() []Part {
 		Draft, EmptyDraft, Composing, Mentioning, TextEntry, Finder, CallChooser, Approval, Refusal, RetryBox,
 		CommandList, PromptList, HelpPage, SessionList, SessionTitle, CapacityPanel, ContextPanel, PlanPanel,
 		PagerKeys, Naming, RewindDialog, LeaveDialog, TakeOverDialog, FailurePage, TrustQuestion, SetupPage,
-		SecretEntry, LocalModels, ModelList, ProviderList,
+		SecretEntry, LocalModels, ModelList, ProviderList, ThemeList,
 	}
 }
 

@@ -87,6 +87,6 @@ var Table = []Binding{
 	{Rename, nil, "/rename [TITLE]", "rename this session", Typed, true},
 	{Fork, nil, "/fork", "fork this session", Typed, true},
 	{Reasoning, nil, "", "fold or unfold all reasoning", Listed, true},
-	{ThemeCycle, nil, "/theme [NAME]", "theme: auto, dark, light", Typed, true},
+	{ThemeCycle, nil, "/theme [NAME]", "themes: each is shown while you choose", Typed, true},
 	{CopyCurl, nil, "", "copy the last request as curl, without the key", Listed, true},
 }

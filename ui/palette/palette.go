@@ -70,6 +70,21 @@ func Providers(th *theme.Theme, items []Item) *Pane {
 	return newPane(th, "add a key or an endpoint", keys.ProviderList, items)
 }
 
+// Themes makes the list of themes, with the cursor on the one that is worn.
+func Themes(th *theme.Theme, worn string) *Pane {
+	names := theme.Names()
+	items := make([]Item, len(names))
+	for i, n := range names {
+		items[i] = Item{ID: n.Name, Text: locale.T(n.Text), Right: n.Name, Name: n.Name}
+	}
+	p := newPane(th, locale.T("themes"), keys.ThemeList, items)
+	p.selected = max(slices.IndexFunc(names, func(n theme.Name) bool { return n.Name == worn }), 0)
+	return p
+}
+
+// SetTheme changes the colours.
+func (p *Pane) SetTheme(th *theme.Theme) { p.theme = th }
+
 // Chosen is the row under the cursor.
 func (p *Pane) Chosen() (Item, bool) {
 	if p.selected >= len(p.shown) {

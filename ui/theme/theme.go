@@ -4,6 +4,8 @@
 package theme
 
 import (
+	"fmt"
+	"hash/fnv"
 	"image/color"
 	"strings"
 
@@ -81,72 +83,26 @@ func (t *Theme) Version() int { return t.version }
 // Syntax is the colours of code.
 type Syntax struct{ Keyword, String, Number, Comment, Name Style }
 
-type colours struct {
-	addedWord, removedWord, ground                    string
-	keyword, text, number, comment, name              string // of code
-	dim, faint, accent, good, warn, bad, key          string
-	band, selected, addedBg, removedBg, found, foundF string
-	marked, code                                      string // in prose
-}
-
-var (
-	dark = colours{
-		addedWord: "#28603a", removedWord: "#76303a", ground: "#1b1f25",
-		keyword: "#8fb0d8", text: "#b1cc9b", number: "#c9a2c2", comment: "#848b98", name: "#8fd0dc",
-		dim: "#8d93a1", faint: "#4a505c", accent: "#6fd3b4", good: "#8fce7e", warn: "#e5b567", bad: "#f0787d", key: "#c3cad8",
-		band: "#23272f", selected: "#2c3340", addedBg: "#17301f", removedBg: "#3a1d22", found: "#e5b567", foundF: "#16181d", marked: "#3d5170", code: "#e0b58a",
-	}
-	// The 256 colours are chosen for themselves: the nearest to those of the rich
-	// palette are too bright as grounds, and its greys have a tint.
-	dark256 = colours{
-		addedWord: "28", removedWord: "88", ground: "234",
-		keyword: "110", text: "150", number: "182", comment: "245", name: "116",
-		dim: "245", faint: "239", accent: "79", good: "114", warn: "179", bad: "210", key: "252",
-		band: "235", selected: "238", addedBg: "22", removedBg: "52", found: "179", foundF: "234", marked: "24", code: "180",
-	}
-	light256 = colours{
-		addedWord: "157", removedWord: "217", ground: "255",
-		keyword: "91", text: "28", number: "130", comment: "243", name: "25",
-		dim: "242", faint: "250", accent: "29", good: "28", warn: "94", bad: "124", key: "237",
-		band: "255", selected: "253", addedBg: "194", removedBg: "224", found: "222", foundF: "234", marked: "153", code: "94",
-	}
-	light = colours{
-		addedWord: "#abe5b5", removedWord: "#f6b8bd", ground: "#f5f6f8",
-		keyword: "#7a2fd6", text: "#2b7a1c", number: "#a9520d", comment: "#747a87", name: "#1a59c9",
-		dim: "#646b78", faint: "#bfc4cc", accent: "#0b7d63", good: "#2c7a1f", warn: "#96610a", bad: "#c0273a", key: "#31363f",
-		band: "#eef1f4", selected: "#dfe6ec", addedBg: "#e1f5e4", removedBg: "#fbe4e6", found: "#ffd873", foundF: "#1b1d21", marked: "#bcd7f5", code: "#8a4b12",
-	}
-)
-
 // ProseColours are those of Markdown, by their numbers or as #rrggbb.
 type ProseColours struct{ Accent, Code, Quiet string }
 
-func choosePalette(darkBackground bool, profile colorprofile.Profile) colours {
-	switch {
-	case darkBackground && profile == colorprofile.ANSI256:
-		return dark256
-	case darkBackground:
-		return dark
-	case profile == colorprofile.ANSI256:
-		return light256
-	}
-	return light
-}
-
-// New makes the theme for a terminal. The name is auto, dark or light; auto
-// follows what the terminal says of its background.
-func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme {
+// New makes the theme for a terminal, by one of Names; colours of one's own take the
+// place of those that have the same name.
+func New(name string, darkBackground bool, profile colorprofile.Profile, own ...map[string]string) *Theme {
 	switch name {
 	case "dark":
 		darkBackground = true
 	case "light":
 		darkBackground = false
+	case "16":
+		profile = min(profile, colorprofile.ANSI)
+	case "none":
+		profile = min(profile, colorprofile.ASCII)
 	}
 	theme := &Theme{Dark: darkBackground, Rich: profile > colorprofile.ANSI}
-	theme.version = int(profile) * 2
-	if darkBackground {
-		theme.version++
-	}
+	hash := fnv.New32()
+	_, _ = fmt.Fprint(hash, name, darkBackground, profile, own) // a hash takes all
+	theme.version = int(hash.Sum32())
 	bold, under := ansi.NewStyle().Bold(), ansi.NewStyle().Bold().Underline(true)
 	switch {
 	case profile <= colorprofile.ASCII:
@@ -154,7 +110,10 @@ func New(name string, darkBackground bool, profile colorprofile.Profile) *Theme 
 	case !theme.Rich:
 		theme.useTerminalPalette()
 	default:
-		palette := choosePalette(darkBackground, profile)
+		palette := choosePalette(name, darkBackground, profile)
+		for _, colours := range own {
+			palette.replace(colours)
+		}
 		theme.Code = "catppuccin-latte"
 		if darkBackground {
 			theme.Code = "nord"

@@ -241,6 +241,17 @@ func (a *App) edit(ctx context.Context, assignments ...config.Assignment) (path 
 	return from.UserFile, a.Reload(ctx)
 }
 
+// KeepTheme makes a theme the person's for good. A rehearsal has no settings of its own;
+// how the screen looks is not part of what it plays.
+func (a *App) KeepTheme(_ context.Context, name string) error {
+	file, named, err := config.File(os.Getenv)
+	if err != nil {
+		return err
+	}
+	return config.Edit(config.Sources{UserFile: file, Named: named},
+		config.Assignment{Path: []string{"screen", "theme"}, Value: name})
+}
+
 // KeepTarget makes a target the first of a tier, for good, and says what was done.
 func (a *App) KeepTarget(ctx context.Context, tier models.Tier, target models.Target) (string, error) {
 	if a.options.Rehearsal != "" {
