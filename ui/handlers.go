@@ -118,10 +118,10 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 		keys.ThemeCycle: func(name string) action {
 			return m.look.choose(name, keepTheme(m.backend.ctx, m.options.KeepTheme))
 		},
-		keys.Redraw:     plain(func() action { return work{tea.ClearScreen} }),
-		keys.Suspend:    plain(func() action { return work{tea.Suspend} }),
-		keys.Leave:      plain(m.interrupt),
-		keys.Quit:       plain(m.quit),
+		keys.Redraw:  plain(func() action { return work{tea.ClearScreen} }),
+		keys.Suspend: plain(func() action { return work{tea.Suspend} }),
+		keys.Leave:   plain(m.interrupt),
+		keys.Quit:    plain(m.quit),
 	}
 }
 
