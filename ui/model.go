@@ -90,7 +90,10 @@ func New(options Options) *Model {
 		backend: &backend{ctx: context.Background(), owners: options.Owners},
 		ready:   make(chan Engine, 1),
 		width:   80, height: 24,
-		look:     &look{name: cmp.Or(options.Theme, theme.Names()[0].Name), own: options.Colours, dark: true, profile: colorprofile.TrueColor},
+		look: &look{
+			name: cmp.Or(options.Theme, theme.Names()[0].Name), own: options.Colours,
+			dark: true, profile: colorprofile.TrueColor,
+		},
 		notifier: notifier{Notices: options.Notices, now: options.Now},
 		dirty:    true,
 	}
