@@ -11,6 +11,7 @@ import (
 	"belay/session"
 	"belay/ui/composer"
 	"belay/ui/keys"
+	"belay/ui/locale"
 )
 
 // draft is what a person writes in the composer, and its way to the engine.
@@ -104,7 +105,7 @@ func (d *draft) escape(now time.Time) action {
 		return openRewind{last: true}
 	}
 	d.escaped = now
-	return message{keys.Label(keys.Stop) + " again: edit the last message"}
+	return message{locale.T("%s again: edit the last message", keys.Label(keys.Stop))}
 }
 
 // sentPrompt is the last message that was sent to a session: it may still be on its way.
@@ -170,7 +171,7 @@ func (d *draft) sendAs(steered bool) action {
 		}
 	}
 	if unknown := d.composer.UnknownFiles(prompt); len(unknown) > 0 && inPassing == nil {
-		inPassing = message{"there is no file " + strings.Join(unknown, ", ") + " here; the words were sent as they are"}
+		inPassing = message{locale.T("there is no file %s here; the words were sent as they are", strings.Join(unknown, ", "))}
 	}
 	d.take()
 	attached = append(d.own.take(d.views.current), attached...)

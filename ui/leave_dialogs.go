@@ -3,6 +3,7 @@ package ui
 import (
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -24,7 +25,7 @@ func (d leaveDialog) key(name, _ string) action {
 func (d leaveDialog) interrupt() action { return leaveAll{session.Park{}} }
 
 func (d leaveDialog) view(f frame) box {
-	return warningBox(f, "these sessions are at work", func(width int) []string {
+	return warningBox(f, locale.T("these sessions are at work"), func(width int) []string {
 		th := f.theme
 		var lines []string
 		for _, v := range d.views.list() {
@@ -57,12 +58,12 @@ func (d takeoverDialog) key(name, _ string) action {
 }
 
 func (d takeoverDialog) view(area frame) box {
-	return warningBox(area, "this session is open elsewhere", func(width int) []string {
+	return warningBox(area, locale.T("this session is open elsewhere"), func(width int) []string {
 		o, hint := d.owner, keys.TakeOverDialog.Hint
-		who := "a belay (" + theme.Line(o.Program) + ", process " + theme.Count(int64(o.PID)) + " on " +
-			theme.Line(o.Host) + ") has written to it since " + theme.At(o.Since) + "."
+		who := locale.T("a belay (%s, process %d on %s) has written to it since %s.", locale.T(theme.Line(o.Program)), o.PID,
+			theme.Line(o.Host), theme.At(o.Since))
 		lines := theme.Wrap(who, width)
-		takeover := "If you take it over, that one stops writing; nothing that is saved gets lost."
+		takeover := locale.T("If you take it over, that one stops writing; nothing that is saved gets lost.")
 		lines = append(lines, theme.Wrap(takeover, width)...)
 		return append(lines, "", area.theme.Keys(hint("take over", keys.TakeOver), hint("leave it", keys.Close)))
 	})

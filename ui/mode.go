@@ -6,6 +6,7 @@ import (
 	"belay/session"
 	"belay/ui/approval"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 	"belay/ui/transcript"
 )
@@ -157,16 +158,16 @@ func (m *finder) find(query string) {
 
 func (m *finder) leave() { m.pane.Find("") }
 
-const finderLead = " find › "
+func finderLead() string { return locale.T(" find › ") }
 
 // line stands in the place of the composer.
 func (m *finder) line(area frame) string {
 	places := theme.Plural(m.places, "place")
 	if m.query == "" {
-		places = "type what to find"
+		places = locale.T("type what to find")
 	}
 	hint := keys.Finder.Hint
-	left := area.theme.Accent.Paint(finderLead) + m.shown(area)
+	left := area.theme.Accent.Paint(finderLead()) + m.shown(area)
 	right := area.theme.Dim.Paint(places+"   ") +
 		area.theme.Keys(hint("next", keys.FindPrevious, keys.FindNext), hint("close", keys.Close)) + " "
 	return theme.Sides(left, right, area.width)
@@ -175,4 +176,4 @@ func (m *finder) line(area frame) string {
 func (m *finder) shown(f frame) string { return theme.Cut(m.query, f.width-40) }
 
 // column is where the cursor stands in the line.
-func (m *finder) column(f frame) int { return theme.Width(finderLead) + theme.Width(m.shown(f)) }
+func (m *finder) column(f frame) int { return theme.Width(finderLead()) + theme.Width(m.shown(f)) }

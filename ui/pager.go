@@ -2,6 +2,7 @@ package ui
 
 import (
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 	"belay/ui/transcript"
 )
@@ -102,7 +103,7 @@ func (p *pager) head(f frame, last, of int) string {
 	}
 	place := ""
 	if of > p.shown {
-		place = "  " + theme.Count(int64(last)) + " of " + theme.Plural(of, "line")
+		place = "  " + locale.N(of, "%[2]d of %[1]d line", "%[2]d of %[1]d lines", last)
 	}
 	return f.theme.Strong.Paint(p.title) + f.theme.Dim.Paint(place) + "   " + f.theme.Keys(hints...)
 }

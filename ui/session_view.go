@@ -6,6 +6,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/status"
 	"belay/ui/theme"
 	"belay/ui/transcript"
@@ -103,7 +104,7 @@ func (v *sessionView) noteCheckpoint(r session.Record) {
 	}
 }
 
-func (v *sessionView) doing(text string) { v.activity = activity{text: text} }
+func (v *sessionView) doing(text string) { v.activity = activity{text: locale.T(text)} }
 
 // answering ends a wait: the model does something.
 func (v *sessionView) answering(text string) {
@@ -120,7 +121,7 @@ func (v *sessionView) follow(r session.Record) {
 	case session.AttemptStarted:
 		v.attempted(e)
 	case session.ReplyOpened:
-		v.answering(v.shortName(e.Target) + " answers")
+		v.answering(locale.T("%s answers", v.shortName(e.Target)))
 	case session.ReasoningDelta:
 		v.answering("thinking")
 	case session.TextDelta:
@@ -128,7 +129,7 @@ func (v *sessionView) follow(r session.Record) {
 	case session.CallDelta:
 		v.answering("writing a call")
 	case session.ToolStarted:
-		v.activity, v.wait = activity{"running " + theme.Line(e.Effect.Tool), toolActivity}, nil
+		v.activity, v.wait = activity{locale.T("running %s", theme.Line(e.Effect.Tool)), toolActivity}, nil
 	case session.ToolEnded, session.ApprovalAnswered:
 		v.doing("working")
 	case session.ApprovalAsked:
@@ -142,7 +143,7 @@ func (v *sessionView) follow(r session.Record) {
 	case session.Waiting:
 		v.waiting(r.Time, e)
 	case session.Switched:
-		v.answering("asking " + v.shortName(e.To))
+		v.answering(locale.T("asking %s", v.shortName(e.To)))
 	case session.TurnEnded:
 		v.answering("")
 	}
@@ -171,9 +172,9 @@ func (v *sessionView) waitsForEnd() bool {
 func (v *sessionView) leaves(id string) string {
 	switch {
 	case v.stuck():
-		return "held"
+		return locale.T("held")
 	case !v.state.IsSteered(id):
-		return "at the end of the turn"
+		return locale.T("at the end of the turn")
 	}
 	return v.soon()
 }
@@ -182,17 +183,17 @@ func (v *sessionView) leaves(id string) string {
 func (v *sessionView) soon() string {
 	switch {
 	case v.activity.kind != toolActivity && v.open == 0:
-		return "with the next request"
+		return locale.T("with the next request")
 	case v.open > 1:
-		return "after the running calls"
+		return locale.T("after the running calls")
 	}
-	return "after the running call"
+	return locale.T("after the running call")
 }
 
 func (v *sessionView) attempted(e session.AttemptStarted) {
-	v.doing("asking " + v.shortName(e.Target))
+	v.doing(locale.T("asking %s", v.shortName(e.Target)))
 	if !v.state.Live() {
-		v.activity = activity{"summarising", summarising}
+		v.activity = activity{locale.T("summarising"), summarising}
 	}
 	if w := v.wait; w != nil {
 		w.Until = time.Time{}

@@ -10,6 +10,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/status"
 	"belay/ui/theme"
 	"belay/ui/transcript"
@@ -154,7 +155,7 @@ func (vs *sessionViews) title(s *session.Session) string {
 		return theme.Line(s.Title)
 	}
 	if s.Step == 0 {
-		return "proposing steps"
+		return locale.T("proposing steps")
 	}
 	plan := vs.byID[s.PartOf]
 	if plan == nil || plan.state.Plan == nil || s.Step > len(plan.state.Plan.Steps) {

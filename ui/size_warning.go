@@ -3,6 +3,7 @@ package ui
 import (
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -53,7 +54,7 @@ func (w *sizeWarning) lines(area frame) []string {
 	var lines []string
 	lead := "   " + area.theme.Warn.Paint("▲ ")
 	for _, h := range w.hints {
-		for i, l := range theme.Wrap(h.Text, area.width-7) {
+		for i, l := range theme.Wrap(locale.Said(h.Text), area.width-7) {
 			if i > 0 {
 				lead = "     "
 			}
@@ -61,7 +62,7 @@ func (w *sizeWarning) lines(area frame) []string {
 		}
 	}
 	hints := [][2]string{
-		keys.Hint("what fills it", keys.Context), keys.Hint(keys.Label(keys.Steps)+" splits it", keys.StepsPanel),
+		keys.Hint("what fills it", keys.Context), keys.Hint(locale.T("%s splits it", keys.Label(keys.Steps)), keys.StepsPanel),
 		keys.Hint("", keys.Trim), keys.Hint("", keys.Compact), keys.Hint("send it as it is", keys.Send),
 	}
 	if line := "     " + area.theme.Keys(hints...); theme.Width(line) <= area.width {

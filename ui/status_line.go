@@ -1,13 +1,13 @@
 package ui
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"belay/models"
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/status"
 	"belay/ui/steps"
 	"belay/ui/theme"
@@ -30,9 +30,9 @@ func (vs *sessionViews) bottomLine(area frame, mode session.Mode) status.Bottom 
 		bottom.Since = time.Time{}
 	}
 	if s.Status == session.Parked {
-		bottom.Doing, bottom.Since = "parked", time.Time{}
+		bottom.Doing, bottom.Since = locale.T("parked"), time.Time{}
 		if left := s.RetryAt.Sub(area.now); left > 0 {
-			bottom.Doing = "parked, again in " + theme.Clock(left)
+			bottom.Doing = locale.T("parked, again in %s", theme.Clock(left))
 		}
 	}
 	bottom.Spins = view.spins()
@@ -57,10 +57,10 @@ func (vs *sessionViews) bottomLine(area frame, mode session.Mode) status.Bottom 
 
 // planActivity says which step of a plan is under way, and how that is doing.
 func planActivity(plan, worker *sessionView, since time.Time, area frame) (string, time.Time, time.Duration) {
-	step := "planning"
+	step := locale.T("planning")
 	if p := plan.state.Plan; p != nil && p.Current() > 0 {
 		current := p.Steps[p.Current()-1]
-		step = fmt.Sprintf("step %d/%d", p.Current(), len(p.Steps))
+		step = locale.T("step %d/%d", p.Current(), len(p.Steps))
 		if area.width >= minWidthBeside {
 			step += " " + theme.Cut(theme.Line(current.Title), 24)
 		}
@@ -82,23 +82,23 @@ func liveStep(plan, worker *sessionView, now time.Time) steps.Live {
 	case !worker.state.Live() && worker.state.Status != session.Parked:
 		if p := plan.state.Plan; p != nil {
 			if step, ok := p.Running(); ok && step.Check != "" {
-				return steps.Live{Words: "its check runs"}
+				return steps.Live{Words: locale.T("its check runs")}
 			}
 		}
 		return steps.Live{}
 	case worker.state.Status == session.Asking:
-		return steps.Live{Words: "asks you", Asks: true}
+		return steps.Live{Words: locale.T("asks you"), Asks: true}
 	case worker.wait == nil:
 		return steps.Live{Words: worker.activity.text}
 	}
-	reason := "no capacity"
+	reason := locale.T("no capacity")
 	if f := worker.wait.Fault; f != nil && f.Kind != models.KindCapacity {
 		reason = theme.Kind(f)
 	}
 	if !worker.wait.Until.After(now) {
-		return steps.Live{Words: "◐ " + reason + ", asking again", Waits: true}
+		return steps.Live{Words: "◐ " + locale.T("%s, asking again", reason), Waits: true}
 	}
-	again := "again in " + theme.Clock(worker.wait.Until.Sub(now)+time.Second-1)
+	again := locale.T("again in %s", theme.Clock(worker.wait.Until.Sub(now)+time.Second-1))
 	return steps.Live{Words: "◐ " + reason + ", " + again, Short: "◐ " + again, Waits: true}
 }
 
@@ -128,7 +128,7 @@ func (v *sessionView) queueLines(area frame, panelFocused bool) []string {
 	var lines []string
 	for i, queued := range v.state.Queue {
 		if i == 3 {
-			lines = append(lines, "   "+th.Dim.Paint("… "+theme.Plural(len(v.state.Queue)-3, "message")+" more"))
+			lines = append(lines, "   "+th.Dim.Paint("… "+locale.N(len(v.state.Queue)-3, "%d message more", "%d messages more")))
 			break
 		}
 		when := v.leaves(queued.ID)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -72,7 +73,7 @@ func (v *sessionView) todoLines(area frame, crowded bool) []string {
 		from = current
 	}
 	th := area.theme
-	lead := "plan " + theme.Count(int64(done)) + "/" + theme.Count(int64(len(todos)))
+	lead := locale.T("plan") + " " + theme.Count(int64(done)) + "/" + theme.Count(int64(len(todos)))
 	var lines []string
 	for i, todo := range todos[from : from+rows] {
 		margin := strings.Repeat(" ", theme.Width(lead))

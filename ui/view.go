@@ -8,6 +8,7 @@ import (
 
 	"belay/ui/approval"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -57,7 +58,7 @@ func (r rowSpan) holds(row int) bool     { return row >= r.from && row < r.to }
 func (r rowSpan) moved(rows int) rowSpan { return rowSpan{r.from + rows, r.to + rows} }
 
 func tooSmall(width, height int) string {
-	return theme.Cut("too small: belay needs 60×16", width) + strings.Repeat("\n", max(height-1, 0))
+	return theme.Cut(locale.T("too small: belay needs 60×16"), width) + strings.Repeat("\n", max(height-1, 0))
 }
 
 // frame is the whole screen for a part to draw on.
@@ -71,7 +72,7 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 	area := m.frame()
 	hint := m.views.composerHint()
 	if _, ok := m.focus.mode.(approvalMode); ok {
-		hint = keys.Approval.Label(keys.Blur) + " to write a message instead"
+		hint = locale.T("%s to write a message instead", keys.Approval.Label(keys.Blur))
 	}
 	m.composer.SetHint(hint)
 	if rows := max(min(area.height/3, 12), 1); m.composer.Resized(area.width, rows) {
@@ -82,7 +83,7 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 	below := m.belowTranscript(area, area.height-5-len(write))
 	room := max(area.height-4-len(write)-len(below), 1)
 
-	banner := area.theme.Warn.Paint(theme.Line(m.options.Banner))
+	banner := area.theme.Warn.Paint(locale.Said(theme.Line(m.options.Banner)))
 	m.pointer.transcript = place{rowSpan{2, 2 + room}, 0}
 	m.question = m.question.moved(2 + room)
 	lines := make([]string, 0, area.height)
@@ -162,7 +163,7 @@ func (m *Model) ruleText(area frame) string {
 	pane, end := m.views.transcript(), keys.Label(keys.Bottom)
 	switch n := pane.Unseen(); {
 	case n > 0:
-		return area.theme.Accent.Paint("↓ "+theme.Count(int64(n))+" new") + area.theme.Dim.Paint("  "+end)
+		return area.theme.Accent.Paint("↓ "+locale.T("%d new", n)) + area.theme.Dim.Paint("  "+end)
 	case !pane.Following() && !m.covered():
 		return area.theme.Dim.Paint("↓ " + end)
 	}

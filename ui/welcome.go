@@ -6,6 +6,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -16,7 +17,7 @@ func (vs *sessionViews) welcome(area frame, height int, version string) []string
 	name := strings.TrimSpace("belay " + version)
 	lines := []string{
 		"", "   " + th.Accent.Paint(name),
-		"   " + th.Dim.Paint("What was done is kept, whatever the model does."), "",
+		"   " + th.Dim.Paint(locale.T("What was done is kept, whatever the model does.")), "",
 	}
 	for _, hint := range [][2]string{
 		keys.Hint("send", keys.Send), keys.Hint("mention a file", keys.Mention),
@@ -28,7 +29,7 @@ func (vs *sessionViews) welcome(area frame, height int, version string) []string
 	}
 	if len(vs.offered) > 0 {
 		hints := th.Keys(keys.Hint("go on with the first", keys.TryNow), keys.Hint("all", keys.Sessions))
-		lines = append(lines, "", "   "+th.Strong.Paint("Unfinished")+"  "+hints)
+		lines = append(lines, "", "   "+th.Strong.Paint(locale.T("Unfinished"))+"  "+hints)
 	}
 	for _, s := range vs.offered {
 		symbol, text, st := th.Status(&s, area.now)
@@ -51,18 +52,18 @@ func (vs *sessionViews) composerHint() string {
 	v := vs.shown()
 	switch {
 	case v != nil && v.state.PartOf != "" && !v.state.Live():
-		return "this step is not at work; " + backToPlan()
+		return locale.T("this step is not at work; %s", backToPlan())
 	case v != nil && v.state.Live() && len(v.state.Queue) > 0:
-		back := keys.Label(keys.TakeBack) + " takes it back"
+		back := locale.T("%s takes it back", keys.Label(keys.TakeBack))
 		if v.state.RunsPlan || !v.waitsForEnd() {
 			return back
 		}
-		return keys.EmptyDraft.Label(keys.Steer) + " sends it " + v.soon() + "; " + back
+		return locale.T("%s sends it %s; %s", keys.EmptyDraft.Label(keys.Steer), v.soon(), back)
 	case v != nil && v.state.Live():
-		return "write ahead: it is sent when this turn is done"
+		return locale.T("write ahead: it is sent when this turn is done")
 	case v != nil && v.state.Status == session.Parked:
-		return "what you write is held behind the parked turn"
+		return locale.T("what you write is held behind the parked turn")
 	}
-	return "what is to be done?   " + keys.Label(keys.Mention) + " file   " + keys.Label(keys.Shell) + " command   " +
-		keys.Label(keys.CommandName) + " commands"
+	return locale.T("what is to be done?   %s file   %s command   %s commands", keys.Label(keys.Mention),
+		keys.Label(keys.Shell), keys.Label(keys.CommandName))
 }

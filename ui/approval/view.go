@@ -1,13 +1,13 @@
 package approval
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -76,12 +76,12 @@ func (p *Pane) mood() theme.Style {
 // heading asks the question.
 func (p *Pane) heading(focused bool) string {
 	th, tool := p.theme, theme.Line(p.asked.Tool)
-	question := "allow " + tool + "?"
+	question := locale.T("allow %s?", tool)
 	switch {
 	case p.pending > 1:
-		question = fmt.Sprintf("1 of %d  allow %s?", p.pending, tool)
+		question = locale.T("1 of %d  allow %s?", p.pending, tool)
 	case p.asked.UnknownOutcome:
-		question = "unknown outcome: " + tool
+		question = locale.T("unknown outcome: %s", tool)
 	}
 	title := " " + theme.Line(p.asked.Title)
 	if !focused {
@@ -94,9 +94,9 @@ func (p *Pane) heading(focused bool) string {
 func (p *Pane) notes(width int) []string {
 	var lines []string
 	if p.asked.Reason != "" {
-		reason := theme.Line(p.asked.Reason)
+		reason := locale.Said(theme.Line(p.asked.Reason))
 		if !p.asked.UnknownOutcome {
-			reason = "asks because " + reason
+			reason = locale.T("asks because %s", reason)
 		}
 		style := p.theme.Dim
 		if p.asked.Danger {
@@ -108,7 +108,7 @@ func (p *Pane) notes(width int) []string {
 		}
 	}
 	if p.asked.Reach != "" {
-		lines = append(lines, p.theme.Dim.Paint(theme.Cut("it reaches "+theme.Line(p.asked.Reach), width)))
+		lines = append(lines, p.theme.Dim.Paint(theme.Cut(locale.T("it reaches %s", locale.Said(theme.Line(p.asked.Reach))), width)))
 	}
 	return lines
 }
@@ -130,7 +130,7 @@ func (p *Pane) Body(th *theme.Theme, width int, sideBySide bool) []string {
 		detail = p.asked.Args
 	}
 	if p.asked.Output != "" {
-		detail += "\n\nit had said until then:\n" + p.asked.Output
+		detail += "\n\n" + locale.T("it had said until then:") + "\n" + p.asked.Output
 	}
 	return wrapped(th, strings.TrimRight(theme.Visible(detail), "\n"), width)
 }
@@ -168,7 +168,7 @@ func (p *Pane) Scroll(lines int) bool {
 // place says how much of the question is below.
 func (p *Pane) place() string {
 	if n := p.reading.below(); n > 0 {
-		return "   " + theme.Plural(n, "line") + " more"
+		return "   " + locale.N(n, "%d line more", "%d lines more")
 	}
 	return ""
 }
@@ -196,8 +196,8 @@ func (p *Pane) HintAt(column int) keys.Action {
 func (p *Pane) hints(width int) string {
 	if p.refusing {
 		th := p.theme
-		ways := "  " + keys.Refusal.Label(keys.Accept) + " refuse   " + keys.Refusal.Label(keys.Close) + " back"
-		return theme.Cut("no, because: "+p.reason+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)
+		ways := locale.T("  %s refuse   %s back", keys.Refusal.Label(keys.Accept), keys.Refusal.Label(keys.Close))
+		return theme.Cut(locale.T("no, because: ")+p.reason+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)
 	}
 	if p.confirming != "" {
 		return p.confirmation(width)
@@ -217,21 +217,21 @@ func (p *Pane) confirmation(width int) string {
 	back := hint("back", keys.Close)
 	unread := ""
 	if !p.reading.whole {
-		unread = theme.Plural(p.reading.below(), "line") + " unread"
+		unread = locale.N(p.reading.below(), "%d line unread", "%d lines unread")
 	}
 	switch p.confirming {
 	case keys.Always:
 		ways := th.Keys(hint("yes, always", keys.Always), back)
-		scope := theme.Cut(theme.Line(p.asked.Always), max(width-30, 10))
+		scope := theme.Cut(locale.Said(theme.Line(p.asked.Always)), max(width-30, 10))
 		if unread != "" {
 			scope = theme.Cut(scope+"; "+unread, max(width-30, 10))
 		}
-		return th.Warn.Paint("always: ") + scope + "   " + ways
+		return th.Warn.Paint(locale.T("always: ")) + scope + "   " + ways
 	case keys.Outside:
 		ways := th.Keys(hint("yes, outside", keys.Outside), back)
-		warning := "outside: it can do all that you can"
+		warning := locale.T("outside: it can do all that you can")
 		if theme.Width(warning)+theme.Width(ways)+3 > width {
-			warning = "with nothing around it?"
+			warning = locale.T("with nothing around it?")
 		}
 		return th.Bad.Paint(warning) + "   " + ways
 	}
@@ -255,7 +255,7 @@ func (p *Pane) answers() string {
 	}
 	outside := ""
 	if p.asked.Outside {
-		outside = "   " + th.Bad.Paint(keys.Approval.Label(keys.Outside)+" outside")
+		outside = "   " + th.Bad.Paint(keys.Approval.Label(keys.Outside)+locale.T(" outside"))
 	}
 	return th.Keys(hints...) + outside
 }

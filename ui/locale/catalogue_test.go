@@ -121,7 +121,7 @@ var told = []string{
 var command = regexp.MustCompile(`^((git diff \\| )?belay( [-%\w"<>.…-]+)+|[a-z]+( \[?[A-Z]+\]?)+)$`)
 
 // translating are the functions whose first argument is translated.
-var translating = []string{"T", "Hint", "hint", "add", "event", "say", "Say"}
+var translating = []string{"T", "doing", "answering", "Hint", "hint", "add", "event", "say", "Say"}
 
 // readSaid gives all texts of the program that a person may read.
 func readSaid(t *testing.T, root string) map[string]origin {

@@ -207,11 +207,11 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 		return parts
 	}
 	if len(state.Queue) > 0 {
-		word := " queued"
+		word := locale.T("%d queued", len(state.Queue))
 		if !state.Live() && state.Status != session.Idle {
-			word = " held"
+			word = locale.T("%d held", len(state.Queue))
 		}
-		parts = append(parts, th.Warn.Paint(theme.Count(int64(len(state.Queue)))+word))
+		parts = append(parts, th.Warn.Paint(word))
 	}
 	if ctx := b.context(th, width); ctx != "" {
 		parts = append(parts, ctx)
