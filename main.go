@@ -118,7 +118,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Now:     commands.Now,
 		NewID:   commands.NewID,
 
-		Clipboard: clipboard.System(),
+		Clipboard: clipboard.System(), CopiedPicture: clipboard.System().Picture,
 		KeepTheme: func(ctx context.Context, name string) error { return s.opened().KeepTheme(ctx, name) },
 
 		Branch: func(ctx context.Context) string { return repository.Branch(ctx, options.Project) },

@@ -33,6 +33,7 @@ type draft struct {
 	// What the world gives; may be nil.
 	readImage func(ctx context.Context, path string) (models.Image, error)
 	listFiles func(ctx context.Context, focus []string) ([]string, error)
+	copied    func(ctx context.Context) (file string, err error) // the picture in the clipboard
 }
 
 // key edits the draft, or is one of the keys that only work beside it. Writing says
@@ -65,6 +66,12 @@ func (d *draft) key(msg tea.KeyPressMsg, writing bool) action {
 }
 
 func (d *draft) paste(text string) action {
+	if pictures, ok := composer.Dropped(text); ok && d.readImage != nil && !d.composer.Borrowed() {
+		text = pictures
+		if !d.composer.AtSpace() {
+			text = " " + text
+		}
+	}
 	d.composer.Paste(text)
 	return d.mention()
 }
@@ -204,19 +211,35 @@ func (d *draft) deliver(prompt session.Prompt, as func(session.Prompt) session.C
 	id := d.views.current
 	engine := d.backend.engine
 	read := d.readImage
-	if read == nil || len(pictures) == 0 || id == "" || engine == nil {
+	if read == nil || len(pictures) == 0 {
 		return send{command: as(prompt), inOrder: id != ""}
 	}
 	return work{d.backend.enqueue(func(ctx context.Context) tea.Msg {
+		given := as(prompt)
 		for _, path := range pictures {
 			img, err := read(ctx, path)
 			if err != nil {
-				return didMsg{err: err, queued: true}
+				return didMsg{err: err, queued: true, untaken: given}
 			}
 			prompt.Images = append(prompt.Images, img)
 		}
+		if id == "" || engine == nil {
+			return didMsg{queued: true, begins: as(prompt)}
+		}
 		return didMsg{err: engine.Do(ctx, id, as(prompt)), queued: true}
 	})}
+}
+
+// attachCopied mentions the picture in the clipboard.
+func (d *draft) attachCopied() action {
+	copied, ctx := d.copied, d.backend.ctx
+	if copied == nil || d.readImage == nil || d.composer.Borrowed() {
+		return nil
+	}
+	return work{func() tea.Msg {
+		file, err := copied(ctx)
+		return copiedPictureMsg{file, err}
+	}}
 }
 
 // planTask lets a model propose steps for a task.

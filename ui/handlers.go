@@ -37,11 +37,12 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 	s := &sessionCommands{options: m.options, views: m.views, backend: m.backend, draft: d, mode: m.options.Mode}
 
 	return map[keys.Action]handler{
-		keys.Send:     plain(d.send),
-		keys.Steer:    plain(d.steer),
-		keys.TakeBack: plain(d.takeBack),
-		keys.Shell:    d.shell,
-		keys.Editor:   plain(d.edit),
+		keys.Send:         plain(d.send),
+		keys.Steer:        plain(d.steer),
+		keys.PastePicture: plain(d.attachCopied),
+		keys.TakeBack:     plain(d.takeBack),
+		keys.Shell:        d.shell,
+		keys.Editor:       plain(d.edit),
 
 		keys.Heavy:      tier(models.Heavy),
 		keys.Medium:     tier(models.Medium),

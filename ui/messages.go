@@ -33,6 +33,13 @@ type (
 		err    error
 		queued bool   // it was a job of the queue
 		toast  string // words to show when it went well
+
+		untaken session.Command // goes back to the composer, as there was an error
+		begins  session.Command // begins a session
+	}
+	copiedPictureMsg struct { // the picture in the clipboard
+		file string
+		err  error
 	}
 	listMsg struct {
 		owners map[session.ID]session.Owner // the sessions of other belays

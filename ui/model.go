@@ -120,7 +120,7 @@ func (m *Model) addParts() {
 		composer: m.composer, views: m.views, backend: m.backend, editor: editor,
 		size: sizeWarning{limit: o.Warn}, newID: o.NewID,
 		readImage: o.ReadImage, listFiles: o.ListFiles,
-		own: own,
+		own: own, copied: o.CopiedPicture,
 	}
 	m.unsent = &unsentDrafts{
 		composer: m.composer, views: m.views, backend: m.backend, project: o.Project,

@@ -97,6 +97,8 @@ type Options struct {
 	Left func(of Talk)
 	// ListFiles lists what can be mentioned with @, in some paths alone if there are any.
 	ListFiles func(ctx context.Context, focus []string) ([]string, error)
+	// CopiedPicture writes the picture in the clipboard to a file.
+	CopiedPicture func(ctx context.Context) (file string, err error)
 	// ReadImage reads a mentioned picture.
 	ReadImage func(ctx context.Context, path string) (models.Image, error)
 	// Prompts gives the prompts of earlier days, oldest first.

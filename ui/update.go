@@ -94,6 +94,11 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		m.views.transcript().Ran(msg.command, output, msg.err != nil)
 	case heldEnterMsg:
 		return tea.Batch(m.perform(m.draft.release(m.focus.mode == nil)), m.unsent.touched(m.options.Now()))
+	case copiedPictureMsg:
+		if msg.err != nil {
+			return m.say(msg.err.Error())
+		}
+		return tea.Batch(m.paste(msg.file), m.unsent.touched(m.options.Now()))
 	case unsentMsg:
 		m.unsent.loaded(msg)
 	case unsentPauseMsg:
@@ -183,7 +188,12 @@ func (m *Model) did(msg didMsg) tea.Cmd {
 	}
 	switch {
 	case msg.err != nil:
+		if msg.untaken != nil {
+			m.draft.restore([]session.Command{msg.untaken})
+		}
 		return tea.Batch(next, m.complain(msg.err))
+	case msg.begins != nil:
+		return tea.Batch(next, m.do(msg.begins))
 	case msg.toast != "":
 		return tea.Batch(next, m.say(msg.toast))
 	}

@@ -341,6 +341,12 @@ func (p *Pane) removeFold() bool {
 	return false
 }
 
+// AtSpace reports whether the cursor stands where a word can begin.
+func (p *Pane) AtSpace() bool {
+	before := p.beforeCursor()
+	return before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t")
+}
+
 func (p *Pane) atEnd() bool {
 	lines := strings.Split(p.area.Value(), "\n")
 	return p.area.Line() == len(lines)-1 && p.area.Column() == len([]rune(lines[len(lines)-1]))

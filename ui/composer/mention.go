@@ -32,8 +32,8 @@ func folders(files []string) []string {
 // were listed.
 func (p *Pane) UnknownFiles(text string) []string {
 	var unknown []string
-	for _, m := range mentioned.FindAllStringSubmatch(text, -1) {
-		name, _, _ := strings.Cut(strings.TrimRight(m[1], ".,;!?"), ":")
+	for _, file := range mentionedFiles(text) {
+		name, _, _ := strings.Cut(strings.TrimRight(file, ".,;!?"), ":")
 		if len(p.files) > 0 && path.Ext(name) != "" && !path.IsAbs(name) && !strings.HasPrefix(name, "~") &&
 			!slices.Contains(p.files, name) && !slices.Contains(p.files, name+"/") {
 			unknown = append(unknown, name)
@@ -98,16 +98,18 @@ func (p *Pane) matchingFiles(word string) []string {
 	return found
 }
 
-var mentioned = regexp.MustCompile(`(?:^|[\s(])@([^\s@()]+)`)
+var mentioned = regexp.MustCompile(`(?:^|[\s(])@(?:"([^"\n]+)"|([^\s@()"]+))`)
+
+// mentionedFiles lists what a text mentions, without the quotes.
+func mentionedFiles(text string) []string {
+	var files []string
+	for _, m := range mentioned.FindAllStringSubmatch(text, -1) {
+		files = append(files, m[1]+m[2])
+	}
+	return files
+}
 
 // Pictures lists the images that a text mentions.
 func Pictures(text string) []string {
-	var out []string
-	for _, m := range mentioned.FindAllStringSubmatch(text, -1) {
-		switch strings.ToLower(path.Ext(m[1])) {
-		case ".png", ".jpg", ".jpeg", ".gif", ".webp":
-			out = append(out, m[1])
-		}
-	}
-	return out
+	return slices.DeleteFunc(mentionedFiles(text), func(file string) bool { return !isPicture(file) })
 }

@@ -19,6 +19,7 @@ var Table = []Binding{
 	{Palette, []string{"ctrl+p"}, "ctrl+p", "palette: every command, found by any of its words", Anywhere, false},
 	{CommandName, []string{"/"}, "/", "commands by name; tab completes", Empty, false},
 	{Mention, []string{"@"}, "@", "mention a file, or lines of it: @a.go:20-45", Composer, false},
+	{PastePicture, []string{"ctrl+v"}, "ctrl+v", "attach the picture in the clipboard; or drop a file", Composer, false},
 	{Shell, []string{"!"}, "!", "run a shell command; !! keeps it from the model", Empty, false},
 	{Sessions, []string{"ctrl+s"}, "ctrl+s, /sessions, /resume", "sessions: find, open, rename, fork, delete", Anywhere, true},
 	{New, []string{"ctrl+n"}, "ctrl+n, /new, /clear", "new session", Anywhere, true},

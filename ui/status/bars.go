@@ -155,8 +155,11 @@ type Bottom struct {
 
 // View gives the line.
 func (b Bottom) View(th *theme.Theme, width int) string {
-	parts := b.parts(th, width)
-	left := " " + strings.Join(parts, th.Faint.Paint(" · "))
+	left := b.left(th, width)
+	if len(b.Keys) > 0 && theme.Width(left)+theme.Width(th.Keys(b.Keys[0]))+3 > width {
+		b.Written = 0 // the key that stops is worth more
+		left = b.left(th, width)
+	}
 	if b.Toast != "" {
 		return theme.Sides(left, th.Accent.Paint(theme.Cut(b.Toast, width-4))+" ", width)
 	}
@@ -167,6 +170,10 @@ func (b Bottom) View(th *theme.Theme, width int) string {
 		}
 	}
 	return theme.Fit(left, width)
+}
+
+func (b Bottom) left(th *theme.Theme, width int) string {
+	return " " + strings.Join(b.parts(th, width), th.Faint.Paint(" · "))
 }
 
 // turning are the looks of the spinner, one a second.
