@@ -22,7 +22,7 @@ func on(a Action, keys ...string) row { return row{a, keys} }
 
 // The parts of the main screen.
 var (
-	Draft      = part(on(Send, "enter"), on(Steer, "ctrl+enter"), on(PastePicture, "ctrl+v"),
+	Draft = part(on(Send, "enter"), on(Steer, "ctrl+enter"), on(PastePicture, "ctrl+v"),
 		on(Focus, "tab"), on(Top, "ctrl+home"), on(Bottom, "ctrl+end"))
 	EmptyDraft = part(on(Steer, "enter", "ctrl+enter"), on(Help, "?"), on(Quit, "ctrl+d"), on(TakeBack, "up"),
 		on(Top, "home", "ctrl+home"), on(Bottom, "end", "ctrl+end"))
