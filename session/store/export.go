@@ -26,9 +26,12 @@ func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format s
 	var each func(session.Record) error
 	switch format {
 	case "jsonl":
-		each = func(r session.Record) error { return writeLine(out, r) }
+		each = func(r session.Record) error { return writeLine(out, r, s.rehearsed) }
 	case "markdown":
 		writeTitle(out, state)
+		if s.rehearsed {
+			fmt.Fprint(out, "Rehearsed: a script answered in place of the models.\n")
+		}
 		rewound := false
 		each = func(r session.Record) error {
 			if now := len(state.Active([]session.Record{r})) == 0; now != rewound {
@@ -56,9 +59,11 @@ type exportedEvent struct {
 	Time    time.Time       `json:"time"`
 	Type    string          `json:"type"`
 	Data    json.RawMessage `json:"data"`
+	// Rehearsed says that a script answered in place of the models.
+	Rehearsed bool `json:"rehearsed,omitempty"`
 }
 
-func writeLine(w io.Writer, r session.Record) error {
+func writeLine(w io.Writer, r session.Record, rehearsed bool) error {
 	name, data, err := session.Encode(r.Event)
 	if err != nil {
 		return err
@@ -67,7 +72,7 @@ func writeLine(w io.Writer, r session.Record) error {
 		name, data = "noted", []byte(`{"text":"this record cannot be read"}`)
 	}
 	data = redact.JSON(data, redact.Likely)
-	line, err := json.Marshal(exportedEvent{1, r.Session, r.Seq, r.Turn, r.Time, name, data})
+	line, err := json.Marshal(exportedEvent{1, r.Session, r.Seq, r.Turn, r.Time, name, data, rehearsed})
 	if err != nil {
 		return err
 	}

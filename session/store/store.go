@@ -32,6 +32,10 @@ type Options struct {
 	// date first, or a copy of it where that cannot be.
 	ReadOnly bool
 
+	// Rehearsed says that scripts answered in place of models in all its sessions: what
+	// is exported says so.
+	Rehearsed bool
+
 	// Waiting hears, from a goroutine of its own, that writing has waited for two
 	// seconds, and for whom. nil: nobody is told.
 	Waiting func(text string)
@@ -40,11 +44,12 @@ type Options struct {
 // Store keeps sessions. It may be used by several goroutines and by several
 // programs at once.
 type Store struct {
-	now      func() time.Time
-	newID    func() session.ID
-	path     string
-	readOnly bool
-	tempDir  string // a folder to remove: a copy that was needed to read a read-only database
+	now       func() time.Time
+	newID     func() session.ID
+	path      string
+	readOnly  bool
+	rehearsed bool
+	tempDir   string // a folder to remove: a copy that was needed to read a read-only database
 
 	writer *sql.DB // one connection, so that writers queue here and not in SQLite
 	reader *sql.DB // readers; the same as w when nothing can be written
@@ -58,7 +63,7 @@ type Store struct {
 // they are missing and bringing an older schema up to date. Close frees it.
 // Its errors are *Error and tell what to do.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	s := &Store{now: o.Now, newID: o.NewID, path: filepath.Join(dir, File), readOnly: o.ReadOnly}
+	s := &Store{now: o.Now, newID: o.NewID, path: filepath.Join(dir, File), readOnly: o.ReadOnly, rehearsed: o.Rehearsed}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -32,6 +32,7 @@ func openStore(ctx context.Context, options store.Options) (*store.Store, error)
 	if err != nil {
 		return nil, err
 	}
+	options.Rehearsed = IsRehearsed(ctx)
 	return store.Open(ctx, dir, options)
 }
 
