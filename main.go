@@ -95,6 +95,7 @@ func width(stream any) int {
 func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with app.Screen) error {
 	s := &screen{cli: commands, options: options, alongside: with.Alongside}
 	settings := app.ScreenSettings()
+	app.UseKeys(settings)
 	const keepTitle, restoreTitle = "\x1b[22;0t", "\x1b[23;0t" // XTWINOPS
 	fmt.Print(keepTitle)
 	var left ui.Talk

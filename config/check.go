@@ -284,6 +284,8 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 	switch {
 	case path[0] == "providers":
 		return "a project may not say where requests and keys go", advice
+	case path[0] == "keys":
+		return "a project may not say what keys do", advice
 	case path[0] == "record" || path[0] == "alerts":
 		return "a project may not say what is recorded and what runs", advice
 	case joinKey(path) == "screen.command":

@@ -28,6 +28,7 @@ type Settings struct {
 	Sandbox     Sandbox             `toml:"sandbox"`
 	Screen      Screen              `toml:"screen"`
 	Theme       Colours             `toml:"theme"`
+	Keys        map[string]KeyList  `toml:"keys"` // by the name of an action
 
 	origins map[string]Origin
 	ignored []Fault
@@ -171,6 +172,10 @@ type Alerts struct {
 
 // Channels are where alerts go. A file may name one or a list.
 type Channels []string
+
+// KeyList are the keys of an action. A file may name one or a list. What they mean is
+// for package keys to say.
+type KeyList []string
 
 // Permissions are what may run without asking.
 type Permissions struct {

@@ -131,6 +131,9 @@ func joinKey(path []string) string {
 	return strings.Join(parts, ".")
 }
 
+// Key writes a path as Origin takes it.
+func Key(path ...string) string { return joinKey(path) }
+
 // quote writes a basic TOML string. Its escapes are those of Go, except for a few that
 // strconv uses for control characters.
 func quote(text string) string {

@@ -110,6 +110,9 @@ func (c *Channels) set(v any, typed bool) error {
 	return nil
 }
 
+// set reads one key or a list of them.
+func (k *KeyList) set(v any, typed bool) error { return (*Channels)(k).set(v, typed) }
+
 func scalar(v any, dst reflect.Value) error {
 	switch v := v.(type) {
 	case string:
@@ -198,6 +201,8 @@ func expected(typ reflect.Type) string {
 		typ = typ.Elem()
 	}
 	switch {
+	case typ == reflect.TypeFor[KeyList]():
+		return `write a key, such as "ctrl+t", or a list of them; a name with a dot stands in quotes`
 	case typ == reflect.TypeFor[TokenBudget]():
 		return `write "auto", a number of tokens, or one of both for each tier: { heavy = 200000, light = "auto" }`
 	case typ == reflect.TypeFor[Effort]():

@@ -9,6 +9,7 @@ import (
 
 	"belay/models"
 	"belay/session"
+	"belay/ui/keys"
 )
 
 // obeyQuickly answers commands as a quick engine would.
@@ -417,4 +418,56 @@ func TestAFailedTurnSaysHowToTryAgain(t *testing.T) {
 	}
 	world.emit("s1", session.TurnResumed{})
 	s.gone("F8 try again")
+}
+
+// Keys of the settings do what they say, the old ones no longer do, and hints, help and
+// the palette name the new ones.
+func TestKeysOfTheSettingsWorkAndAreShown(t *testing.T) {
+	t.Cleanup(func() { keys.Use(nil) })
+	set := map[string][]string{"sessions": {"alt+s"}, "palette": {"ctrl+g"}, "session-list.rename": {"ctrl+t"}}
+	if problems := keys.Use(set); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	_, s := startOnSession(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
+	s.wait("ctrl+g commands")
+	s.press("ctrl+s", "\x1bs")
+	s.wait("type to find, in titles", "ctrl+t rename")
+	s.press("ctrl+t")
+	s.wait("rename › refactor the orders module")
+	s.press("esc")
+	s.gone("rename ›")
+	s.press("esc")
+	s.gone("type to find")
+	s.press("\x07")
+	s.wait("commands", "alt+s, /sessions")
+}
+
+// In the transcript letters move as vi has it while it has the keys, and belong to the
+// draft otherwise.
+func TestLettersMoveInTheTranscript(t *testing.T) {
+	var events []session.Event
+	for i := range 30 {
+		events = append(events, turn(fmt.Sprintf("task %02d", i)), said(fmt.Sprintf("answer %02d", i)),
+			session.TurnEnded{Outcome: session.OutcomeDone})
+	}
+	_, s := startOnSession(t, 80, 24, events...)
+	s.wait("answer 29")
+	s.press("ctrl+f", "answer 11")
+	s.wait("answer 11", "1 place")
+	s.press("esc")
+	s.gone("find ›")
+	s.press("ctrl+o", "G")
+	s.wait("answer 29")
+	s.press("n")
+	s.wait("answer 11")
+	s.press("g")
+	s.wait("task 00")
+	s.press("\x04", "\x04") // on, page by page
+	s.wait("answer 05")
+	s.press("\x15", "\x15")
+	s.wait("task 00")
+	s.press("esc")
+	s.wait("? keys")
+	s.press("gGjk")
+	s.wait("› gGjk")
 }

@@ -106,6 +106,24 @@ func (m callChooser) key(name, _ string) action {
 		return readOlder{}
 	case keys.Down:
 		m.pane.Move(1)
+	case keys.PageUp:
+		for range chooserPage {
+			m.pane.Move(-1)
+		}
+		return readOlder{}
+	case keys.PageDown:
+		for range chooserPage {
+			m.pane.Move(1)
+		}
+	case keys.Top:
+		m.pane.ChooseEnd(false)
+		return readOlder{}
+	case keys.Bottom:
+		m.pane.ChooseEnd(true)
+	case keys.FindPrevious:
+		m.pane.FindAgain(-1)
+	case keys.FindNext:
+		m.pane.FindAgain(1)
 	case keys.OpenCall:
 		m.pane.Open()
 	case keys.Copy:
@@ -117,6 +135,9 @@ func (m callChooser) key(name, _ string) action {
 	}
 	return nil
 }
+
+// chooserPage is how many entries the page keys go on by.
+const chooserPage = 6
 
 func (m callChooser) leave() { m.pane.Leave() }
 

@@ -149,10 +149,10 @@ func printUsage(cmd *cobra.Command) error {
 // helpCommand tells of a command what its --help does.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND | TOPIC]", Short: locale.T("Say more about a command, or about steps"), Args: cobra.ArbitraryArgs,
+		Use: "help [COMMAND | TOPIC]", Short: locale.T("Say more about a command, or about steps and keys"), Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && topics[args[0]] != "" {
-				_, err := fmt.Fprint(cmd.OutOrStdout(), locale.T(topics[args[0]]))
+			if len(args) == 1 && topics[args[0]] != nil {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), topics[args[0]]())
 				return err
 			}
 			found, rest, err := cmd.Root().Find(args)

@@ -39,9 +39,11 @@ type Binding struct {
 
 // global holds the bindings that work in every state of the screen. The waiting
 // keys are among them: they never need the focus.
-var global = func() map[string]Action {
+var global = globalOf(Table)
+
+func globalOf(table []Binding) map[string]Action {
 	actions := map[string]Action{}
-	for _, b := range Table {
+	for _, b := range table {
 		if b.Where != Anywhere && b.Where != Waiting || b.Action == Focus {
 			continue
 		}
@@ -50,7 +52,7 @@ var global = func() map[string]Action {
 		}
 	}
 	return actions
-}()
+}
 
 // Global gives the action that a key has in every state of the screen, or "".
 func Global(key string) Action { return global[key] }
@@ -67,15 +69,17 @@ func Of(a Action) Binding {
 }
 
 // rows is where each action stands in the table.
-var rows = func() map[Action]int {
-	at := make(map[Action]int, len(Table))
-	for i, b := range Table {
+var rows = rowsOf(Table)
+
+func rowsOf(table []Binding) map[Action]int {
+	at := make(map[Action]int, len(table))
+	for i, b := range table {
 		if _, known := at[b.Action]; !known {
 			at[b.Action] = i
 		}
 	}
 	return at
-}()
+}
 
 // Commands lists what the palette offers.
 func Commands() []Binding {

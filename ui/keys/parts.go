@@ -33,9 +33,11 @@ var (
 	Finder     = part(on(FindPrevious, "up", "enter", "ctrl+f"), on(FindNext, "down"), on(DeleteBack, "backspace"),
 		on(Close, "esc"))
 	CallChooser = part(on(Up, "up", "k"), on(Down, "down", "j"), on(OpenCall, "enter", "space", "ctrl+o"),
-		on(Copy, "y"), on(Blur, "esc", "tab"))
+		on(PageUp, "ctrl+u", "pgup"), on(PageDown, "ctrl+d", "pgdown"), on(Top, "g", "home"), on(Bottom, "G", "end"),
+		on(FindPrevious, "n"), on(FindNext, "N"), on(Copy, "y"), on(Blur, "esc", "tab"))
 	Approval = part(on(Yes, "y"), on(Always, "a"), on(No, "n"), on(Edit, "e"), on(Outside, "o"), on(Happened, "d"),
-		on(Down, "down", "j"), on(Up, "up", "k"), on(PageDown, "pgdown"), on(PageUp, "pgup", "b"), on(NextPage, "space"),
+		on(Down, "down", "j"), on(Up, "up", "k"), on(PageDown, "pgdown", "ctrl+d"),
+		on(PageUp, "pgup", "b", "ctrl+u"), on(NextPage, "space"),
 		on(Top, "g", "home"), on(Bottom, "G", "end"), on(FullView, "f"), on(Layout, "t"),
 		on(Close, "esc"), on(Blur, "tab"), on(Accept, "enter"))
 	Refusal = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"))
@@ -54,11 +56,11 @@ var (
 	PromptList = part(on(Close, "esc", "ctrl+r"), on(Accept, "enter"), on(Up, "up", "ctrl+p"),
 		on(Down, "down", "ctrl+n"), on(PageUp, "pgup"), on(PageDown, "pgdown"), on(DeleteBack, "backspace"),
 		on(ClearLine, "ctrl+u"))
-	HelpPage = part(on(Up, "up", "k"), on(Down, "down", "j"), on(PageUp, "pgup"), on(PageDown, "pgdown", "space"),
-		on(Top, "home"), on(Bottom, "end"), on(Close, "esc"))
+	HelpPage = part(on(Up, "up", "k"), on(Down, "down", "j"), on(PageUp, "pgup", "ctrl+u", "b"),
+		on(PageDown, "pgdown", "space", "ctrl+d"), on(Top, "home", "g"), on(Bottom, "end", "G"), on(Close, "esc"))
 
-	PagerKeys = part(on(Up, "up", "k"), on(Down, "down", "j"), on(PageUp, "pgup", "b"),
-		on(PageDown, "pgdown", "space"), on(Top, "home", "g"), on(Bottom, "end", "G"), on(Layout, "t"),
+	PagerKeys = part(on(Up, "up", "k"), on(Down, "down", "j"), on(PageUp, "pgup", "b", "ctrl+u"),
+		on(PageDown, "pgdown", "space", "ctrl+d"), on(Top, "home", "g"), on(Bottom, "end", "G"), on(Layout, "t"),
 		on(Close, "esc", "q"))
 
 	SessionList = part(on(Accept, "enter"), on(OtherList, "tab"), on(Rename, "ctrl+r"), on(Delete, "ctrl+d", "delete"),
@@ -89,12 +91,30 @@ var (
 	TakeOverDialog = part(on(TakeOver, "t"), on(Close, "esc", "enter"))
 	FailurePage    = part(on(Quit, "q", "esc", "enter"))
 
-	TrustQuestion = part(on(Trust, "y"), on(Distrust, "n"), on(Accept, "enter"), on(Up, "up"), on(Down, "down"))
-	SetupPage     = part(on(Accept, "enter"), on(Up, "up"), on(Down, "down"),
+	TrustQuestion = part(on(Trust, "y"), on(Distrust, "n"), on(Accept, "enter"), on(Up, "up", "k"),
+		on(Down, "down", "j"))
+	SetupPage = part(on(Accept, "enter"), on(Up, "up", "k"), on(Down, "down", "j"),
 		on(PasteKey, "1"), on(UseLocal, "2"), on(Rehearse, "3"), on(Quit, "q", "esc"))
 	SecretEntry = part(on(Accept, "enter"), on(Close, "esc"), on(DeleteBack, "backspace"), on(ClearLine, "ctrl+u"))
-	LocalModels = part(on(Accept, "enter"), on(LookAgain, "r"), on(Up, "up"), on(Down, "down"), on(Close, "esc"))
+	LocalModels = part(on(Accept, "enter"), on(LookAgain, "r"), on(Up, "up", "k"), on(Down, "down", "j"),
+		on(Close, "esc"))
 )
+
+// namedParts are all parts, as the settings call them.
+var namedParts = []struct {
+	name string
+	part *Part
+}{
+	{"draft", &Draft}, {"empty-draft", &EmptyDraft}, {"composing", &Composing}, {"mentioning", &Mentioning},
+	{"naming", &Naming}, {"text-entry", &TextEntry}, {"finder", &Finder}, {"call-chooser", &CallChooser},
+	{"approval", &Approval}, {"refusal", &Refusal}, {"retry-box", &RetryBox}, {"command-list", &CommandList},
+	{"prompt-list", &PromptList}, {"help-page", &HelpPage}, {"pager", &PagerKeys}, {"session-list", &SessionList},
+	{"session-title", &SessionTitle}, {"model-list", &ModelList}, {"provider-list", &ProviderList}, {"theme-list", &ThemeList},
+	{"capacity-panel", &CapacityPanel}, {"context-panel", &ContextPanel}, {"plan-panel", &PlanPanel},
+	{"rewind-dialog", &RewindDialog}, {"leave-dialog", &LeaveDialog}, {"take-over-dialog", &TakeOverDialog},
+	{"failure-page", &FailurePage}, {"trust-question", &TrustQuestion}, {"setup-page", &SetupPage},
+	{"secret-entry", &SecretEntry}, {"local-models", &LocalModels},
+}
 
 // Action gives what a key does in the part, or "".
 func (p Part) Action(key string) Action {
@@ -110,7 +130,7 @@ func (p Part) Action(key string) Action {
 func (p Part) Press(a Action) string {
 	for _, r := range p.rows {
 		if r.action == a {
-			return r.keys[0]
+			return first(r.keys)
 		}
 	}
 	return ""
@@ -121,7 +141,7 @@ func (p Part) Press(a Action) string {
 func (p Part) Label(a Action) string {
 	for _, r := range p.rows {
 		if r.action == a {
-			return pretty(r.keys[0])
+			return pretty(first(r.keys))
 		}
 	}
 	return Label(a)
@@ -143,4 +163,12 @@ func (p Part) Actions() []Action {
 		actions[i] = r.action
 	}
 	return actions
+}
+
+// first is the key for hints; empty: the settings took all keys away.
+func first(keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return keys[0]
 }

@@ -8,12 +8,11 @@ import (
 
 // parts lists every part.
 func parts() []Part {
-	return []Part{
-		Draft, EmptyDraft, Composing, Mentioning, TextEntry, Finder, CallChooser, Approval, Refusal, RetryBox,
-		CommandList, PromptList, HelpPage, SessionList, SessionTitle, CapacityPanel, ContextPanel, PlanPanel,
-		PagerKeys, Naming, RewindDialog, LeaveDialog, TakeOverDialog, FailurePage, TrustQuestion, SetupPage,
-		SecretEntry, LocalModels, ModelList, ProviderList, ThemeList,
+	var all []Part
+	for _, named := range namedParts {
+		all = append(all, *named.part)
 	}
+	return all
 }
 
 func TestEveryPartIsTested(t *testing.T) {

@@ -13,6 +13,7 @@ func (p *Pane) Find(text string) int {
 	if p.query == "" {
 		return 0
 	}
+	p.sought = p.query
 	n := 0
 	for i := len(p.entries) - 1; i >= 0; i-- {
 		if p.contains(i) {
@@ -36,6 +37,29 @@ func (p *Pane) FindNext(by int) {
 			return
 		}
 	}
+}
+
+// FindAgain chooses the next place of the words that were looked for last; by is 1 or -1.
+func (p *Pane) FindAgain(by int) {
+	if p.query, p.found = p.sought, p.cursor; p.query == "" {
+		return
+	}
+	p.FindNext(by)
+	if p.found >= 0 && p.entries[p.found].choosable() {
+		p.cursor = p.found
+	}
+	p.query, p.found = "", -1
+}
+
+// ChooseEnd chooses the first entry, or the last one.
+func (p *Pane) ChooseEnd(last bool) {
+	if last {
+		p.cursor = len(p.entries)
+		p.Move(-1)
+		return
+	}
+	p.cursor = -1
+	p.Move(1)
 }
 
 func (p *Pane) contains(i int) bool {

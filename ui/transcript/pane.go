@@ -21,6 +21,7 @@ type Pane struct {
 	lineEntries []int  // the entries in view, one for each line
 	lineRows    []int  // which row of its entry each line is; less than 0: blank, before it
 	query       string // words that are searched for
+	sought      string // words that were searched for last
 	marked      *selection
 }
 

@@ -20,6 +20,7 @@ import (
 	"belay/session/request"
 	"belay/session/store"
 	"belay/ui/cli/exit"
+	"belay/ui/keys"
 )
 
 // OpenForReading opens the sessions on disk for reading alone.
@@ -111,11 +112,40 @@ func LoadSettings(ctx context.Context, o Options) (config.Settings, error) {
 		}
 	}
 	settings, err := config.Load(sources)
+	if err == nil {
+		err = keyFaults(settings)
+	}
 	if err != nil {
 		return config.Settings{}, &exit.SettingsError{Err: err}
 	}
 	return settings, nil
 }
+
+// keyFaults says what is wrong with the keys of the settings.
+func keyFaults(settings config.Settings) error {
+	var faults config.Faults
+	for _, problem := range keys.Check(keyLists(settings)) {
+		name := config.Key("keys", problem.Name)
+		fault := config.Fault{Origin: settings.Origin(name), Key: name, Problem: problem.Text, Hint: problem.Hint}
+		faults = append(faults, fault)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return faults
+}
+
+func keyLists(settings config.Settings) map[string][]string {
+	lists := map[string][]string{}
+	for name, list := range settings.Keys {
+		lists[name] = list
+	}
+	return lists
+}
+
+// UseKeys gives actions the keys of the settings; what is wrong with them is reported
+// when everything is opened.
+func UseKeys(settings config.Settings) { _ = keys.Use(keyLists(settings)) }
 
 // ScreenSettings are the settings as far as the first frame needs them: the
 // user's own. A fault in them is reported when everything is opened, not here.

@@ -1,0 +1,373 @@
+package keys
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Problem is what is wrong with a key of the settings.
+type Problem struct {
+	Name string // of the setting: an action, or a part and an action
+	Text string
+	Hint string
+}
+
+// Use gives actions the keys of the settings: by the name of the action, with hyphens
+// between its words, or of a part and an action, as in "session-list.rename". Other
+// actions keep theirs. When something is wrong nothing changes. It is called before
+// there is a screen; nil gives every action its own keys again.
+func Use(set map[string][]string) []Problem {
+	changed := newLayout()
+	if problems := changed.apply(set); len(problems) > 0 {
+		return problems
+	}
+	Table = changed.table
+	for _, named := range namedParts {
+		named.part.rows = changed.parts[named.name]
+	}
+	global, rows = globalOf(Table), rowsOf(Table)
+	return nil
+}
+
+// Check says what is wrong with the keys of the settings, and changes nothing.
+func Check(set map[string][]string) []Problem {
+	changed := newLayout()
+	return changed.apply(set)
+}
+
+// layout is which keys all actions have.
+type layout struct {
+	table []Binding
+	parts map[string][]row
+}
+
+// original is the layout without settings.
+var original = func() layout {
+	parts := map[string][]row{}
+	for _, named := range namedParts {
+		parts[named.name] = named.part.rows
+	}
+	return layout{Table, parts}
+}()
+
+// keysOf are the keys of an action on the main screen.
+func (l layout) keysOf(a Action) []string {
+	if at := slices.IndexFunc(l.table, func(b Binding) bool { return b.Action == a }); at >= 0 {
+		return l.table[at].Keys
+	}
+	return nil
+}
+
+func newLayout() layout {
+	fresh := layout{slices.Clone(original.table), map[string][]row{}}
+	for name, list := range original.parts {
+		fresh.parts[name] = slices.Clone(list)
+	}
+	return fresh
+}
+
+// fixed are actions whose keys are signs within a text.
+var fixed = []Action{Mention, Shell, CommandName}
+
+// needed are actions without which nobody gets anywhere.
+var needed = []Action{Send, Leave, Stop, Close, Accept}
+
+// apply changes the keys, and says what is wrong with them.
+func (l *layout) apply(set map[string][]string) []Problem {
+	var problems []Problem
+	owner := map[string]string{} // place and action: the setting that gave the keys
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if problem, ok := l.assign(name, set[name], owner); !ok {
+			problems = append(problems, problem)
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return l.conflicts(owner)
+}
+
+// assign gives an action its keys.
+func (l *layout) assign(name string, list []string, owner map[string]string) (Problem, bool) {
+	where, word, scoped := strings.Cut(name, ".")
+	if !scoped {
+		where, word = "", name
+	}
+	action := Action(strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(word)))
+	var pressed []string
+	for _, text := range list {
+		key, ok := parseKey(text)
+		if !ok {
+			return Problem{name, fmt.Sprintf("%.30q is no key", text), "write keys like ctrl+t, alt+1, f5, pgdown or g"}, false
+		}
+		pressed = append(pressed, key)
+	}
+	switch {
+	case slices.Contains(fixed, action):
+		return Problem{name, "is a sign in what you write, and stays", ""}, false
+	case len(pressed) == 0 && slices.Contains(needed, action):
+		return Problem{name, "needs a key", ""}, false
+	}
+	known := false
+	if at := slices.IndexFunc(l.table, func(b Binding) bool { return b.Action == action }); at >= 0 && !scoped {
+		known = true
+		b := &l.table[at]
+		if text := slices.IndexFunc(pressed, typed); text >= 0 && b.Where != Empty && b.Where != Asked {
+			return Problem{name, pressed[text] + " is written into the draft", "take a key with ctrl+ or alt+, or an F-key"}, false
+		}
+		b.show(pressed)
+		b.Keys = pressed
+		if (b.Where == Typed || b.Where == Listed) && len(pressed) > 0 {
+			b.Where = Anywhere
+		}
+		owner["\x00"+string(action)] = name
+	}
+	for part, list := range l.parts {
+		if scoped && part != where {
+			continue
+		}
+		for i, r := range list {
+			if r.action != action || !scoped && !sharesKey(r.keys, original.keysOf(action)) {
+				continue
+			}
+			known = true
+			keep := pressed
+			if typesIn(list) { // letters are written there
+				keep = slices.DeleteFunc(slices.Clone(pressed), typed)
+			}
+			if len(keep) > 0 || len(pressed) == 0 {
+				list[i].keys = keep
+				owner[part+"\x00"+string(action)] = name
+			}
+		}
+	}
+	if !known {
+		return Problem{name, "is no action", suggestName(name)}, false
+	}
+	return Problem{}, true
+}
+
+// sharesKey reports whether a row of a part is what the table of the main screen has,
+// and not a letter of its own. What the table lacks has no other place.
+func sharesKey(own, table []string) bool {
+	return len(table) == 0 || slices.ContainsFunc(own, func(key string) bool { return slices.Contains(table, key) })
+}
+
+// typesIn reports whether a text is written in a part.
+func typesIn(list []row) bool {
+	return slices.ContainsFunc(list, func(r row) bool {
+		return r.action == DeleteBack || r.action == Send || r.action == Complete
+	})
+}
+
+// typed reports whether a key writes a character.
+func typed(key string) bool { return utf8.RuneCountInString(key) == 1 || key == "space" }
+
+// conflicts finds keys that would mean two things in one place, one of them by the
+// settings.
+func (l *layout) conflicts(owner map[string]string) []Problem {
+	var problems []Problem
+	told := map[string]bool{}
+	look := func(place string, seen map[string]Action, from string, key string, a Action) {
+		before, taken := seen[key]
+		if !taken || before == a {
+			seen[key] = a
+			return
+		}
+		name, other := owner[place+"\x00"+string(a)], before
+		if name == "" {
+			name, other = owner[from+"\x00"+string(before)], a
+		}
+		if name != "" && !told[name+key] {
+			told[name+key] = true
+			problems = append(problems, Problem{
+				name, fmt.Sprintf("%s means %q already", key, nameOf(other)), "give one of the two another key",
+			})
+		}
+	}
+	everywhere := map[string]Action{}
+	for _, b := range l.table {
+		if b.Where == Anywhere && b.Action != Focus || b.Where == Waiting && b.Action != Focus || b.Action == NewLine {
+			for _, key := range b.Keys {
+				look("", everywhere, "", key, b.Action)
+			}
+		}
+	}
+	for _, part := range slices.Sorted(maps.Keys(l.parts)) {
+		seen := map[string]Action{}
+		for _, r := range l.parts[part] {
+			for _, key := range r.keys {
+				look(part, seen, part, key, r.action)
+			}
+		}
+	}
+	for _, part := range []string{"draft", "empty-draft"} { // keys that work everywhere come before them
+		for _, r := range l.parts[part] {
+			for _, key := range r.keys {
+				if everywhere[key] != "" {
+					look(part, maps.Clone(everywhere), "", key, r.action)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
+	return problems
+}
+
+// show rewrites how people write the keys; names that can be typed stay.
+func (b *Binding) show(pressed []string) {
+	var parts []string
+	twice := false
+	for i, part := range strings.Split(b.Show, ", ") {
+		if strings.HasPrefix(part, "/") && part != "/" {
+			parts = append(parts, part)
+		} else if first, second, ok := strings.Cut(part, " "); i == 0 && ok && first == second {
+			twice = true
+		}
+	}
+	var labels []string
+	for _, key := range pressed {
+		label := pretty(key)
+		if twice {
+			label += " " + label
+		}
+		labels = append(labels, label)
+	}
+	b.Show = strings.Join(append(labels, parts...), ", ")
+}
+
+// nameOf is how the settings call an action.
+func nameOf(a Action) string { return strings.ReplaceAll(string(a), " ", "-") }
+
+// suggestName is the action that may be meant.
+func suggestName(name string) string {
+	where, word, scoped := strings.Cut(name, ".")
+	if !scoped {
+		word = where
+	}
+	var known []string
+	for _, b := range original.table {
+		known = append(known, nameOf(b.Action))
+	}
+	for part, list := range original.parts {
+		if scoped && part != where {
+			continue
+		}
+		for _, r := range list {
+			known = append(known, nameOf(r.action))
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	best, least := "", 1+len(word)/3
+	for _, k := range known {
+		if d := distance(strings.ToLower(word), k); d <= least {
+			best, least = k, d-1
+		}
+	}
+	switch {
+	case scoped && len(original.parts[where]) == 0:
+		return "the parts of the screen are " + strings.Join(slices.Sorted(maps.Keys(original.parts)), ", ")
+	case best != "" && scoped:
+		return fmt.Sprintf("did you mean %s.%s?", where, best)
+	case best != "":
+		return fmt.Sprintf("did you mean %s?", best)
+	}
+	return "actions are called as in `belay help keys`, with hyphens"
+}
+
+// distance is the Levenshtein distance in bytes, for short words.
+func distance(a, b string) int {
+	if len(a) > 60 || len(b) > 60 {
+		return 60
+	}
+	line := make([]int, len(b)+1)
+	for j := range line {
+		line[j] = j
+	}
+	for i := range len(a) {
+		corner := line[0]
+		line[0] = i + 1
+		for j := range len(b) {
+			cost := corner
+			if a[i] != b[j] {
+				cost = 1 + min(corner, line[j], line[j+1])
+			}
+			corner, line[j+1] = line[j+1], cost
+		}
+	}
+	return line[len(b)]
+}
+
+// others are ways to write the names of keys.
+var others = map[string]string{
+	"pgdn": "pgdown", "pagedown": "pgdown", "pageup": "pgup", "escape": "esc", "return": "enter", "del": "delete",
+	"↑": "up", "↓": "down", "←": "left", "→": "right", " ": "space",
+}
+
+var longNames = strings.Fields("up down left right enter tab esc space backspace delete insert home end pgup pgdown")
+
+// parseKey reads a key as people write it, and gives the name that Bubble Tea has for it.
+func parseKey(text string) (string, bool) {
+	rest := text
+	held := map[string]bool{}
+	for {
+		modifier, after, ok := strings.Cut(rest, "+")
+		modifier = strings.ToLower(strings.TrimSpace(modifier))
+		if !ok || after == "" || !slices.Contains([]string{"ctrl", "alt", "shift"}, modifier) {
+			break
+		}
+		held[modifier], rest = true, after
+	}
+	key := rest
+	if utf8.RuneCountInString(key) != 1 {
+		key = strings.ToLower(strings.TrimSpace(key))
+	}
+	if other, ok := others[key]; ok {
+		key = other
+	}
+	number := strings.TrimPrefix(key, "f")
+	isF := len(number) > 0 && len(number) < 3 && number != key && strings.Trim(number, "0123456789") == "" && number[0] != '0'
+	one := utf8.RuneCountInString(key) == 1 && key != " " && key >= " " && key != "\x7f"
+	switch {
+	case !one && !isF && !slices.Contains(longNames, key):
+		return "", false
+	case one && held["ctrl"]:
+		key = strings.ToLower(key)
+	case one && held["shift"]:
+		key = strings.ToUpper(key)
+		delete(held, "shift")
+	}
+	name := ""
+	for _, modifier := range []string{"ctrl", "alt", "shift"} { // in the order of Bubble Tea
+		if held[modifier] {
+			name += modifier + "+"
+		}
+	}
+	return name + key, true
+}
+
+// Reference lists all actions that can have other keys, a line each: those of the main
+// screen, then those of each part.
+func Reference() []string {
+	var lines []string
+	for _, b := range original.table {
+		if !slices.Contains(fixed, b.Action) {
+			lines = append(lines, fmt.Sprintf("%-22s %s", nameOf(b.Action), strings.Join(b.Keys, " ")))
+		}
+	}
+	for _, named := range namedParts {
+		for _, r := range original.parts[named.name] {
+			if r.action != Ignore {
+				lines = append(lines, fmt.Sprintf("%-38s %s", named.name+"."+nameOf(r.action), strings.Join(r.keys, " ")))
+			}
+		}
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines
+}
