@@ -87,6 +87,8 @@ func TestAFailureCallsAPersonWhoLooksElsewhere(t *testing.T) {
 			Fault: &models.Fault{Kind: models.KindAuth, Target: sol}}, "belay: move the rules failed: key refused"},
 		{"an outage", session.TurnEnded{Outcome: session.OutcomeFailed, Fault: capacityFault(), Reason: outage},
 			"belay: move the rules failed: " + outage},
+		{"a wait for later", session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(),
+			RetryAt: noon.Add(60e9), ParkCount: 1}, "belay: move the rules is parked until 12:01"},
 		{"a question", session.TurnEnded{Outcome: session.OutcomeNeedsPerson, Reason: "the same call 8 times"},
 			"belay: move the rules needs you"},
 	} {

@@ -103,6 +103,9 @@ func (cli CLI) checkSettings(from config.Sources) error {
 	if ignored := config.Faults(settings.Ignored()); len(ignored) > 0 {
 		return &exit.SettingsError{Err: ignored}
 	}
+	if err := app.CheckKeys(settings); err != nil {
+		return &exit.SettingsError{Err: err}
+	}
 	if err := app.CheckEnvironment(settings); err != nil {
 		return err
 	}

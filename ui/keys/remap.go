@@ -84,10 +84,7 @@ func (l *layout) apply(set map[string][]string) []Problem {
 			problems = append(problems, problem)
 		}
 	}
-	if len(problems) > 0 {
-		return problems
-	}
-	return l.conflicts(owner)
+	return append(problems, l.conflicts(owner)...)
 }
 
 // assign gives an action its keys.

@@ -113,7 +113,7 @@ func LoadSettings(ctx context.Context, o Options) (config.Settings, error) {
 	}
 	settings, err := config.Load(sources)
 	if err == nil {
-		err = keyFaults(settings)
+		err = CheckKeys(settings)
 	}
 	if err != nil {
 		return config.Settings{}, &exit.SettingsError{Err: err}
@@ -121,8 +121,8 @@ func LoadSettings(ctx context.Context, o Options) (config.Settings, error) {
 	return settings, nil
 }
 
-// keyFaults says what is wrong with the keys of the settings.
-func keyFaults(settings config.Settings) error {
+// CheckKeys says what is wrong with the keys of the settings.
+func CheckKeys(settings config.Settings) error {
 	var faults config.Faults
 	for _, problem := range keys.Check(keyLists(settings)) {
 		name := config.Key("keys", problem.Name)
