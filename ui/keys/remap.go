@@ -163,33 +163,42 @@ func typesIn(list []row) bool {
 // typed reports whether a key writes a character.
 func typed(key string) bool { return utf8.RuneCountInString(key) == 1 || key == "space" }
 
+// clashes are keys that would mean two things in one place.
+type clashes struct {
+	owner map[string]string // place and action: the setting that gave the keys
+	told  map[string]bool
+	list  []Problem
+}
+
+// add gives a key to an action of a place. What has it already was seen in the place
+// from; one of the two must have it by the settings to be told.
+func (c *clashes) add(place string, seen map[string]Action, from, key string, a Action) {
+	before, taken := seen[key]
+	if !taken || before == a {
+		seen[key] = a
+		return
+	}
+	name, other := c.owner[place+"\x00"+string(a)], before
+	if name == "" {
+		name, other = c.owner[from+"\x00"+string(before)], a
+	}
+	if name == "" || c.told[name+key] {
+		return
+	}
+	c.told[name+key] = true
+	text := fmt.Sprintf("%s means %q already", key, nameOf(other))
+	c.list = append(c.list, Problem{name, text, "give one of the two another key"})
+}
+
 // conflicts finds keys that would mean two things in one place, one of them by the
 // settings.
 func (l *layout) conflicts(owner map[string]string) []Problem {
-	var problems []Problem
-	told := map[string]bool{}
-	look := func(place string, seen map[string]Action, from string, key string, a Action) {
-		before, taken := seen[key]
-		if !taken || before == a {
-			seen[key] = a
-			return
-		}
-		name, other := owner[place+"\x00"+string(a)], before
-		if name == "" {
-			name, other = owner[from+"\x00"+string(before)], a
-		}
-		if name != "" && !told[name+key] {
-			told[name+key] = true
-			problems = append(problems, Problem{
-				name, fmt.Sprintf("%s means %q already", key, nameOf(other)), "give one of the two another key",
-			})
-		}
-	}
+	found := &clashes{owner: owner, told: map[string]bool{}}
 	everywhere := map[string]Action{}
 	for _, b := range l.table {
-		if b.Where == Anywhere && b.Action != Focus || b.Where == Waiting && b.Action != Focus || b.Action == NewLine {
+		if (b.Where == Anywhere || b.Where == Waiting || b.Action == NewLine) && b.Action != Focus {
 			for _, key := range b.Keys {
-				look("", everywhere, "", key, b.Action)
+				found.add("", everywhere, "", key, b.Action)
 			}
 		}
 	}
@@ -197,21 +206,15 @@ func (l *layout) conflicts(owner map[string]string) []Problem {
 		seen := map[string]Action{}
 		for _, r := range l.parts[part] {
 			for _, key := range r.keys {
-				look(part, seen, part, key, r.action)
-			}
-		}
-	}
-	for _, part := range []string{"draft", "empty-draft"} { // keys that work everywhere come before them
-		for _, r := range l.parts[part] {
-			for _, key := range r.keys {
-				if everywhere[key] != "" {
-					look(part, maps.Clone(everywhere), "", key, r.action)
+				found.add(part, seen, part, key, r.action)
+				if (part == "draft" || part == "empty-draft") && everywhere[key] != "" { // which comes first
+					found.add(part, everywhere, "", key, r.action)
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
-	return problems
+	slices.SortStableFunc(found.list, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
+	return found.list
 }
 
 // show rewrites how people write the keys; names that can be typed stay.
