@@ -109,42 +109,64 @@ func (l *layout) assign(name string, list []string, owner map[string]string) (Pr
 		return Problem{name, "needs a key", ""}, false
 	}
 	known := false
-	if at := slices.IndexFunc(l.table, func(b Binding) bool { return b.Action == action }); at >= 0 && !scoped {
-		known = true
-		b := &l.table[at]
-		if text := slices.IndexFunc(pressed, typed); text >= 0 && b.Where != Empty && b.Where != Asked {
-			return Problem{name, pressed[text] + " is written into the draft", "take a key with ctrl+ or alt+, or an F-key"}, false
-		}
-		b.show(pressed)
-		b.Keys = pressed
-		if (b.Where == Typed || b.Where == Listed) && len(pressed) > 0 {
-			b.Where = Anywhere
+	if !scoped {
+		text := ""
+		if known, text = l.assignMain(action, pressed); text != "" {
+			return Problem{name, text + " is written into the draft", "take a key with ctrl+ or alt+, or an F-key"}, false
 		}
 		owner["\x00"+string(action)] = name
 	}
-	for part, list := range l.parts {
+	for part := range l.parts {
 		if scoped && part != where {
 			continue
 		}
-		for i, r := range list {
-			if r.action != action || !scoped && !sharesKey(r.keys, original.keysOf(action)) {
-				continue
-			}
-			known = true
-			keep := pressed
-			if typesIn(list) { // letters are written there
-				keep = slices.DeleteFunc(slices.Clone(pressed), typed)
-			}
-			if len(keep) > 0 || len(pressed) == 0 {
-				list[i].keys = keep
-				owner[part+"\x00"+string(action)] = name
-			}
+		had, changed := l.assignPart(part, action, pressed, scoped)
+		if known = known || had; changed {
+			owner[part+"\x00"+string(action)] = name
 		}
 	}
 	if !known {
 		return Problem{name, "is no action", suggestName(name)}, false
 	}
 	return Problem{}, true
+}
+
+// assignMain gives an action of the main screen its keys. A key that would be written
+// into the draft is given back.
+func (l *layout) assignMain(a Action, pressed []string) (known bool, text string) {
+	at := slices.IndexFunc(l.table, func(b Binding) bool { return b.Action == a })
+	if at < 0 {
+		return false, ""
+	}
+	b := &l.table[at]
+	if i := slices.IndexFunc(pressed, typed); i >= 0 && b.Where != Empty && b.Where != Asked {
+		return true, pressed[i]
+	}
+	b.show(pressed)
+	b.Keys = pressed
+	if (b.Where == Typed || b.Where == Listed) && len(pressed) > 0 {
+		b.Where = Anywhere
+	}
+	return true, ""
+}
+
+// assignPart gives an action its keys in a part that has it.
+func (l *layout) assignPart(part string, a Action, pressed []string, scoped bool) (had, changed bool) {
+	list := l.parts[part]
+	for i, r := range list {
+		if r.action != a || !scoped && !sharesKey(r.keys, original.keysOf(a)) {
+			continue
+		}
+		keep := pressed
+		if typesIn(list) { // letters are written there
+			keep = slices.DeleteFunc(slices.Clone(pressed), typed)
+		}
+		had = true
+		if len(keep) > 0 || len(pressed) == 0 {
+			list[i].keys, changed = keep, true
+		}
+	}
+	return had, changed
 }
 
 // sharesKey reports whether a row of a part is what the table of the main screen has,
