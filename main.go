@@ -21,8 +21,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/charmbracelet/x/term"
-
 	"belay/context/repository"
 	"belay/models"
 	"belay/models/openai"
@@ -60,7 +58,7 @@ func run() int {
 		Version: version(),
 		Now:     time.Now,
 		NewID:   newID,
-		Width:   width,
+		Width:   cli.Width,
 	}
 	return cli.Run(ctx, cli.CLI{Env: env, SaveTerminal: cli.SaveTerminal, Screen: openScreen}, os.Args[1:])
 }
@@ -76,19 +74,6 @@ func version() string {
 
 // newID makes 26 random characters.
 func newID() string { return strings.ToLower(rand.Text()) }
-
-// width is the number of columns of a terminal, and 0 for anything else.
-func width(stream any) int {
-	f, ok := stream.(*os.File)
-	if !ok || !term.IsTerminal(f.Fd()) {
-		return 0
-	}
-	w, _, err := term.GetSize(f.Fd())
-	if err != nil || w <= 0 {
-		return 80
-	}
-	return w
-}
 
 // openScreen opens the full screen. Everything slow happens after its first
 // frame.
@@ -148,7 +133,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 	})
 	fmt.Print(restoreTitle)
 	if left.ID != "" && err == nil {
-		fmt.Print(left.Farewell(settings.Screen.Leave, width(os.Stdout)))
+		fmt.Print(left.Farewell(settings.Screen.Leave, cli.Width(os.Stdout)))
 		if options.Rehearsal == "" {
 			fmt.Fprintf(os.Stderr, "to go on: belay -r %s\n", left.ID)
 		}

@@ -42,3 +42,16 @@ func SaveTerminal() (restore func()) {
 		restoreModes()
 	}
 }
+
+// Width is the number of columns of a terminal, and 0 for anything else.
+func Width(stream any) int {
+	f, ok := stream.(*os.File)
+	if !ok || !term.IsTerminal(f.Fd()) {
+		return 0
+	}
+	w, _, err := term.GetSize(f.Fd())
+	if err != nil || w <= 0 {
+		return 80
+	}
+	return w
+}
