@@ -78,6 +78,9 @@ func (v *sessionView) load(s session.Session, records []session.Record) {
 		v.pane.SetSteps(len(s.Plan.Steps))
 	}
 	more := len(records) > 0 && records[0].Seq > 1
+	if s.PartOf != "" {
+		v.pane.SetInner()
+	}
 	v.pane.Load(records, more, s.RewoundSpans...)
 	v.progress = turnProgress{}
 	for _, r := range records {

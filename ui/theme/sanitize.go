@@ -99,7 +99,7 @@ func Rendered(text string) string {
 				b.WriteString(seq)
 			}
 		case ansi.HasOscPrefix(seq):
-			if parser.Command() == 8 {
+			if parser.Command() == 8 && isSafeLink(seq) {
 				b.WriteString(seq)
 			}
 		case ansi.HasEscPrefix(seq), ansi.HasDcsPrefix(seq), ansi.HasApcPrefix(seq):
@@ -114,6 +114,19 @@ func Rendered(text string) string {
 		text = text[size:]
 	}
 	return b.String()
+}
+
+// isSafeLink reports whether a hyperlink (OSC 8) ends one, or leads to a place that
+// opening can do no harm at: a file or a scheme of some program may be run.
+func isSafeLink(seq string) bool {
+	body := strings.TrimRight(strings.TrimPrefix(strings.TrimPrefix(seq, "\x1b]"), "\u009d"), "\x07\x1b\\")
+	parts := strings.SplitN(body, ";", 3)
+	if len(parts) < 3 || strings.ContainsFunc(body, func(r rune) bool { return isUnsafe(r) || r == '\n' || r == '\t' }) {
+		return false
+	}
+	address := strings.ToLower(parts[2])
+	return address == "" || strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://") ||
+		strings.HasPrefix(address, "mailto:")
 }
 
 // isSafe reports whether s may pass as it is; most text does.

@@ -48,6 +48,22 @@ func TestRenderedKeepsColoursAndLinksOnly(t *testing.T) {
 	}
 }
 
+func TestRenderedLinksLeadToPagesOnly(t *testing.T) {
+	for _, address := range []string{
+		"file:///etc/passwd", "javascript:alert(1)", "vscode://x", "x-man-page://ls", "https://a\nb", "//host/x", "ssh://h",
+	} {
+		got := Rendered("\x1b]8;;" + address + "\x07words\x1b]8;;\x07")
+		if strings.Contains(got, "8;;"+address) || !strings.Contains(got, "words") {
+			t.Errorf("a link to %q is written: %q", address, got)
+		}
+	}
+	for _, address := range []string{"https://x.y/z?a=b;c", "HTTP://x", "mailto:a@b.c"} {
+		if got := Rendered("\x1b]8;id=1;" + address + "\x1b\\words\x1b]8;;\x1b\\"); !strings.Contains(got, address) {
+			t.Errorf("a link to %q is left out: %q", address, got)
+		}
+	}
+}
+
 func FuzzSanitize(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[31mred", "\x1b]52;c;x\x07", "\u009b1m", "\x9b", "a\r\nb\rc",
 		"\x1bPq\x1b\\", "\u202e", "\x1b\x1b[[m", "\xc2\x1b\x9b"} {

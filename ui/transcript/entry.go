@@ -48,6 +48,7 @@ type entry struct {
 	label string // of the model, at the first piece of its words
 	head  bool   // the first piece of a message
 	open  bool   // unfolded
+	inner bool   // a prompt that nobody typed
 
 	// Of what arrives.
 	unconfirmed bool   // the finished item is not in the log yet
@@ -136,7 +137,7 @@ func (e *entry) foldable() bool {
 	case call, reasoning, local:
 		return true
 	case prompt:
-		return strings.Count(e.text, "\n") >= maxPromptLines
+		return e.inner || strings.Count(e.text, "\n") >= maxPromptLines
 	}
 	return e.foldsDetail || e.brief
 }

@@ -14,6 +14,7 @@ type fold struct {
 	entryList
 	names  map[models.Target]string // short names of the settings
 	more   bool                     // older records exist
+	inner  bool                     // belay wrote the prompts: it is a step of a plan
 	oldest int64                    // the first loaded one
 
 	calls         map[string]*entry   // by their ids
@@ -36,8 +37,8 @@ type fold struct {
 
 // reset forgets all records, and goes to the end.
 func (f *fold) reset() {
-	names, steps := f.names, f.steps.total
-	*f = fold{names: names, calls: map[string]*entry{}, totals: map[int]*turnTotals{}}
+	names, steps, inner := f.names, f.steps.total, f.inner
+	*f = fold{names: names, inner: inner, calls: map[string]*entry{}, totals: map[int]*turnTotals{}}
 	f.steps.total = steps
 	f.entryList.reset()
 }
@@ -56,6 +57,10 @@ func (f *fold) SetNames(conditions []models.Condition) {
 
 // SetSteps tells how many steps the plan has, which the end of a log may not say.
 func (f *fold) SetSteps(n int) { f.steps.total = n }
+
+// SetInner says that the prompts are those of a step, which belay has put together: a
+// line of each says enough.
+func (f *fold) SetInner() { f.inner = true }
 
 func (f *fold) shortName(t models.Target) string {
 	if s := f.names[t]; s != "" {
@@ -95,7 +100,7 @@ func (f *fold) Prepend(records []session.Record, more bool, gone ...session.Rewo
 		return
 	}
 	f.oldest = records[0].Seq
-	old := &fold{names: f.names}
+	old := &fold{names: f.names, inner: f.inner}
 	old.reset()
 	old.steps.total, old.rewinds.reading = f.steps.total, true
 	for _, r := range old.withoutRewound(records, gone) {

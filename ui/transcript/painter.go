@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"belay/ui/keys"
 	"belay/ui/theme"
 )
 
@@ -76,6 +77,9 @@ func (p *painter) inner() int { return max(p.width-len(margin)-1, 8) }
 
 func (p *painter) drawPrompt(e *entry) []string {
 	lines := theme.Wrap(theme.Plain(strings.TrimSpace(e.text)), p.inner())
+	if e.inner && !e.open && len(lines) > 1 {
+		lines = []string{p.innerPrompt(lines)}
+	}
 	if len(lines) > maxPromptLines && !e.open {
 		more := p.theme.Dim.Paint("… " + theme.Plural(len(lines)-maxPromptLines, "line") + " more")
 		lines = append(lines[:maxPromptLines:maxPromptLines], more)
@@ -88,6 +92,12 @@ func (p *painter) drawPrompt(e *entry) []string {
 		lines[i] = p.theme.User.Over(theme.Fit(lead+l, p.width))
 	}
 	return lines
+}
+
+// innerPrompt is the first line of a step's prompt, with a count of what is folded.
+func (p *painter) innerPrompt(lines []string) string {
+	more := "   +" + theme.Plural(len(lines)-1, "line") + "   " + keys.Label(keys.OpenCall)
+	return theme.Cut(lines[0], p.inner()-theme.Width(more)) + p.theme.Dim.Paint(more)
 }
 
 // maxProse is how many cells wide words are set: longer lines are hard to read.

@@ -131,3 +131,16 @@ func TestARewindIsALineAndTakesEntriesAway(t *testing.T) {
 		}
 	})
 }
+
+func TestTheInnerPromptOfAStepIsALine(t *testing.T) {
+	p := pane(60, 20)
+	p.SetInner()
+	p.Load([]session.Record{{Session: "s", Seq: 1, Turn: 1, Event: asked("Lay it out.\n\nWhat shows that it is done: a file")}}, false)
+	if got, want := shown(p), " › Lay it out.   +2 lines   ctrl+o"; got != want {
+		t.Errorf("shown\n%s\nwant\n%s", got, want)
+	}
+	p.Open()
+	if got := shown(p); !strings.Contains(got, "What shows that it is done: a file") || strings.Contains(got, "+2 lines") {
+		t.Errorf("opened\n%s", got)
+	}
+}

@@ -105,7 +105,7 @@ func (f *fold) turnStarted(r session.Record, e session.TurnStarted) {
 // prompted shows a message of the person's, and what goes with it.
 func (f *fold) prompted(r session.Record, message session.Prompt, note string) *entry {
 	p := newEntry(prompt, r)
-	p.at, p.text = r.Time, message.Text
+	p.at, p.text, p.inner = r.Time, message.Text, f.inner
 	if p.text != "" { // a plan may begin without words
 		f.push(p)
 	}
