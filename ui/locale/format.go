@@ -63,15 +63,23 @@ func readFormat(id string) (format, bool) {
 	}
 	literal.WriteString(id[last:])
 	flush()
-	if len(f.verbs) == 0 || f.exactness < leastExact {
+	least := leastExact
+	if f.prefix == "" {
+		least = leastExactBehind
+	}
+	if len(f.verbs) == 0 || f.exactness < least {
 		return format{}, false
 	}
 	f.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\A` + pattern.String() + `\z`) })
 	return f, true
 }
 
-// leastExact is how many bytes of a format must not depend on its arguments.
-const leastExact = 3
+// leastExact is how many bytes of a format must not depend on its arguments; one that
+// begins with an argument, such as "%s failed", would find itself in too many texts.
+const (
+	leastExact       = 3
+	leastExactBehind = 10
+)
 
 // position reads the number of an argument in brackets, which begins at 1.
 func position(digits string) int {

@@ -54,6 +54,9 @@ msgstr "未知的值 %s"
 msgid "100%% of it"
 msgstr "它的 100%%"
 
+msgid "%s failed"
+msgstr "%s失败"
+
 msgid "Try again."
 msgstr "请再试一次。"
 
@@ -94,6 +97,7 @@ func TestWhatWasPutTogetherElsewhereIsFoundAgain(t *testing.T) {
 		{fmt.Errorf("open %s: %w", "a.db", errors.New("permission denied")).Error(), "打开 a.db：permission denied"},
 		{fmt.Errorf("entry %d: %w", 3, fmt.Errorf("unknown value %.60q", `a "b" 5`)).Error(), `第 3 项：未知的值 "a \"b\" 5"`},
 		{"entry x: y", "entry x: y"},
+		{"it failed", "it failed"},
 		{"Try again. Take another model.", "请再试一次。请换一个模型。"},
 		{"Try again. The weather is fine.", "请再试一次。 The weather is fine."},
 		{"Try again.\n  entry 2: Try again.", "请再试一次。\n  第 2 项：请再试一次。"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"belay/session"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -61,8 +62,8 @@ func (f *fold) attemptFailed(r session.Record, e session.AttemptFailed) {
 		line = f.addLine(r, "✓", keptCallsText(n), plain)
 	}
 	if e.Fault != nil && e.Fault.Adjusted != "" {
-		f.addLine(r, "↻", fmt.Sprintf("%s refused the request as it was: asked again %s",
-			f.shortName(e.Target), theme.Line(e.Fault.Adjusted)), plain)
+		f.addLine(r, "↻", locale.T("%s refused the request as it was: asked again %s",
+			f.shortName(e.Target), locale.Said(theme.Line(e.Fault.Adjusted))), plain)
 	}
 	if first {
 		f.boundary.failedSeq = r.Seq
@@ -71,10 +72,7 @@ func (f *fold) attemptFailed(r session.Record, e session.AttemptFailed) {
 }
 
 func keptCallsText(n int) string {
-	if n == 1 {
-		return "1 finished call is kept"
-	}
-	return theme.Plural(n, "finished call") + " are kept"
+	return locale.N(n, "%d finished call is kept", "%d finished calls are kept")
 }
 
 // addKeptCalls counts calls of an older page to the failed attempt that ended
@@ -137,11 +135,11 @@ func (e *entry) keepCutOff() {
 func cutOffText(e *entry) string {
 	switch e.phase {
 	case denied:
-		return "stopped here"
+		return locale.T("stopped here")
 	case unknown:
-		return "cut off"
+		return locale.T("cut off")
 	}
-	return "cut off; will be written again"
+	return locale.T("cut off; will be written again")
 }
 
 func (f *fold) switched(r session.Record, e session.Switched) {
@@ -149,20 +147,20 @@ func (f *fold) switched(r session.Record, e session.Switched) {
 	text := fmt.Sprintf("%s → %s", from, to)
 	switch {
 	case e.Failback:
-		text += ": back at the preferred model"
+		text += ": " + locale.T("back at the preferred model")
 	case e.Pictures:
-		text += ": it sees pictures"
+		text += ": " + locale.T("it sees pictures")
 	case e.Fault == nil:
-		text += ": your choice"
+		text += ": " + locale.T("your choice")
 	default:
 		text += ": " + theme.Kind(e.Fault)
 		if f.failures > 1 {
 			text += fmt.Sprintf(" ×%d", f.failures)
 		}
 		if e.FromTier.Rank() >= 0 && e.FromTier.Rank() < e.ToTier.Rank() {
-			text += ", back when " + from + " answers again"
+			text += locale.T(", back when %s answers again", from)
 			if e.FailbackDelay > 0 {
-				text += ", after " + theme.Clock(e.FailbackDelay.Round(time.Second)) + " at the earliest"
+				text += locale.T(", after %s at the earliest", theme.Clock(e.FailbackDelay.Round(time.Second)))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -14,7 +15,7 @@ func (p *painter) drawTodos(e *entry) []string {
 			finished++
 		}
 	}
-	head := margin + p.theme.Strong.Paint("plan") + p.theme.Dim.Paint("  "+doneOf(finished, len(e.todos)))
+	head := margin + p.theme.Strong.Paint(locale.T("plan")) + p.theme.Dim.Paint("  "+doneOf(finished, len(e.todos)))
 	lines := []string{head}
 	if e.brief && !e.open {
 		return lines
@@ -62,7 +63,7 @@ func (p *painter) drawStatusLine(e *entry) []string {
 		lines = append(lines, margin+st.Paint(lead+l))
 	}
 	if e.foldsDetail && !e.open {
-		return append(lines, margin+"  "+p.theme.Dim.Paint(keys.Label(keys.OpenCall)+" shows it"))
+		return append(lines, margin+"  "+p.theme.Dim.Paint(locale.T("%s shows it", keys.Label(keys.OpenCall))))
 	}
 	if e.detail != "" {
 		for _, l := range theme.Wrap(theme.Plain(e.detail), p.inner()-2) {
@@ -79,11 +80,11 @@ func (p *painter) drawEnding(e *entry) []string {
 			parts = append(parts, theme.Elapsed(d))
 		}
 		if t.usage.Input+t.usage.Output > 0 {
-			in := theme.Count(t.usage.Input) + " in"
+			in := locale.T("%s in", theme.Count(t.usage.Input))
 			if t.usage.Cached > 0 {
-				in += " (" + theme.Count(t.usage.Cached) + " cached)"
+				in += locale.T(" (%s cached)", theme.Count(t.usage.Cached))
 			}
-			parts = append(parts, in, theme.Count(t.usage.Output)+" out")
+			parts = append(parts, in, locale.T("%s out", theme.Count(t.usage.Output)))
 		}
 		if t.cost > 0 {
 			parts = append(parts, theme.Money(t.cost))

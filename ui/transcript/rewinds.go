@@ -1,13 +1,13 @@
 package transcript
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -23,19 +23,18 @@ type rewindState struct {
 // saying.
 func (f *fold) checkpointed(r session.Record, e session.Checkpointed) {
 	if e.Problem != "" && e.Problem != f.rewinds.problem { // once, however many turns it lasts
-		f.addLine(r, "·", "the files are not kept from here on, so that a rewind covers the conversation alone: "+
-			theme.Line(e.Problem), warn)
+		f.addLine(r, "·", locale.T("the files are not kept from here on, so that a rewind covers the conversation alone: %s",
+			locale.Said(theme.Line(e.Problem))), warn)
 	}
 	f.rewinds.problem = e.Problem
 	if len(e.Skipped) == 0 || f.rewinds.skipped != nil {
 		return
 	}
-	text, list := "checkpoints do not cover ", e.Skipped
-	if len(list) > 3 {
-		text += fmt.Sprintf("%d paths, such as ", len(list))
-		list = list[:2]
+	text := locale.T("checkpoints do not cover %s", theme.Line(strings.Join(e.Skipped, ", ")))
+	if n := len(e.Skipped); n > 3 {
+		text = locale.T("checkpoints do not cover %d paths, such as %s", n, theme.Line(strings.Join(e.Skipped[:2], ", ")))
 	}
-	f.rewinds.skipped = f.addLine(r, "·", text+theme.Line(strings.Join(list, ", ")), plain)
+	f.rewinds.skipped = f.addLine(r, "·", text, plain)
 }
 
 // rewound says what was taken back, or brought back, and takes it away. What
@@ -48,47 +47,47 @@ func (f *fold) rewound(r session.Record, e session.Rewound) {
 	line := f.addLine(r, "⟲", rewoundText(e, n), plain)
 	if len(e.Failed) > 0 {
 		line.level = warn
-		line.detail = "not as they were: " + theme.Line(strings.Join(e.Failed, ", "))
+		line.detail = locale.T("not as they were: %s", theme.Line(strings.Join(e.Failed, ", ")))
 	}
 	f.steps.told = nil // a step that begins again is told again
 }
 
 // rewoundText says what a rewind took back, or brought back, and how to undo it.
 func rewoundText(e session.Rewound, turns int) string {
-	text := "taken back: the files"
+	text := locale.T("taken back: the files")
 	switch {
 	case e.Undo > 0:
-		text = "brought back, as it was before the rewind"
+		text = locale.T("brought back, as it was before the rewind")
 	case e.Conversation && e.Step > 0:
-		text = fmt.Sprintf("taken back: all since before step %d", e.Step)
+		text = locale.T("taken back: all since before step %d", e.Step)
 	case e.Conversation && turns > 0:
-		text = "taken back: " + theme.Plural(turns, "turn")
+		text = locale.N(turns, "taken back: %d turn", "taken back: %d turns")
 	case e.Conversation:
-		text = "taken back: the conversation since a checkpoint"
+		text = locale.T("taken back: the conversation since a checkpoint")
 	}
 	if e.Conversation && e.Files && e.Undo == 0 {
-		text += " (files too)"
+		text += locale.T(" (files too)")
 	}
 	if e.Files {
 		var files []string
 		if e.Written > 0 {
-			files = append(files, fmt.Sprintf("%d written", e.Written))
+			files = append(files, locale.T("%d written", e.Written))
 		}
 		if e.Removed > 0 {
-			files = append(files, fmt.Sprintf("%d removed", e.Removed))
+			files = append(files, locale.T("%d removed", e.Removed))
 		}
 		if len(files) > 0 {
-			text += " · files: " + strings.Join(files, ", ")
+			text += " · " + locale.T("files: %s", strings.Join(files, ", "))
 		}
 	}
 	if e.Undo > 0 {
 		return text
 	}
-	what := "them"
+	back := locale.T("%s brings them back", keys.Label(keys.UndoRewind))
 	if e.Conversation && turns <= 1 && !e.Files {
-		what = "it"
+		back = locale.T("%s brings it back", keys.Label(keys.UndoRewind))
 	}
-	return text + " · " + keys.Label(keys.UndoRewind) + " brings " + what + " back"
+	return text + " · " + back
 }
 
 // removeSpan removes what stands for the records of a span, and counts its turns.

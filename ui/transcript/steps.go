@@ -6,6 +6,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -37,7 +38,7 @@ func (f *fold) planSet(r session.Record, plan session.Plan) {
 	f.steps.total = len(plan.Steps)
 	if len(plan.Steps) == 0 {
 		if plan.Planning != "" {
-			f.addLine(r, "≡", "a model looks around and proposes steps", plain)
+			f.addLine(r, "≡", locale.T("a model looks around and proposes steps"), plain)
 		}
 		return
 	}
@@ -48,9 +49,9 @@ func (f *fold) planSet(r session.Record, plan session.Plan) {
 	f.steps.proposal, f.steps.told = proposal, nil
 	text := theme.Plural(len(plan.Steps), "step")
 	if plan.By.Model != "" {
-		text += " proposed by " + f.shortName(plan.By)
+		text = locale.T("%s proposed by %s", text, f.shortName(plan.By))
 	}
-	f.addLine(r, "≡", text+": "+keys.Label(keys.StepsPanel)+" shows them", plain)
+	f.addLine(r, "≡", locale.T("%s: %s shows them", text, keys.Label(keys.StepsPanel)), plain)
 }
 
 // stepMoved says that a step began, or what came of it, once.
@@ -63,21 +64,21 @@ func (f *fold) stepMoved(r session.Record, e session.StepMoved) {
 	}
 	f.steps.told[e.Number] = e.Step.State
 	s := e.Step
-	step := fmt.Sprintf("step %d", e.Number)
+	step := locale.T("step %d", e.Number)
 	switch s.State {
 	case session.StepRunning:
 		if f.steps.total > 0 {
-			step += fmt.Sprintf(" of %d", f.steps.total)
+			step = locale.T("step %d of %d", e.Number, f.steps.total)
 		}
 		if s.Title != "" {
 			step += ": " + theme.Line(s.Title)
 		}
 		if s.Tier != "" {
-			step += " (" + theme.Line(string(s.Tier)) + ")"
+			step += " (" + theme.Line(locale.T(string(s.Tier))) + ")"
 		}
 		f.addLine(r, "▶", step, plain)
 	case session.StepDone:
-		text := step + " done"
+		text := locale.T("%s done", step)
 		if note := theme.Line(withoutMarks(firstLine(strings.TrimSpace(s.Note)))); note != "" {
 			text += ": " + theme.Cut(note, 200)
 		}
@@ -89,17 +90,17 @@ func (f *fold) stepMoved(r session.Record, e session.StepMoved) {
 		}
 		f.addLine(r, "✓", text, good)
 	case session.StepFailed:
-		f.addLine(r, "✗", step+" failed"+reasonText(s.Fault, theme.Line(s.Reason)), bad)
+		f.addLine(r, "✗", locale.T("%s failed", step)+reasonText(s.Fault, theme.Line(s.Reason)), bad)
 	case session.StepParked:
-		text := step + " parked"
+		text := locale.T("%s parked", step)
 		if !s.RetryAt.IsZero() {
-			text += ", next try at " + theme.At(s.RetryAt)
+			text += locale.T(", next try at %s", theme.At(s.RetryAt))
 		}
 		f.addLine(r, "⏸", text+reasonText(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepPerson:
-		f.addLine(r, "!", step+" needs you"+reasonText(s.Fault, theme.Line(s.Reason)), warn)
+		f.addLine(r, "!", locale.T("%s needs you", step)+reasonText(s.Fault, theme.Line(s.Reason)), warn)
 	case session.StepSkipped:
-		f.addLine(r, "–", step+" skipped"+reasonText(nil, theme.Line(s.Reason)), plain)
+		f.addLine(r, "–", locale.T("%s skipped", step)+reasonText(nil, theme.Line(s.Reason)), plain)
 	}
 }
 

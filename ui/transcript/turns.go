@@ -8,6 +8,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -23,14 +24,14 @@ func (f *fold) applyTurn(r session.Record) {
 		f.endReply(r.Time)
 		f.dropAdvice()
 		f.endAttempt()
-		f.addLine(r, "↻", strings.TrimSuffix("goes on: "+theme.Line(e.Why), ": "), plain)
+		f.addLine(r, "↻", strings.TrimSuffix(locale.T("goes on")+": "+locale.Said(theme.Line(e.Why)), ": "), plain)
 	case session.AttemptFailed:
 		f.attemptFailed(r, e)
 	case session.ReplyResumed:
-		f.addLine(r, "·", "the connection broke; the same reply goes on", plain)
+		f.addLine(r, "·", locale.T("the connection broke; the same reply goes on"), plain)
 	case session.ReplyContinued:
 		f.endReply(r.Time)
-		f.addLine(r, "↻", theme.Line(e.Text()), plain)
+		f.addLine(r, "↻", locale.Said(theme.Line(e.Text())), plain)
 	case session.Switched:
 		f.switched(r, e)
 	case session.ReplyEnded:
@@ -40,10 +41,10 @@ func (f *fold) applyTurn(r session.Record) {
 	case session.TurnEnded:
 		f.turnEnded(r, e)
 	case session.Noted:
-		n := f.addNotice(r, "·", theme.Sanitize(e.Text))
+		n := f.addNotice(r, "·", locale.Said(theme.Sanitize(e.Text)))
 		n.level = plain
 	case session.Unknown:
-		f.addLine(r, "·", "written by a newer belay: "+theme.Line(e.Type), plain)
+		f.addLine(r, "·", locale.T("written by a newer belay: %s", theme.Line(e.Type)), plain)
 	default:
 		if !f.applyContext(r) {
 			f.applyPlan(r)
@@ -56,30 +57,30 @@ func (f *fold) applyTurn(r session.Record) {
 func (f *fold) applyContext(r session.Record) bool {
 	switch e := r.Event.(type) {
 	case session.Pruned:
-		f.addLine(r, "…", theme.Line(e.By)+" taken out of what the model sees: "+sizes(e.Before, e.After), plain)
+		f.addLine(r, "…", locale.T("%s taken out of what the model sees: %s", locale.Said(theme.Line(e.By)), sizes(e.Before, e.After)), plain)
 	case session.Restored:
-		f.addLine(r, "…", "what was taken out is back in what the model sees", plain)
+		f.addLine(r, "…", locale.T("what was taken out is back in what the model sees"), plain)
 	case session.Compacted:
-		n := f.addNotice(r, "…", "older work is now a summary: "+sizes(e.Before, e.After))
+		n := f.addNotice(r, "…", locale.T("older work is now a summary: %s", sizes(e.Before, e.After)))
 		n.foldsDetail, n.detail = true, theme.Sanitize(e.Summary)
 	case session.Focused:
-		text := "searches keep to " + theme.Line(strings.Join(e.Paths, ", "))
+		text := locale.T("searches keep to %s", theme.Line(strings.Join(e.Paths, ", ")))
 		if len(e.Paths) == 0 {
-			text = "searches look everywhere again"
+			text = locale.T("searches look everywhere again")
 		}
 		f.addLine(r, "·", text, plain)
 	case session.EffortChosen:
-		text := "reasoning effort: " + theme.Line(e.Effort)
+		text := locale.T("reasoning effort: %s", theme.Line(e.Effort))
 		if e.Effort == "" {
-			text = "reasoning effort as the settings say"
+			text = locale.T("reasoning effort as the settings say")
 		}
 		f.addLine(r, "·", text, plain)
 	case session.NotePinned:
-		text := "pinned to every request: "
+		text := locale.T("pinned to every request: %s", theme.Line(e.Text))
 		if e.Unpinned {
-			text = "no longer pinned: "
+			text = locale.T("no longer pinned: %s", theme.Line(e.Text))
 		}
-		f.addLine(r, "·", text+theme.Line(e.Text), plain)
+		f.addLine(r, "·", text, plain)
 	default:
 		return false
 	}
@@ -87,7 +88,7 @@ func (f *fold) applyContext(r session.Record) bool {
 }
 
 func sizes(before, after int64) string {
-	return fmt.Sprintf("%s → %s tokens", theme.Count(before), theme.Count(after))
+	return locale.T("%s → %s tokens", theme.Count(before), theme.Count(after))
 }
 
 func (f *fold) turnStarted(r session.Record, e session.TurnStarted) {
@@ -113,11 +114,11 @@ func (f *fold) prompted(r session.Record, message session.Prompt, note string) *
 		f.addLine(r, "+", theme.Plural(n, "picture"), plain)
 	}
 	for _, a := range message.Attachments {
-		l := f.addLine(r, "+", theme.Line(a.Name)+" goes with it", plain)
+		l := f.addLine(r, "+", locale.T("%s goes with it", locale.Said(theme.Line(a.Name))), plain)
 		l.foldsDetail, l.detail = true, theme.Sanitize(a.Text)
 	}
 	if note != "" {
-		f.addLine(r, "·", "the model is also told: "+theme.Cut(theme.Line(note), 160), plain)
+		f.addLine(r, "·", locale.T("the model is also told: %s", theme.Cut(theme.Line(note), 160)), plain)
 	}
 	return p
 }
@@ -127,10 +128,11 @@ func (f *fold) replyEnded(r session.Record, e session.ReplyEnded) {
 	f.failures = 0
 	f.endAttempt()
 	if e.Served != "" && !models.SameName(e.Served, e.Target.Model) && !strings.HasPrefix(e.Served, e.Target.Model+"-") {
-		f.addLine(r, "≠", fmt.Sprintf("%s was asked, %s answered", e.Target.Model, e.Served), warn)
+		f.addLine(r, "≠", locale.T("%s was asked, %s answered", e.Target.Model, e.Served), warn)
 	}
 	if e.LeftOut > 0 {
-		f.addLine(r, "…", theme.Plural(e.LeftOut, "older item")+" did not fit and stayed out of the request", plain)
+		f.addLine(r, "…", locale.N(e.LeftOut, "%d older item did not fit and stayed out of the request",
+			"%d older items did not fit and stayed out of the request"), plain)
 	}
 }
 
@@ -175,27 +177,27 @@ func (f *fold) turnEnded(r session.Record, e session.TurnEnded) {
 	f.endReply(r.Time)
 	totals := f.turnTotals(r.Turn)
 	totals.endedAt = r.Time
-	symbol, text := "·", "done"
-	reason := theme.Line(e.Reason)
+	symbol, text := "·", locale.T("done")
+	reason := locale.Said(theme.Line(e.Reason))
 	switch e.Outcome {
 	case session.OutcomeParked:
 		f.addNotice(r, "⏸", parkedText(e)+reasonText(e.Fault, reason)).level = warn
 		return
 	case session.OutcomeFailed:
 		f.turnFailed(r, e.Fault, reason)
-		text = "failed"
+		text = locale.T("failed")
 	case session.OutcomeStopped:
 		if e.Interrupted {
-			f.advice = f.addNotice(r, "≋", "belay ended here in mid-turn. What was done is kept.")
+			f.advice = f.addNotice(r, "≋", locale.T("belay ended here in mid-turn. What was done is kept."))
 			f.advice.level = warn
-			f.advice.detail = keys.Label(keys.TryNow) + " goes on; or just write what is next"
+			f.advice.detail = locale.T("%s goes on; or just write what is next", keys.Label(keys.TryNow))
 			return
 		}
-		symbol, text = "■", "stopped"
+		symbol, text = "■", locale.T("stopped")
 	case session.OutcomeNeedsPerson:
-		n := f.addNotice(r, "!", "needs you"+reasonText(e.Fault, reason))
+		n := f.addNotice(r, "!", locale.T("needs you")+reasonText(e.Fault, reason))
 		n.level, n.detail = warn, evidence(e.Fault)
-		text = "waits for you"
+		text = locale.T("waits for you")
 	}
 	end := newEntry(ending, r)
 	end.symbol = symbol
@@ -205,7 +207,7 @@ func (f *fold) turnEnded(r session.Record, e session.TurnEnded) {
 }
 
 func (f *fold) turnFailed(r session.Record, fault *models.Fault, reason string) {
-	n := f.addNotice(r, "✗", "failed"+reasonText(fault, reason))
+	n := f.addNotice(r, "✗", locale.T("failed")+reasonText(fault, reason))
 	n.level, n.detail = bad, evidence(fault)
 	if fault != nil && reason != "" { // the turn ended for more than its last fault
 		n.text = reason
@@ -214,12 +216,12 @@ func (f *fold) turnFailed(r session.Record, fault *models.Fault, reason string) 
 }
 
 func parkedText(e session.TurnEnded) string {
-	text := "parked"
+	text := locale.T("parked")
 	if !e.RetryAt.IsZero() {
-		text += ", next try at " + theme.At(e.RetryAt) // true also when it is read later
+		text += locale.T(", next try at %s", theme.At(e.RetryAt)) // true also when it is read later
 	}
 	if e.ParkCount > 0 {
-		text += fmt.Sprintf(" (%s time)", ordinal(e.ParkCount))
+		text += locale.T(" (%s time)", ordinal(e.ParkCount))
 	}
 	return text
 }
@@ -240,7 +242,7 @@ func reasonText(f *models.Fault, reason string) string {
 	case f != nil:
 		return ": " + theme.Kind(f)
 	case reason != "":
-		return ": " + reason
+		return ": " + locale.Said(reason)
 	}
 	return ""
 }
@@ -259,7 +261,7 @@ func evidence(fault *models.Fault) string {
 		head = append(head, theme.Line(fault.Code))
 	}
 	if fault.RequestID != "" {
-		head = append(head, "request "+theme.Line(fault.RequestID))
+		head = append(head, locale.T("request %s", theme.Line(fault.RequestID)))
 	}
 	if len(head) > 0 {
 		lines = append(lines, strings.Join(head, " · "))
@@ -268,10 +270,10 @@ func evidence(fault *models.Fault) string {
 		lines = append(lines, "“"+theme.Line(fault.Message)+"”")
 	}
 	if fault.Hint != "" {
-		lines = append(lines, theme.Line(fault.Hint))
+		lines = append(lines, locale.Said(theme.Line(fault.Hint)))
 	}
 	if len(fault.Nearest) > 0 {
-		lines = append(lines, "the endpoint knows: "+theme.Line(strings.Join(fault.Nearest, ", ")))
+		lines = append(lines, locale.T("the endpoint knows: %s", theme.Line(strings.Join(fault.Nearest, ", "))))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -279,11 +281,11 @@ func evidence(fault *models.Fault) string {
 func ordinal(n int) string {
 	switch n {
 	case 1:
-		return "1st"
+		return locale.T("1st")
 	case 2:
-		return "2nd"
+		return locale.T("2nd")
 	case 3:
-		return "3rd"
+		return locale.T("3rd")
 	}
-	return fmt.Sprintf("%dth", n)
+	return locale.T("%dth", n)
 }
