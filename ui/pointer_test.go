@@ -251,13 +251,20 @@ func TestAClickOnAHintIsItsKeyWithItsGuard(t *testing.T) {
 	t.Run("within the guard it is nothing", func(t *testing.T) {
 		w, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("make release"))
 		s.clickOn("y yes")
+		x, y := s.at("› go on")
+		x += 2
+		s.down(x, y) // what comes after it is seen
+		s.drag(x+3, y)
+		s.marked(x+1, y)
+		s.wait("y yes", "tab to write a message")
+		if len(w.commands) > 0 {
+			t.Fatalf("the early click was an answer: %s", <-w.commands)
+		}
+		s.up(x+3, y)
 		w.advance(2 * approval.Guard)
 		s.clickOn("y yes")
 		if got := <-w.commands; got != "AnswerApproval" {
 			t.Errorf("command = %s, want AnswerApproval", got)
-		}
-		if len(w.commands) > 0 {
-			t.Error("the early click was an answer too")
 		}
 	})
 	t.Run("a box without the keys gets them first", func(t *testing.T) {
