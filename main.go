@@ -122,6 +122,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Weight:      s.contextUsage,
 		Warn:        s.warn,
 		Unheld:      s.unheld,
+		Written:     s.written,
 		Owners:      func(ctx context.Context) (map[session.ID]session.Owner, error) { return s.opened().Others(ctx) },
 		RunTool:     s.runCommand,
 		Changes:     func(ctx context.Context) (string, error) { return repository.Changes(ctx, options.Project) },
@@ -315,6 +316,17 @@ func (s *screen) capacity(ctx context.Context, id session.ID) (capacity.View, er
 		view.Rows = append(view.Rows, row)
 	}
 	return view, nil
+}
+
+// written are the prompts that can be called by name.
+func (s *screen) written(context.Context) []ui.WrittenPrompt {
+	var list []ui.WrittenPrompt
+	if a := s.opened(); a != nil {
+		for _, c := range a.OwnCommands() {
+			list = append(list, ui.WrittenPrompt(c))
+		}
+	}
+	return list
 }
 
 // modelChoice is what the list of models works with.

@@ -27,6 +27,7 @@ type draft struct {
 	listed   bool // a file is being mentioned, and the files were listed for that
 	sent     sentPrompt
 	escaped  time.Time // when esc was pressed that had nothing to close
+	written  writtenPrompts
 	// arguments read what may stand behind the names of commands, when one is begun.
 	arguments map[keys.Action]func() tea.Cmd
 
@@ -59,6 +60,9 @@ func (d *draft) key(msg tea.KeyPressMsg, writing bool) action {
 	before := d.composer.Calling()
 	d.composer.Key(msg)
 	d.size.shown = d.size.shown && !d.composer.Empty()
+	if keys.Is(d.composer.Draft(), keys.CommandName) {
+		return together{work{d.written.read(d.backend.ctx)}, d.mention()}
+	}
 	if calling := d.composer.Calling(); calling != before && d.arguments[calling] != nil {
 		return together{work{d.arguments[calling]()}, d.mention()}
 	}
@@ -159,6 +163,9 @@ func (d *draft) sendAs(steered bool) action {
 		return command{a, rest}
 	}
 	if name, unknown := keys.Unknown(d.composer.Draft()); unknown {
+		if written, ok := d.written.call(name); ok {
+			return d.sendWritten(written)
+		}
 		return unknownCommand(name)
 	}
 	if line, ok := strings.CutPrefix(text, shellMark); ok && d.own.run != nil {

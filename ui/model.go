@@ -132,6 +132,7 @@ func (m *Model) addParts() {
 	}
 	m.capacity = &capacityPanel{views: m.views, backend: m.backend, load: o.Capacity, runTool: o.RunTool}
 	m.models = &modelChooser{choice: o.Models, views: m.views, backend: m.backend, look: m.look, now: now}
+	m.draft.written.load = o.Written
 	m.draft.arguments = map[keys.Action]func() tea.Cmd{keys.Models: m.models.listNames}
 	m.context = &contextPanel{views: m.views, backend: m.backend, load: o.Weight}
 	m.steps = &stepsPanel{
@@ -169,7 +170,7 @@ func (m *Model) connected(msg connectedMsg) tea.Cmd {
 	}
 	m.views.refreshTiers(m.backend.engine)
 	fresh := m.views.current == "" && m.options.Open == "" && m.options.Prompt == ""
-	cmds := []tea.Cmd{m.backend.next(), m.begin()}
+	cmds := []tea.Cmd{m.backend.next(), m.begin(), m.draft.written.read(m.backend.ctx)}
 	if fresh {
 		cmds = append(cmds, m.unsent.load(""))
 	}

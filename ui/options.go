@@ -107,6 +107,8 @@ type Options struct {
 	RunShell func(ctx context.Context, command string, output func(string)) (string, error)
 	// RunTool runs one of belay's own commands, such as doctor, in the workspace.
 	RunTool func(ctx context.Context, command ...string) (string, error)
+	// Written gives the prompts that can be called by name.
+	Written func(ctx context.Context) []WrittenPrompt
 	// Owners are the sessions that other running belays write to.
 	Owners func(ctx context.Context) (map[session.ID]session.Owner, error)
 	// Changes is the patch from the last commit to the workspace.

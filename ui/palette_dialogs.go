@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"belay/ui/keys"
@@ -16,6 +18,9 @@ func (d commandDialog) key(name, text string) action {
 		return closeDialog{}
 	case palette.Choose:
 		item, _ := d.pane.Chosen()
+		if strings.HasPrefix(item.ID, "/") { // what stands behind its name is still to be written
+			return together{closeDialog{}, setDraft{item.ID + " "}}
+		}
 		return together{closeDialog{}, command{keys.Action(item.ID), d.pane.Arguments()}}
 	}
 	return nil

@@ -127,6 +127,10 @@ func (m *Model) dialogResult(msg tea.Msg) tea.Cmd {
 		return m.perform(showChanges(msg))
 	case capacityMsg:
 		return m.perform(m.capacity.loaded(msg, m.dialog == m.capacity))
+	case writtenMsg:
+		m.draft.written.list = msg.list
+		m.composer.SetOwn(m.draft.written.named())
+		return nil
 	case argumentsMsg:
 		m.composer.SetArguments(msg.command, msg.list)
 		return nil

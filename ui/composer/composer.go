@@ -42,6 +42,7 @@ type Pane struct {
 	popup popup
 
 	arguments map[keys.Action][]string // what may stand behind the names of commands
+	own       []keys.Named             // commands that are not belay's own
 	spaced    bool                     // the space before the cursor was put behind a file's name
 	focused   bool
 

@@ -1,6 +1,7 @@
 package composer
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -38,7 +39,7 @@ func (p *Pane) updatePopup() {
 		return
 	}
 	if name, ok := p.commandName(); ok {
-		p.popup = commandPopup(name)
+		p.popup = commandPopup(name, p.own)
 		return
 	}
 	if a, typed, ok := p.argument(); ok {
@@ -63,7 +64,7 @@ func (p *Pane) commandName() (name string, ok bool) {
 
 // commandPopup offers commands. Only one whose name begins with what was typed is
 // under the cursor by itself: enter must not call what nobody meant.
-func commandPopup(typed string) popup {
+func commandPopup(typed string, own []keys.Named) popup {
 	list := popup{commands: true, at: -1}
 	for i, c := range keys.Matching(typed) {
 		if i == 0 && c.Begins && typed != "" {
@@ -74,7 +75,23 @@ func commandPopup(typed string) popup {
 		}
 		list.rows = append(list.rows, completion{strings.TrimSpace("/" + c.Name + " " + c.Arguments), c.Does})
 	}
+	for _, c := range own {
+		if strings.HasPrefix(c.Name, strings.ToLower(typed)) {
+			row := completion{"/" + c.Name, c.Does}
+			if typed != "" && list.at < 0 { // nothing of belay's own begins so
+				list.rows, list.at = slices.Insert(list.rows, 0, row), 0
+				continue
+			}
+			list.rows = append(list.rows, row)
+		}
+	}
 	return list
+}
+
+// SetOwn gives the commands that are not belay's own.
+func (p *Pane) SetOwn(list []keys.Named) {
+	p.own = list
+	p.updatePopup()
 }
 
 // SetArguments gives what may stand behind the name of a command.

@@ -89,6 +89,7 @@ type App struct {
 
 	env         Env
 	options     Options
+	trusted     bool // the project's own instructions and commands may be read
 	live        *live
 	transport   *Transport
 	maintenance *maintenance.Worker

@@ -74,6 +74,7 @@ func (b *builder) build(ctx context.Context) *App {
 		Tools:       b.newTools,
 		env:         b.env,
 		options:     b.options,
+		trusted:     b.trusted,
 		live:        b.live,
 		transport:   b.transport,
 		maintenance: upkeep,
