@@ -90,7 +90,9 @@ func (m *Model) newHandlers() map[keys.Action]handler {
 			}
 		}),
 
-		keys.Palette: dialogs(func() dialog { return commandDialog{palette.Commands(m.look.theme, m.draft.written.named()...)} }),
+		keys.Palette: dialogs(func() dialog {
+			return commandDialog{palette.Commands(m.look.theme, m.draft.written.named()...)}
+		}),
 		keys.Prompts: dialogs(func() dialog {
 			return promptDialog{palette.Prompts(m.look.theme, m.composer.History())}
 		}),
