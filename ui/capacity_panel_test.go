@@ -16,7 +16,7 @@ func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
 		session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(time.Hour), ParkCount: 2})
 	world.add("s2", "", turn("a finished one"), session.TurnEnded{Outcome: session.OutcomeDone})
 	s := startScreen(t, 80, 24, world.options())
-	golden(t, "offered-80x24", s.wait("Unfinished", "move the pricing rules"))
+	s.wait("Unfinished", "move the pricing rules")
 	s.press("F8")
 	s.wait("next try at")
 	if got := <-world.commands; got != "Resume" {
@@ -43,25 +43,6 @@ func capacityView() capacity.View {
 		v.Week = append(v.Week, d)
 	}
 	return v
-}
-
-func TestTheCapacityPanel(t *testing.T) {
-	for _, size := range []struct {
-		w, h int
-		name string
-	}{{60, 16, "capacity-60x16"}, {80, 24, "capacity-80x24"}, {120, 36, "capacity-120x36"}, {200, 50, "capacity-200x50"}} {
-		t.Run(size.name, func(t *testing.T) {
-			world := newFakeEngine()
-			world.add("s1", "", append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
-			o := world.options()
-			o.Open = "s1"
-			o.Capacity = func(context.Context, session.ID) (capacity.View, error) { return capacityView(), nil }
-			s := startScreen(t, size.w, size.h, o)
-			s.wait("· done")
-			s.press("F5")
-			golden(t, size.name, s.wait("capacity", "resting 1:42"))
-		})
-	}
 }
 
 func TestKeysOfTheCapacityPanel(t *testing.T) {

@@ -75,8 +75,8 @@ func TestAMessageBehindATurnIsQueuedAndTakenBack(t *testing.T) {
 func TestASecondEnterSendsWhatIsQueuedIntoTheTurn(t *testing.T) {
 	running := session.ToolStarted{Effect: session.Effect{CallID: "c1", Tool: "shell", Title: "make"}}
 	queue := session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}}
-	begin := func(t *testing.T, w, h int) (*fakeEngine, *screen) {
-		world, s := startOnSession(t, w, h, turn("go on"))
+	begin := func(t *testing.T) (*fakeEngine, *screen) {
+		world, s := startOnSession(t, 80, 24, turn("go on"))
 		world.reply = obeyQuickly
 		s.wait("go on")
 		world.emit("s1", calls("c1", "shell", `{"command":"make"}`), running)
@@ -84,21 +84,17 @@ func TestASecondEnterSendsWhatIsQueuedIntoTheTurn(t *testing.T) {
 		return world, s
 	}
 	t.Run("enter, and enter again", func(t *testing.T) {
-		for _, size := range sizes[:3] {
-			w, s := begin(t, size.w, size.h)
-			w.emit("s1", queue)
-			golden(t, fmt.Sprintf("queued-%dx%d", size.w, size.h),
-				s.wait("at the end of the turn  then the docs", "enter sends it after the running call; ↑ takes it back"))
-			s.press("enter")
-			golden(t, fmt.Sprintf("steered-%dx%d", size.w, size.h),
-				s.wait("after the running call  then the docs", "› ↑ takes it back"))
-			s.press("up")
-			s.wait("› then the docs")
-			s.gone("1 queued")
-		}
+		w, s := begin(t)
+		w.emit("s1", queue)
+		s.wait("at the end of the turn  then the docs", "enter sends it after the running call; ↑ takes it back")
+		s.press("enter")
+		s.wait("after the running call  then the docs", "› ↑ takes it back")
+		s.press("up")
+		s.wait("› then the docs")
+		s.gone("1 queued")
 	})
 	t.Run("two enters at once, before the first is known to be queued", func(t *testing.T) {
-		w, s := begin(t, 80, 24)
+		w, s := begin(t)
 		s.press("then the docs", "enter", "enter")
 		s.wait("after the running call  then the docs")
 		for _, want := range []string{"Send", "SteerQueued"} {
@@ -108,14 +104,14 @@ func TestASecondEnterSendsWhatIsQueuedIntoTheTurn(t *testing.T) {
 		}
 	})
 	t.Run("ctrl+enter with words, which leaves alone what waits", func(t *testing.T) {
-		w, s := begin(t, 80, 24)
+		w, s := begin(t)
 		w.emit("s1", queue)
 		s.wait("at the end of the turn  then the docs")
 		s.press("use tabs", "\x1b[13;5u")
 		s.wait("at the end of the turn  then the docs", "after the running call  use tabs")
 	})
 	t.Run("what the turn has taken is a message of it", func(t *testing.T) {
-		w, s := begin(t, 80, 24)
+		w, s := begin(t)
 		w.emit("s1", queue, session.PromptSteered{ID: "q"}, session.ToolEnded{CallID: "c1", Tool: "shell", Title: "make"})
 		s.wait("with the next request  then the docs")
 		w.emit("s1", session.PromptTaken{Prompt: queue.Prompt})
@@ -123,7 +119,7 @@ func TestASecondEnterSendsWhatIsQueuedIntoTheTurn(t *testing.T) {
 		s.wait("then the docs", "write ahead")
 	})
 	t.Run("with nothing queued, enter does nothing", func(t *testing.T) {
-		w, s := begin(t, 80, 24)
+		w, s := begin(t)
 		s.press("enter", "F3")
 		if got := <-w.commands; got != "ChooseTier" {
 			t.Errorf("command = %s, want ChooseTier alone", got)
@@ -137,7 +133,7 @@ func TestAParkedTurnHoldsTheQueueAndSaysHowToGoOn(t *testing.T) {
 		session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}},
 		session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(), RetryAt: noon.Add(2 * time.Minute),
 			ParkCount: 2})
-	golden(t, "parked-100x24", s.wait("held  then the docs", "next try at 12:02", "ctrl+x", "again in 2:00"))
+	s.wait("held  then the docs", "next try at 12:02", "ctrl+x", "again in 2:00")
 	for _, tt := range []struct {
 		key  string
 		want []string
@@ -247,8 +243,7 @@ func TestAToolCallOpensWithItsChange(t *testing.T) {
 	_, s := startOnSession(t, 120, 36, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	s.wait("go test")
 	s.press("ctrl+o", "up", "enter")
-	text := s.wait("117 −", "sum, err := PriceOf(o)", "❯ ✓ edit")
-	golden(t, "opened-120x36", text)
+	s.wait("117 −", "sum, err := PriceOf(o)", "❯ ✓ edit")
 	s.press("esc")
 	s.gone("❯ ✓")
 }
@@ -258,7 +253,7 @@ func TestThePaletteRunsACommand(t *testing.T) {
 	w.reply = obeyQuickly
 	s.wait("· done")
 	s.press("ctrl+p")
-	golden(t, "palette-80x24", s.wait("commands", "heavy tier"))
+	s.wait("commands", "heavy tier")
 	s.press("rename", "enter")
 	s.wait("a new title")
 	s.press("\x15", "pricing", "enter")
@@ -285,7 +280,7 @@ func TestLeavingListsWhatRuns(t *testing.T) {
 	s.press("ctrl+c")
 	s.wait("ctrl+c again leaves")
 	s.press("ctrl+c")
-	golden(t, "leaving-80x24", s.wait("these sessions are at work", "park all"))
+	s.wait("these sessions are at work", "park all")
 	s.press("esc")
 	s.gone("park all")
 	s.press("ctrl+c", "ctrl+c")
@@ -347,11 +342,6 @@ func TestForeignTextCannotReachTheTerminal(t *testing.T) {
 			t.Errorf("%q reached the terminal", bad)
 		}
 	}
-}
-
-func TestTooSmallSaysSo(t *testing.T) {
-	s := startScreen(t, 40, 10, newFakeEngine().options())
-	s.wait("too small: belay needs 60×16")
 }
 
 func TestARunningCommandShowsTheEndOfItsOutput(t *testing.T) {

@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -60,16 +59,6 @@ func startOnModels(t *testing.T, w, h int, choice ModelChoice) (*fakeEngine, *sc
 	s := startScreen(t, w, h, o)
 	s.wait("· done")
 	return world, s
-}
-
-func TestModelsScreen(t *testing.T) {
-	for _, size := range sizes {
-		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			_, s := startOnModels(t, size.w, size.h, ModelChoice{})
-			s.press("/model", "enter")
-			golden(t, fmt.Sprintf("models-%dx%d", size.w, size.h), s.wait("box/qwen3-coder", "for the tier heavy"))
-		})
-	}
 }
 
 // A model is found by its letters and put into the session, and taken out of it again.
@@ -190,12 +179,12 @@ func TestKeysAndEndpointsAreAdded(t *testing.T) {
 	s.press("enter")
 	s.wait("the key is kept in the keyring")
 	s.press("\x01")
-	golden(t, "providers-80x24", s.wait("an address of your own"))
+	s.wait("an address of your own")
 	s.press("enter")
 	s.wait("the address of the endpoint")
 	s.paste("http://127.0.0.1:9/v1/")
 	s.press("enter")
-	golden(t, "endpoint-80x24", s.wait("Leave it empty"))
+	s.wait("Leave it empty")
 	s.press("enter")
 	s.wait("added as box2")
 	want := "check openrouter, save openrouter sk-secret, check http://127.0.0.1:9/v1, add http://127.0.0.1:9/v1 "

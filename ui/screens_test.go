@@ -24,24 +24,6 @@ func startOnSession(t *testing.T, w, h int, events ...session.Event) (*fakeEngin
 
 var sizes = []struct{ w, h int }{{60, 16}, {80, 24}, {120, 36}, {200, 50}}
 
-func TestMainScreen(t *testing.T) {
-	for _, size := range sizes {
-		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			_, s := startOnSession(t, size.w, size.h, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
-			golden(t, fmt.Sprintf("main-%dx%d", size.w, size.h), s.wait("go test ./orders", "done", "ctx 42k"))
-		})
-	}
-}
-
-func TestStreamingScreen(t *testing.T) {
-	world, s := startOnSession(t, 80, 24, turn("go on"))
-	s.wait("go on")
-	world.emit("s1", session.AttemptStarted{Number: 1, Of: 4, Target: sol}, session.ReplyOpened{Target: sol},
-		session.ReasoningDelta{Text: "**Reading**\nThe rule is in two places."},
-		session.TextDelta{Text: "It is in two places.\n\n```go\nfunc PriceOf(o Or"})
-	golden(t, "streaming-80x24", s.wait("func PriceOf(o Or", "writing"))
-}
-
 func emitWait(world *fakeEngine) {
 	world.emit("s1",
 		session.AttemptStarted{Number: 1, Of: 4, Target: sol}, session.ReplyOpened{Target: sol},
@@ -51,20 +33,6 @@ func emitWait(world *fakeEngine) {
 			Next: models.NextRetry, Delay: 8 * time.Second},
 		session.Waiting{Number: 2, Of: 4, Until: noon.Add(8 * time.Second), Target: sol, Fault: capacityFault(),
 			Then: terra})
-}
-
-func TestWaitingScreen(t *testing.T) {
-	for _, size := range sizes[:3] {
-		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			world, s := startOnSession(t, size.w, size.h, turn("go on"))
-			s.wait("go on")
-			world.mu.Lock()
-			world.tiers[0].State, world.tiers[0].Until = models.Trying, noon.Add(8*time.Second)
-			world.mu.Unlock()
-			emitWait(world)
-			golden(t, fmt.Sprintf("waiting-%dx%d", size.w, size.h), s.wait("attempt 2 of 4", "will be written again"))
-		})
-	}
 }
 
 // The header says who answers for whom, and F5 says the same of the session in view.
@@ -163,18 +131,6 @@ func approvalAsked(detail string) session.Event {
 		Always: "make release, in this project"}}
 }
 
-func TestApprovalScreen(t *testing.T) {
-	edit := session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "edit", Class: session.Write,
-		Title:   "orders/service.go",
-		Preview: orderDiff, Args: "{}", Reason: "every edit asks", Always: "edits in this project"}}
-	for _, size := range sizes {
-		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			_, s := startOnSession(t, size.w, size.h, turn("go on"), edit)
-			golden(t, fmt.Sprintf("approval-%dx%d", size.w, size.h), s.wait("allow edit?", "y yes"))
-		})
-	}
-}
-
 func TestAlwaysIsConfirmed(t *testing.T) {
 	var answer session.Answer
 	world, s := startOnSession(t, 80, 24, turn("go on"), approvalAsked("make release"))
@@ -222,23 +178,10 @@ func TestWhatIsHiddenInACommandIsShown(t *testing.T) {
 	}
 }
 
-func TestPickerScreen(t *testing.T) {
+func TestTheListOfSessions(t *testing.T) {
 	world := newFakeEngine()
-	world.add("a1", "port the importer", turn("x"), said("May I run make migrate?"), approvalAsked("make migrate"))
-	world.add("b2", "日本語のREADMEを書く", turn("x"), said("できました。"), session.TurnEnded{Outcome: session.OutcomeDone})
-	world.add("c3", "nightly job", turn("x"), session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault(),
-		RetryAt: noon.Add(2 * time.Minute)})
-	world.add("d4", "login test", turn("x"), session.TurnEnded{Outcome: session.OutcomeFailed,
-		Fault: &models.Fault{Kind: models.KindAuth}})
+	manySessions(world, nil)
 	world.hits = []session.Hit{{Session: *world.sessions["b2"], Snippet: "the \x02importer\x03 was named"}}
-	for _, size := range sizes[:3] {
-		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			o := world.options()
-			o.Picker = true
-			s := startScreen(t, size.w, size.h, o)
-			golden(t, fmt.Sprintf("picker-%dx%d", size.w, size.h), s.wait("port the importer", "login test"))
-		})
-	}
 	t.Run("finds in titles and texts", func(t *testing.T) {
 		o := world.options()
 		o.Picker = true
@@ -307,19 +250,6 @@ func TestPickerScreen(t *testing.T) {
 	})
 }
 
-func TestHelpScreen(t *testing.T) {
-	for _, size := range sizes[1:3] {
-		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
-			s := startScreen(t, size.w, size.h, newFakeEngine().options())
-			s.wait("sol", "all keys")
-			s.press("?")
-			golden(t, fmt.Sprintf("help-%dx%d", size.w, size.h), s.wait("keys", "alt+enter"))
-			s.press("esc")
-			s.gone("alt+enter")
-		})
-	}
-}
-
 func TestFirstStart(t *testing.T) {
 	var trusted *bool
 	key := ""
@@ -345,9 +275,9 @@ func TestFirstStart(t *testing.T) {
 		return world, world, nil, nil
 	}
 	s := startScreen(t, 80, 24, o)
-	golden(t, "trust-80x24", s.wait("Do you trust this folder?"))
+	s.wait("Do you trust this folder?")
 	s.press("y")
-	golden(t, "start-80x24", s.wait("belay needs a model", "ollama with 1 model"))
+	s.wait("belay needs a model", "ollama with 1 model")
 	s.press("2")
 	s.wait("127.0.0.1:11434")
 	s.press("enter")

@@ -111,7 +111,7 @@ func TestTheChangesAreReadOverTheWholeScreen(t *testing.T) {
 	s := startScreen(t, 80, 24, o)
 	s.wait("what is to be done?")
 	s.press("/diff", "enter")
-	golden(t, "changes-80x24", s.wait("changes since the last commit", "new line 0"))
+	s.wait("changes since the last commit", "new line 0")
 	s.press("pgdn")
 	s.wait("new line 15")
 	s.press("G")
