@@ -16,8 +16,10 @@ func (s *Session) Apply(record Record) {
 	switch e := record.Event.(type) {
 	case Created:
 		s.ID, s.Created, s.Project, s.Parent = record.Session, record.Time, e.Project, e.Parent
-		s.PartOf, s.Step = e.PartOf, e.Step
+		s.PartOf, s.Step, s.Folder = e.PartOf, e.Step, e.Folder
 		s.Tier, s.Mode, s.Status = e.Tier, e.Mode, Idle
+	case FolderMoved:
+		s.Project, s.Folder = e.Project, e.Folder
 	case Renamed:
 		s.Title, s.UserTitled = e.Title, e.Title != ""
 	case ArchiveChanged:

@@ -10,6 +10,7 @@ import (
 // are on users' disks: never change one, only add.
 var eventTypes = map[string]reflect.Type{
 	"created":           reflect.TypeFor[Created](),
+	"moved":             reflect.TypeFor[FolderMoved](),
 	"renamed":           reflect.TypeFor[Renamed](),
 	"filed":             reflect.TypeFor[ArchiveChanged](),
 	"tier.chosen":       reflect.TypeFor[TierChosen](),

@@ -29,6 +29,13 @@ type Created struct {
 	Parent  ID          `json:"parent,omitempty"`
 	PartOf  ID          `json:"part_of,omitempty"` // the session whose step this one carries out
 	Step    int         `json:"step,omitempty"`    // its number, from 1; 0: it plans the steps
+	Folder  string      `json:"folder,omitempty"`  // what the file system knows the project by; empty: it does not say
+}
+
+// FolderMoved says that the session's folder was moved: it goes on at the new path.
+type FolderMoved struct {
+	Project string `json:"project"`
+	Folder  string `json:"folder"`
 }
 
 // Renamed gives the session a title of the user's.
@@ -348,6 +355,7 @@ type Unknown struct {
 }
 
 func (Created) event()           {}
+func (FolderMoved) event()       {}
 func (Renamed) event()           {}
 func (ArchiveChanged) event()    {}
 func (TierChosen) event()        {}

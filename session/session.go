@@ -58,8 +58,9 @@ func Modes() []Mode { return []Mode{Ask, Edits, All} }
 // read the whole.
 type Session struct {
 	ID         ID        `json:"id"`
-	Project    string    `json:"project"` // the absolute path of the workspace
-	Title      string    `json:"title"`   // the user's, or the beginning of the first prompt
+	Project    string    `json:"project"`          // the absolute path of the workspace
+	Folder     string    `json:"folder,omitempty"` // what the file system knew it by, wherever it is moved to
+	Title      string    `json:"title"`            // the user's, or the beginning of the first prompt
 	UserTitled bool      `json:"named,omitempty"`
 	Parent     ID        `json:"parent,omitempty"`  // what it was forked from
 	PartOf     ID        `json:"part_of,omitempty"` // the session whose step it carries out; such a session is not listed

@@ -17,6 +17,7 @@ import (
 	"belay/models/route"
 	"belay/session"
 	"belay/session/agent"
+	"belay/session/files"
 	"belay/session/request"
 	"belay/session/store"
 )
@@ -71,7 +72,9 @@ func New(o Options) *Engine {
 
 // Start makes a session in a workspace and opens it.
 func (e *Engine) Start(ctx context.Context, project string) (session.Session, error) {
-	s, err := e.o.Store.Create(ctx, session.Created{Project: project, Tier: e.o.Tier, Mode: e.modeOf(project, e.o.Mode)})
+	s, err := e.o.Store.Create(ctx, session.Created{
+		Project: project, Folder: files.FolderID(project), Tier: e.o.Tier, Mode: e.modeOf(project, e.o.Mode),
+	})
 	if err != nil {
 		return session.Session{}, fmt.Errorf("start session: %w", err)
 	}

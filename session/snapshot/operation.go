@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -130,11 +131,17 @@ func gitConfig(relaxed bool) string {
 }
 
 // root is the workspace, links followed as long as it is there.
-func (s *Store) root() string {
-	if root, err := filepath.EvalSymlinks(s.o.Root); err == nil {
-		return root
+func (s *Store) root() string { return resolved(s.o.Root) }
+
+// resolved is a path without links, as far as it is there.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
 	}
-	return filepath.Clean(s.o.Root)
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(parent, filepath.Base(path))
+	}
+	return filepath.Clean(path)
 }
 
 // storeDir is the folder of this workspace's store.
@@ -175,4 +182,18 @@ func isObjectID(id string) bool {
 		}
 	}
 	return true
+}
+
+// Follow lets the trees of a workspace that was moved be found at its new path. Dir is
+// where all trees are kept.
+func Follow(dir, from, to string) error {
+	old := filepath.Join(dir, digest(resolved(from)))
+	next := filepath.Join(dir, digest(resolved(to)))
+	if _, err := os.Stat(next); err == nil {
+		return fmt.Errorf("there are trees of %s already", to)
+	}
+	if err := os.Rename(old, next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("move the trees of %s: %w", from, err)
+	}
+	return nil
 }

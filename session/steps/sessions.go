@@ -49,7 +49,8 @@ func (o Options) createSession(ctx context.Context, number int, step session.Ste
 		tier = parent.Tier
 	}
 	child, err := o.Store.Create(ctx, session.Created{
-		Project: parent.Project, Tier: tier, Mode: parent.Mode, Parent: parent.ID, PartOf: parent.ID, Step: number,
+		Project: parent.Project, Folder: parent.Folder, Tier: tier, Mode: parent.Mode,
+		Parent: parent.ID, PartOf: parent.ID, Step: number,
 	})
 	if err != nil {
 		return "", err

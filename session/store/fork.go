@@ -24,7 +24,7 @@ func (s *Store) Fork(ctx context.Context, id session.ID, at int64) (session.Sess
 			return err
 		}
 		forked, err = s.create(ctx, tx,
-			session.Created{Project: old.Project, Tier: old.Tier, Mode: old.Mode, Parent: id})
+			session.Created{Project: old.Project, Folder: old.Folder, Tier: old.Tier, Mode: old.Mode, Parent: id})
 		if err != nil {
 			return err
 		}

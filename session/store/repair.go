@@ -267,6 +267,7 @@ func (l *restoredLog) restore(ctx context.Context, found *recovery.Session) erro
 func createdFrom(old session.Session) session.Created {
 	return session.Created{
 		Project: old.Project,
+		Folder:  old.Folder,
 		Tier:    old.Tier,
 		Mode:    old.Mode,
 		Parent:  old.Parent,

@@ -268,8 +268,8 @@ func (cli CLI) openScreen(ctx context.Context, g globalFlags, o opening) error {
 	case o.chosen:
 		var found session.Session
 		if found, err = cli.findSession(ctx, o.id); err == nil {
-			err = checkFolder(found)
-			screen.Session, options.Project = found.ID, found.Project
+			screen.Session = found.ID
+			options.Project, err = cli.folderOf(ctx, found, options.Project)
 		}
 	}
 	if err != nil {
@@ -298,6 +298,13 @@ func (cli CLI) lastSession(ctx context.Context, project string) (session.ID, err
 		return "", err
 	}
 	if !ok {
+		var moved session.Session
+		if moved, ok, err = movedHere(ctx, st, project); err != nil {
+			return "", err
+		}
+		if ok {
+			return moved.ID, cli.follow(ctx, moved, project)
+		}
 		return "", &exit.UsageError{
 			Err: fmt.Errorf("there is no session of %s to go on with", project),
 			See: "belay, for a new one, or belay -r, to pick one of another folder",

@@ -225,10 +225,10 @@ func (cli CLI) runSession(ctx context.Context, flags runFlags, prompt session.Pr
 		if err != nil {
 			return err
 		}
-		if err := checkFolder(state); err != nil {
+		id = state.ID
+		if options.Project, err = cli.folderOf(ctx, state, options.Project); err != nil {
 			return err
 		}
-		id, options.Project = state.ID, state.Project
 	}
 	return cli.runIn(ctx, flags, options, id, prompt, list...)
 }

@@ -127,6 +127,15 @@ func (b *builder) snapshots(root string) *snapshot.Store {
 	)
 }
 
+// MoveSnapshots lets the working trees of a folder that was moved be found at its new path.
+func MoveSnapshots(ctx context.Context, from, to string) error {
+	dir, err := DataDir(ctx)
+	if err != nil {
+		return err
+	}
+	return snapshot.Follow(filepath.Join(dir, "snapshots"), from, to)
+}
+
 func (b *builder) newTools(root string) (*tools.Set, error) {
 	return tools.New(tools.Options{
 		Root:    root,
