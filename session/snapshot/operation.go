@@ -135,8 +135,8 @@ func (s *Store) root() string { return resolved(s.o.Root) }
 
 // resolved is a path without links, as far as it is there.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
 	}
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(parent, filepath.Base(path))
