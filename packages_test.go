@@ -218,6 +218,7 @@ func TestNothingNewStandsAtTheTop(t *testing.T) {
 		"config",
 		"testdata",
 		"README.md",
+		"README.zh.md",
 		"LICENSE",
 		"AGENTS.md",
 		"CHANGELOG.md",

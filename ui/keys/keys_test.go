@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"belay/ui/locale"
 )
 
 func TestNoKeyHasTwoMeaningsInOnePlace(t *testing.T) {
@@ -47,10 +49,10 @@ func TestEveryRowCanBeReachedAndRead(t *testing.T) {
 // markdown is the table for the README.
 func markdown() string {
 	var b strings.Builder
-	b.WriteString("| key | does | where |\n|---|---|---|\n")
+	b.WriteString(locale.T("| key | does | where |") + "\n|---|---|---|\n")
 	for _, r := range Table {
 		if r.Show != "" {
-			b.WriteString("| " + r.Show + " | " + r.Does + " | " + string(r.Where) + " |\n")
+			b.WriteString("| " + r.Show + " | " + locale.T(r.Does) + " | " + locale.T(string(r.Where)) + " |\n")
 		}
 	}
 	return b.String()
@@ -66,12 +68,16 @@ func TestGlobal(t *testing.T) {
 }
 
 func TestTheReadmeHasThisTable(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(readme), markdown()) {
-		t.Errorf("README.md lacks the table of keys, which is now:\n%s", markdown())
+	t.Cleanup(func() { locale.Use(locale.English) })
+	for name, language := range map[string]locale.Language{"README.md": locale.English, "README.zh.md": locale.Chinese} {
+		locale.Use(language)
+		readme, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(readme), markdown()) {
+			t.Errorf("%s lacks the table of keys, which is now:\n%s", name, markdown())
+		}
 	}
 }
 
