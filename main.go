@@ -99,6 +99,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 		Colours: settings.Theme.Named(),
 		Notices: ui.NoticesOf(settings.Screen.Notify, os.Getenv, settings.Screen.Silent, app.Notify(settings)),
 		NoMouse: !settings.Screen.Mouse,
+		Address: app.Addresses(settings.Screen.Links, os.Getenv, options.Project),
 		Mode:    app.ScreenMode(options, settings),
 		Editor:  cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")),
 		Now:     commands.Now,

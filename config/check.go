@@ -104,6 +104,7 @@ var checks = map[string]checkFunc{
 	"screen.quiet":  checkHours,
 
 	"screen.command": checkOneLine,
+	"screen.links":   oneOf("auto", "on", "off"),
 	"screen.leave":   oneOf("answer", "all", "nothing"),
 }
 

@@ -202,6 +202,7 @@ type Screen struct {
 	Command string `toml:"command"`
 	Quiet   string `toml:"quiet"` // hours without notifications, such as "22:00-07:00"; empty: none
 	Mouse   bool   `toml:"mouse"` // false: it is the terminal's
+	Links   string `toml:"links"` // "auto", "on" or "off": files and pages that the terminal opens
 	Leave   string `toml:"leave"` // what is printed at the end: "answer", "all" or "nothing"
 }
 
@@ -250,7 +251,7 @@ func Defaults() Settings {
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
 		Permissions: Permissions{Mode: "ask", Env: []string{}, Readable: []string{}},
 		Sandbox:     Sandbox{Enabled: true, Network: "ask", Write: []string{}, Read: []string{}},
-		Screen:      Screen{Theme: "auto", Notify: "auto", Mouse: true, Leave: "answer"},
+		Screen:      Screen{Theme: "auto", Notify: "auto", Mouse: true, Links: "auto", Leave: "answer"},
 		origins:     map[string]Origin{},
 	}
 }

@@ -75,10 +75,14 @@ type look struct {
 	own     map[string]string // colours of the person's own
 	dark    bool              // the terminal's background
 	profile colorprofile.Profile
+	address func(path string) string // of files; nil: no links
 	theme   *theme.Theme
 }
 
-func (l *look) refresh() { l.theme = theme.New(l.name, l.dark, l.profile, l.own) }
+func (l *look) refresh() {
+	l.theme = theme.New(l.name, l.dark, l.profile, l.own)
+	l.theme.Address = l.address
+}
 
 // New makes the screen. It does no I/O: everything is opened after Init.
 func New(options Options) *Model {
@@ -91,7 +95,7 @@ func New(options Options) *Model {
 		ready:   make(chan Engine, 1),
 		width:   80, height: 24,
 		look: &look{
-			name: cmp.Or(options.Theme, theme.Names()[0].Name), own: options.Colours,
+			name: cmp.Or(options.Theme, theme.Names()[0].Name), own: options.Colours, address: options.Address,
 			dark: true, profile: colorprofile.TrueColor,
 		},
 		notifier: notifier{Notices: options.Notices, now: options.Now},

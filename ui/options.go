@@ -78,6 +78,10 @@ type Options struct {
 	NoMouse bool   // the mouse is the terminal's
 	Editor  string // command line of the user's editor
 
+	// Address is where a path of the workspace can be opened by the terminal, empty if it
+	// is none; nil: the terminal takes no links.
+	Address func(path string) string
+
 	// Unheld says in a word or two what the system does not hold commands to; empty: it
 	// does. Open says that nothing holds them.
 	Unheld func() (word string, open bool)

@@ -489,3 +489,17 @@ func TestTheTerminalsTitleSaysHowTheSessionIsDoing(t *testing.T) {
 	world.emit("s1", session.TurnEnded{Outcome: session.OutcomeParked, Fault: capacityFault()})
 	s.waitFor("a title that says it is parked", func(string) bool { return s.wroteLocked("⏸ belay · shop") })
 }
+
+func TestAPathOnTheScreenOpensItsFile(t *testing.T) {
+	w := newFakeEngine()
+	w.add("s1", "", turn("look"), session.ToolEnded{CallID: "c", Tool: "read", Title: "orders/total.go"})
+	o := w.options()
+	o.Open = "s1"
+	o.Address = func(path string) string { return "file://here/shop/" + path }
+	s := startScreen(t, 80, 24, o)
+	x, y := s.at("orders/total.go")
+	s.waitFor("the link of the call", func(string) bool {
+		before, within := s.emu.CellAt(x-1, y), s.emu.CellAt(x+3, y)
+		return within != nil && within.Link.URL == "file://here/shop/orders/total.go" && before.Link.URL == ""
+	})
+}

@@ -68,6 +68,10 @@ type Theme struct {
 
 	Prose ProseColours // of Markdown; empty: the terminal's own palette
 
+	// Address is where a path of the workspace can be opened, empty if it is none; nil:
+	// the terminal takes no links.
+	Address func(path string) string
+
 	AccentColor color.Color // for the cursor
 	DimColor    color.Color
 	Code        string // chroma style of code blocks

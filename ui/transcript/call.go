@@ -106,12 +106,11 @@ func (p *painter) callLine(e *entry) string {
 	changes := p.changeCounts(e)
 	name := theme.Fit(theme.Line(e.tool), toolWidth(e))
 	room := p.width - len(margin) - 2 - theme.Width(name) - 1 - theme.Width(right) - theme.Width(changes) - 3
+	shown := theme.CutLeft(title, room)
 	if strings.ContainsAny(title, " ") {
-		title = theme.Cut(title, room)
-	} else {
-		title = theme.CutLeft(title, room)
+		shown = theme.Cut(title, room)
 	}
-	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint(name) + " " + title
+	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint(name) + " " + p.linkTitle(e, title, shown)
 	return theme.Sides(left+changes, right+" ", p.width)
 }
 

@@ -31,6 +31,10 @@ type markdown struct {
 const maxMarkdownBytes = 6 << 10
 
 func (m *markdown) render(th *theme.Theme, width int, source string) []string {
+	return withoutLinks(th, m.lines(th, width, source))
+}
+
+func (m *markdown) lines(th *theme.Theme, width int, source string) []string {
 	if natural, ok := tableWidth(source); ok && natural < width {
 		// The renderer stretches a table over its whole width.
 		term, err := glamour.NewTermRenderer(glamour.WithStyles(style(th)), glamour.WithWordWrap(natural))

@@ -30,7 +30,7 @@ func (p *painter) layout(e *entry) []string {
 		e.fenceLines, e.fenceBytes = nil, 0
 	}
 	e.cached = key
-	e.lines = p.draw(e)
+	e.lines = p.link(e, p.draw(e))
 	return e.lines
 }
 
