@@ -115,7 +115,7 @@ func longChange() session.Event {
 		fmt.Fprintf(&diff, "+row %03d\n", i+1)
 	}
 	return session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: "write", Class: session.Write,
-		Title: "x.txt", Preview: diff.String(), Args: `{"path":"x.txt","content":"one\n"}`, Reason: "every edit asks"}}
+		Title: "x.txt", Preview: diff.String(), Args: `{"path":"x.txt","content":"one\n"}`, Reason: "it changes a file"}}
 }
 
 func TestALongQuestionIsReadBeforeItIsAnswered(t *testing.T) {

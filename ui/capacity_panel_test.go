@@ -8,6 +8,8 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/ui/capacity"
+	"belay/ui/locale"
+	"belay/ui/theme"
 )
 
 func TestUnfinishedSessionsAreOfferedAtTheStart(t *testing.T) {
@@ -34,7 +36,7 @@ func capacityView() capacity.View {
 	v := capacity.View{Rows: []capacity.Row{heavy, row(models.Medium, terra, "terra", models.Ready),
 		row(models.Light, luna, "luna", models.Ready)},
 		Findings: []string{"failures start above 96k input (22% against 3%)",
-			"3 episodes without room, longest 14:00, median 2:00"}}
+			locale.T("%s without room, longest %s, median %s", theme.Plural(3, "episode"), "14:00", "2:00")}}
 	for day := range 7 {
 		var d capacity.Day
 		for h := range d {

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -191,7 +192,7 @@ func (d *setupDialog) secretKey(name, text string) action {
 				}
 			}
 			where, err := save(ctx, key)
-			return setupMsg{toast: "the key is kept in " + where, err: err}
+			return setupMsg{toast: locale.T("the key is kept in %s", locale.T(where)), err: err}
 		})
 	default:
 		d.secret = append(d.secret, []rune(theme.Line(text))...)
@@ -234,12 +235,12 @@ func (d *setupDialog) view(f frame) box {
 	}
 	if d.problem != "" {
 		lines = append(lines, "")
-		for _, l := range theme.Wrap("✗ "+theme.Plain(d.problem), room) {
+		for _, l := range theme.Wrap("✗ "+locale.Said(theme.Plain(d.problem)), room) {
 			lines = append(lines, th.Bad.Paint(l))
 		}
 	}
 	if d.busy {
-		lines = append(lines, "", th.Dim.Paint("one moment …"))
+		lines = append(lines, "", th.Dim.Paint(locale.T("one moment …")))
 	}
 	return box{lines: lines, page: true}
 }
@@ -256,10 +257,10 @@ func dimmed(th *theme.Theme, text string, width int) []string {
 func (d *setupDialog) trustLines(th *theme.Theme, room int) []string {
 	hint := keys.TrustQuestion.Hint
 	lines := []string{
-		th.Strong.Paint("Do you trust this folder?"), "", theme.CutLeft(theme.Visible(d.setup.Trust), room), "",
+		th.Strong.Paint(locale.T("Do you trust this folder?")), "", theme.CutLeft(theme.Visible(d.setup.Trust), room), "",
 	}
-	lines = append(lines, dimmed(th, "If you do, its settings (.belay.toml) and its instructions for agents (AGENTS.md) "+
-		"are read. If you do not, belay works here without them. You are asked once.", room)...)
+	lines = append(lines, dimmed(th, locale.T("If you do, its settings (.belay.toml) and its instructions for agents "+
+		"(AGENTS.md) are read. If you do not, belay works here without them. You are asked once."), room)...)
 	for i, answer := range []struct {
 		key  keys.Action
 		text string
@@ -276,11 +277,11 @@ func (d *setupDialog) secretLines(th *theme.Theme, room int) []string {
 	hint := keys.SecretEntry.Hint
 	shown := strings.Repeat("•", min(len(d.secret), room-4))
 	lines := []string{
-		th.Strong.Paint("Paste your " + theme.Line(d.setup.KeyFor) + " key"), "",
+		th.Strong.Paint(locale.T("Paste your %s key", theme.Line(d.setup.KeyFor))), "",
 		th.Accent.Paint("› ") + shown + th.Accent.Paint("▏"), "",
 	}
-	lines = append(lines, dimmed(th, "It is kept in the system's keyring, or in a file that only you can read. "+
-		"It is never shown and never logged.", room)...)
+	lines = append(lines, dimmed(th, locale.T("It is kept in the system's keyring, or in a file that only you can read. "+
+		"It is never shown and never logged."), room)...)
 	keep := "keep it"
 	if d.refused != "" {
 		keep = "keep it all the same"
@@ -290,7 +291,7 @@ func (d *setupDialog) secretLines(th *theme.Theme, room int) []string {
 
 func (d *setupDialog) localLines(th *theme.Theme, room int) []string {
 	hint := keys.LocalModels.Hint
-	lines := []string{th.Strong.Paint("Models on this computer"), ""}
+	lines := []string{th.Strong.Paint(locale.T("Models on this computer")), ""}
 	if len(d.endpoints) == 0 {
 		lines = append(lines, th.Dim.Paint(d.localText()))
 	}
@@ -307,13 +308,13 @@ func (d *setupDialog) localLines(th *theme.Theme, room int) []string {
 func (d *setupDialog) localText() string {
 	switch {
 	case d.looking:
-		return "looking on the usual ports …"
+		return locale.T("looking on the usual ports …")
 	case len(d.endpoints) == 0:
-		return "none answers on the usual ports (Ollama, llama.cpp, LM Studio, vLLM)"
+		return locale.T("none answers on the usual ports (Ollama, llama.cpp, LM Studio, vLLM)")
 	}
 	var names []string
 	for _, l := range d.endpoints {
-		names = append(names, theme.Line(l.Name)+" with "+theme.Plural(len(l.Models), "model"))
+		names = append(names, locale.T("%s with %s", theme.Line(l.Name), theme.Plural(len(l.Models), "model")))
 	}
 	return strings.Join(names, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -20,23 +21,24 @@ type way struct {
 func (d *setupDialog) ways() []way {
 	var list []way
 	for _, found := range d.setup.Found {
-		models := strings.Join(slices.Compact(slices.Clone(found.Models)), " and ")
+		models := strings.Join(slices.Compact(slices.Clone(found.Models)), locale.T(" and "))
 		list = append(list, way{
-			title: "Use " + theme.Line(found.Variable), text: theme.Line(found.Provider) + ": " + theme.Line(models),
+			title: locale.T("Use %s", theme.Line(found.Variable)), text: theme.Line(found.Provider) + ": " + theme.Line(models),
 			does: func() action { return d.useKey(found.Provider) },
 		})
 	}
 	return append(list,
 		way{
-			keys.PasteKey, "Paste a key", "for " + theme.Line(d.setup.KeyFor) + ", or set its variable and start again",
+			keys.PasteKey, locale.T("Paste a key"), locale.T("for %s, or set its variable and start again", theme.Line(d.setup.KeyFor)),
 			func() action { d.show(secretPage, d.setup.SaveKey != nil); return nil },
 		},
 		way{
-			keys.UseLocal, "Use a model on this computer", d.localText(),
+			keys.UseLocal, locale.T("Use a model on this computer"), d.localText(),
 			func() action { d.show(localPage, d.setup.Local != nil); return nil },
 		},
 		way{
-			keys.Rehearse, "Rehearse", "a scripted model inside belay: everything works, no account needed", d.rehearse,
+			keys.Rehearse, locale.T("Rehearse"),
+			locale.T("a scripted model inside belay: everything works, no account needed"), d.rehearse,
 		},
 	)
 }
@@ -84,7 +86,7 @@ func (d *setupDialog) rehearse() action {
 }
 
 func (d *setupDialog) waysLines(th *theme.Theme, room, rows int) []string {
-	lines := []string{th.Strong.Paint("belay needs a model to work with."), ""}
+	lines := []string{th.Strong.Paint(locale.T("belay needs a model to work with.")), ""}
 	list := d.ways()
 	brief := 2*len(list) > rows // the text of the chosen one alone
 	first, end := 0, len(list)

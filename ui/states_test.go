@@ -211,6 +211,7 @@ func noKey() Setup {
 			return errors.New("openai refuses this key: Incorrect API key provided")
 		},
 		SaveKey: func(context.Context, string) (string, error) { return "the keyring", nil },
+		Use:     func(context.Context, Local, map[models.Tier]string) error { return nil },
 		Local: func(context.Context) ([]Local, error) {
 			return []Local{{"ollama", "http://127.0.0.1:11434/v1", []string{"qwen3-coder", "gemma3"}}}, nil
 		},
@@ -260,11 +261,11 @@ func turnStates() []state {
 func questionStates() []state {
 	release := session.Approval{Tool: "shell", Class: session.Run, Title: "make release", Preview: "make release",
 		Args: `{"command":"make release"}`, Reason: "it builds or runs what the project says",
-		Always: "make release, in this project"}
+		Always: "commands that begin with `make`"}
 	red := session.Approval{Tool: "shell", Class: session.Run, Title: "git push --force origin main", Danger: true,
 		Preview: "git push --force origin main", Args: `{"command":"git push --force origin main"}`, Reason: "it is forced"}
 	edit := session.Approval{Tool: "edit", Class: session.Write, Title: "orders/service.go", Preview: orderDiff, Args: "{}",
-		Reason: "it changes a file", Always: "edits in this project"}
+		Reason: "it changes a file", Always: "changing files of this project"}
 	unknown := release
 	unknown.UnknownOutcome, unknown.Output = true, "building\nuploading"
 	later := func(w *fakeEngine) { w.advance(time.Second) }
@@ -297,7 +298,7 @@ func outcomeStates() []state {
 			session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}}, parked}},
 		{name: "failed", begin: ended(session.TurnEnded{Outcome: session.OutcomeFailed, Fault: auth})},
 		{name: "needs-person", begin: ended(session.TurnEnded{Outcome: session.OutcomeNeedsPerson,
-			Reason: "the same call 8 times"})},
+			Reason: "the model has made the same call 8 times: shell"})},
 		{name: "stopped", begin: ended(session.TurnEnded{Outcome: session.OutcomeStopped})},
 		{name: "interrupted", begin: ended(session.TurnEnded{Outcome: session.OutcomeStopped, Interrupted: true})},
 		{name: "large", begin: doneTurn(), world: func(w *fakeEngine, o *Options) {
@@ -360,9 +361,9 @@ func panelStates() []state {
 	weighed := func(w *fakeEngine, o *Options) { *o = withUsage(w) }
 	plan := planUnderWay()
 	plan.Steps[2].State, plan.Steps[2].RetryAt = session.StepParked, noon.Add(90*time.Second)
-	plan.Steps[2].Reason = "no capacity at sol, terra"
-	plan.Steps[3].State, plan.Steps[3].Reason = session.StepFailed, "its check failed 3 times"
-	plan.Steps[4].State, plan.Steps[4].Reason = session.StepPerson, "the same call 8 times"
+	plan.Steps[2].Fault = capacityFault()
+	plan.Steps[3].State, plan.Steps[3].Reason = session.StepFailed, "its check failed 3 times: go test ./orders/...: exit 1"
+	plan.Steps[4].State, plan.Steps[4].Reason = session.StepPerson, "the model has made the same call 8 times: shell"
 	underWay := []session.Event{planTurn("refactor the orders module and cover it with tests"),
 		session.Checkpointed{Tree: "t0", Title: "refactor", Duration: 1}, session.PlanSet{Plan: planUnderWay()},
 		session.PlanStarted{Through: true}}
@@ -414,7 +415,7 @@ func startStates() []state {
 		{name: "start-tiers", world: withSetup(noKey()), then: []any{"2", "enter"}},
 		{name: "broken", world: func(_ *fakeEngine, o *Options) {
 			o.Connect = func(context.Context) (Engine, Library, *Setup, error) {
-				return nil, nil, nil, fmt.Errorf("open the database: %w", hintedError{"disk full"})
+				return nil, nil, nil, fmt.Errorf("open session: %w", hintedError{"disk full"})
 			}
 		}},
 		{name: "small", sizes: []struct{ w, h int }{{59, 16}, {60, 15}, {24, 5}}},

@@ -265,7 +265,7 @@ func (p *Pane) otherHints() [][2]string {
 	hint := keys.Approval.Hint
 	var hints [][2]string
 	if n := p.reading.below(); n > 0 {
-		hints = append(hints, hint(theme.Plural(n, "line")+" more", keys.NextPage))
+		hints = append(hints, hint(locale.N(n, "%d line more", "%d lines more"), keys.NextPage))
 	}
 	if p.reading.length > p.reading.room {
 		hints = append(hints, hint("all", keys.FullView))

@@ -155,12 +155,12 @@ func (p *Pane) weekMap(th *theme.Theme, width, room int) []string {
 		sayRoom = width - 32
 	}
 	for _, s := range p.view.Findings {
-		says = append(says, theme.Wrap(theme.Line(s), sayRoom)...)
+		says = append(says, theme.Wrap(locale.Said(theme.Line(s)), sayRoom)...)
 	}
 	var lines []string
 	if len(p.view.Week) > 0 && room >= 9 {
 		for i, d := range p.view.Week {
-			lines = append(lines, th.Dim.Paint(days[i%7]+" ")+shades(th, d))
+			lines = append(lines, th.Dim.Paint(theme.Fit(locale.T(days[i%7]), 3))+shades(th, d))
 		}
 		lines = append(lines, th.Dim.Paint("   0     6     12    18     "))
 	}

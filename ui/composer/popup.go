@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -73,11 +74,11 @@ func commandPopup(typed string, own []keys.Named) popup {
 		if len(list.rows) == maxPopup && typed != "" {
 			break
 		}
-		list.rows = append(list.rows, completion{strings.TrimSpace("/" + c.Name + " " + c.Arguments), c.Does})
+		list.rows = append(list.rows, completion{strings.TrimSpace("/" + c.Name + " " + c.Arguments), locale.T(c.Does)})
 	}
 	for _, c := range own {
 		if strings.HasPrefix(c.Name, strings.ToLower(typed)) {
-			row := completion{"/" + c.Name, c.Does}
+			row := completion{"/" + c.Name, locale.T(c.Does)}
 			if typed != "" && list.at < 0 { // nothing of belay's own begins so
 				list.rows, list.at = slices.Insert(list.rows, 0, row), 0
 				continue

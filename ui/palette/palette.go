@@ -70,7 +70,7 @@ func Prompts(th *theme.Theme, prompts []string) *Pane {
 
 // Providers makes a list of endpoints to add.
 func Providers(th *theme.Theme, items []Item) *Pane {
-	return newPane(th, "add a key or an endpoint", keys.ProviderList, items)
+	return newPane(th, locale.T("add a key or an endpoint"), keys.ProviderList, items)
 }
 
 // Themes makes the list of themes, with the cursor on the one that is worn.

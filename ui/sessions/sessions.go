@@ -11,6 +11,7 @@ import (
 
 	"belay/session"
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -141,7 +142,7 @@ func (p *Pane) Chosen() (session.Session, bool) {
 func (p *Pane) Remove(s session.Session) {
 	p.deleted = append(p.deleted, s)
 	p.all = slices.DeleteFunc(p.all, func(x session.Session) bool { return x.ID == s.ID })
-	p.note = "deleted “" + theme.Cut(title(s), 30) + "”; " + keys.SessionList.Label(keys.UndoDelete) + " takes it back"
+	p.note = locale.T("deleted “%s”; %s takes it back", theme.Cut(title(s), 30), keys.SessionList.Label(keys.UndoDelete))
 	p.filterAndSort()
 }
 
@@ -329,5 +330,5 @@ func title(s session.Session) string {
 	if t := theme.Line(s.Title); t != "" {
 		return t
 	}
-	return "(nothing said yet)"
+	return locale.T("(nothing said yet)")
 }

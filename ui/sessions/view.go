@@ -30,10 +30,10 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	}
 	rows := []string{th.Accent.Paint("› ") + theme.Cut(p.query, inner-4)}
 	if p.query == "" {
-		rows[0] += th.Dim.Paint("type to find, in titles and in everything said")
+		rows[0] += th.Dim.Paint(locale.T("type to find, in titles and in everything said"))
 	}
 	if p.naming {
-		rows[0] = th.Accent.Paint("rename › ") + theme.Cut(p.name, inner-10)
+		rows[0] = th.Accent.Paint(renaming()) + theme.Cut(p.name, inner-theme.Width(renaming())-1)
 	}
 	rows = append(rows, "")
 	for i := range room {
@@ -42,11 +42,11 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		case k < len(p.shown):
 			rows = append(rows, p.row(p.shown[k], k == p.selected, inner, each)...)
 		case k == 0 && p.loading:
-			rows = append(rows, th.Dim.Paint("  looking …"))
+			rows = append(rows, th.Dim.Paint("  "+locale.T("looking …")))
 		case k == 0 && p.query != "":
-			rows = append(rows, th.Dim.Paint("  no session holds these words"))
+			rows = append(rows, th.Dim.Paint("  "+locale.T("no session holds these words")))
 		case k == 0:
-			rows = append(rows, th.Dim.Paint("  none here yet"))
+			rows = append(rows, th.Dim.Paint("  "+locale.T("none here yet")))
 		}
 	}
 	for len(rows) < height-3 {
@@ -54,7 +54,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	}
 	rows = append(rows[:height-3], p.footer(inner))
 	name := map[List]string{Current: "sessions", Archived: "archived sessions", Deleted: "deleted sessions"}[p.list]
-	title := th.Strong.Paint(name) + th.Dim.Paint("  "+theme.Count(int64(len(p.shown))))
+	title := th.Strong.Paint(locale.T(name)) + th.Dim.Paint("  "+theme.Count(int64(len(p.shown))))
 	if needs := p.needs(); needs > 0 {
 		title += "  " + th.Warn.Paint("! "+theme.Count(int64(needs))+" "+needText(needs))
 	}
@@ -63,10 +63,13 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	}
 	box := th.Box(title, rows, width, th.Faint)
 	if p.naming {
-		return box, 11 + theme.Width(theme.Cut(p.name, inner-10)), 1
+		return box, 2 + theme.Width(renaming()) + theme.Width(theme.Cut(p.name, inner-theme.Width(renaming())-1)), 1
 	}
 	return box, 4 + theme.Width(theme.Cut(p.query, inner-4)), 1
 }
+
+// renaming stands before a title that is being written.
+func renaming() string { return locale.T("rename › ") }
 
 // ItemAt gives how far the session in a row of the box is from the chosen one.
 func (p *Pane) ItemAt(row int) (by int, ok bool) {

@@ -307,7 +307,7 @@ func joinFirst(list []string) string {
 			parts = append(parts, locale.T("and %d more", len(list)-i))
 			break
 		}
-		parts = append(parts, theme.Cut(theme.Line(s), 80))
+		parts = append(parts, theme.Cut(locale.Said(theme.Line(s)), 80))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -162,26 +165,40 @@ func (p *painter) callOutcome(e *entry) string {
 	}
 	switch e.phase {
 	case waiting:
-		return p.theme.Warn.Paint("waiting for you")
+		return p.theme.Warn.Paint(locale.T("waiting for you"))
 	case running:
 		return p.theme.Dim.Paint(theme.Clock(p.now().Sub(e.startedAt)))
 	case denied:
-		return p.theme.Warn.Paint("refused")
+		return p.theme.Warn.Paint(locale.T("refused"))
 	case unknown:
-		return p.theme.Warn.Paint("interrupted: may or may not be done")
+		return p.theme.Warn.Paint(locale.T("interrupted: may or may not be done"))
 	case failed:
-		return p.theme.Bad.Paint(theme.Cut(theme.Line(e.summary), p.width/3)) + p.theme.Dim.Paint(took)
+		return p.theme.Bad.Paint(theme.Cut(found(e.summary), p.width/3)) + p.theme.Dim.Paint(took)
 	case pending:
 		if e.bytes > 0 {
-			return p.theme.Dim.Paint("writing " + theme.Count(int64(e.bytes)) + "B")
+			return p.theme.Dim.Paint(locale.T("writing %sB", theme.Count(int64(e.bytes))))
 		}
 		return ""
 	}
-	summary := theme.Line(e.summary)
-	if summary == theme.Succeeded {
+	summary := found(e.summary)
+	if e.summary == theme.Succeeded {
 		summary = ""
 	}
 	return p.theme.Dim.Paint(theme.Cut(summary, p.width/3) + took)
+}
+
+// counted is a summary that says how much was found: "212 lines".
+var counted = regexp.MustCompile(`^(\d{1,9}) (lines?|files?|hits?|entry|entries|tasks?|edits?)$`)
+
+// found is a call's summary in the person's language.
+func found(summary string) string {
+	summary = theme.Line(summary)
+	if parts := counted.FindStringSubmatch(summary); parts != nil {
+		if n, err := strconv.Atoi(parts[1]); err == nil {
+			return locale.T("%d "+parts[2], n)
+		}
+	}
+	return locale.Said(summary)
 }
 
 // lastLines gives the last n lines of an output.
@@ -223,7 +240,7 @@ func (p *painter) openedCall(e *entry) []string {
 		add(theme.Style{}, out)
 	}
 	if e.file != "" {
-		add(p.theme.Dim, "the whole output is in "+theme.Line(e.file))
+		add(p.theme.Dim, locale.T("the whole output is in %s", theme.Line(e.file)))
 	}
 	return append(lines, margin+p.theme.Faint.Paint("╵"))
 }
@@ -272,9 +289,9 @@ const maxLocalLines = 12
 func (p *painter) drawLocal(e *entry) []string {
 	symbol, st := p.callSymbol(e)
 	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint("!") + " " + theme.Cut(theme.Line(e.title), p.inner()-40)
-	right := cmp.Or(e.summary, "yours; the model does not see it")
+	right := cmp.Or(locale.Said(e.summary), locale.T("yours; the model does not see it"))
 	if e.phase == running {
-		right = "yours   " + keys.Label(keys.Stop) + " stops it   " + theme.Clock(p.now().Sub(e.startedAt))
+		right = locale.T("yours   %s stops it   %s", keys.Label(keys.Stop), theme.Clock(p.now().Sub(e.startedAt)))
 	}
 	lines := []string{theme.Sides(left, p.theme.Dim.Paint(right+" "), p.width)}
 	if e.open {

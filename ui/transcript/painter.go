@@ -1,13 +1,13 @@
 package transcript
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"belay/ui/keys"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -81,7 +81,7 @@ func (p *painter) drawPrompt(e *entry) []string {
 		lines = []string{p.innerPrompt(lines)}
 	}
 	if len(lines) > maxPromptLines && !e.open {
-		more := p.theme.Dim.Paint("… " + theme.Plural(len(lines)-maxPromptLines, "line") + " more")
+		more := p.theme.Dim.Paint("… " + locale.N(len(lines)-maxPromptLines, "%d line more", "%d lines more"))
 		lines = append(lines[:maxPromptLines:maxPromptLines], more)
 	}
 	for i, l := range lines {
@@ -245,7 +245,7 @@ func (p *painter) drawCutOff(e *entry) []string {
 		}
 	}
 	if e.tool != "" {
-		text = "the call of " + e.tool + " was " + text
+		text = locale.T("the call of %s was %s", theme.Line(e.tool), text)
 	}
 	mark := "(" + text + ")"
 	if n := len(lines); n > 0 && theme.Width(lines[n-1])+theme.Width(mark)+3 <= p.width {
@@ -262,12 +262,12 @@ func (p *painter) drawReasoning(e *entry) []string {
 		for i := range lines {
 			lines[i] = margin + "  " + p.theme.Think.Paint(lines[i])
 		}
-		return append([]string{margin + p.theme.Dim.Paint("∴ thinking")}, lines...)
+		return append([]string{margin + p.theme.Dim.Paint("∴ "+locale.T("thinking"))}, lines...)
 	}
-	lead := "∴ thought"
+	lead := "∴ " + locale.T("thought")
 	show := firstLine(text)
 	if e.live {
-		lead, show = "∴ thinking", lastLine(text)
+		lead, show = "∴ "+locale.T("thinking"), lastLine(text)
 	}
 	right := ""
 	if e.duration >= time.Second {
@@ -281,7 +281,7 @@ func (p *painter) drawReasoning(e *entry) []string {
 	return []string{theme.Sides(left, right, p.width)}
 }
 
-func doneOf(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }
+func doneOf(n, of int) string { return locale.T("%d of %d", n, of) }
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
