@@ -84,7 +84,8 @@ func (d *setupDialog) tiersLines(th *theme.Theme, room, rows int) []string {
 		th.Dim.Paint(theme.Cut(locale.T(tierMeans[asked])+" "+locale.T("The same one may be for all."), room)), "",
 	}
 	for i, model := range t.chosen {
-		lines = append(lines, th.Dim.Paint("  "+theme.Fit(locale.T(string(models.Tiers()[i])), 8)+theme.Cut(theme.Line(model), room-10)))
+		name := theme.Fit(locale.T(string(models.Tiers()[i])), 8)
+		lines = append(lines, th.Dim.Paint("  "+name+theme.Cut(theme.Line(model), room-10)))
 	}
 	shown := max(min(rows-len(lines), len(t.endpoint.Models)), 1)
 	t.top = max(min(t.top, t.at), t.at-shown+1)
