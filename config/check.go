@@ -62,6 +62,7 @@ var checks = map[string]checkFunc{
 
 	"request.effort":     checkEfforts,
 	"request.max_output": between(0, 1e8),
+	"request.titles":     oneOf("words", "light"),
 	"request.slim":       oneOf("off", "trim", "lower"),
 
 	"context.reserve": between(0, 1e8),

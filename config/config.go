@@ -109,6 +109,7 @@ type After struct {
 type Request struct {
 	Effort    Effort `toml:"effort"`     // reasoning effort, sent verbatim
 	MaxOutput int64  `toml:"max_output"` // tokens per reply; 0: the model's own limit
+	Titles    string `toml:"titles"`     // of sessions: "words" of the first prompt, or "light" lets that tier write one
 	Slim      string `toml:"slim"`       // what a request may drop when the model has no capacity: "off", "trim" or "lower"
 }
 
@@ -238,7 +239,7 @@ func Defaults() Settings {
 			Policy: "auto", Floor: "light", After: After{Interactive: 2, Step: 2},
 			FailbackAfter: 5 * time.Minute,
 		},
-		Request: Request{Slim: "trim"},
+		Request: Request{Titles: "words", Slim: "trim"},
 		Context: Context{Reserve: 16000, Trigger: 0.8, Warn: 128000},
 		Retry: Retry{
 			Profile: "default", Attempts: 4, MaxWait: 30 * time.Second,

@@ -20,6 +20,12 @@ func (s *Session) Apply(record Record) {
 		s.Tier, s.Mode, s.Status = e.Tier, e.Mode, Idle
 	case FolderMoved:
 		s.Project, s.Folder = e.Project, e.Folder
+	case Titled:
+		if !s.UserTitled {
+			s.Title = e.Title
+		}
+		s.Usage = s.Usage.Add(e.Usage)
+		s.Cost += e.Cost
 	case Renamed:
 		s.Title, s.UserTitled = e.Title, e.Title != ""
 	case ArchiveChanged:

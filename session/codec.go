@@ -11,6 +11,7 @@ import (
 var eventTypes = map[string]reflect.Type{
 	"created":           reflect.TypeFor[Created](),
 	"moved":             reflect.TypeFor[FolderMoved](),
+	"titled":            reflect.TypeFor[Titled](),
 	"renamed":           reflect.TypeFor[Renamed](),
 	"filed":             reflect.TypeFor[ArchiveChanged](),
 	"tier.chosen":       reflect.TypeFor[TierChosen](),

@@ -41,6 +41,10 @@ type Options struct {
 	Grants       []string                    // rules of the settings, which hold in every project
 	TooWide      func(root string) string    // why changes in a workspace ask in every mode; nil: they never do
 
+	// ModelTitles says that the light tier names a session after its first turn: a
+	// request that the settings ask for, and nobody else.
+	ModelTitles bool
+
 	// SwitchAfterStep is how many capacity failures in a row a step's turn takes
 	// before it leaves a target; 0: as many as any other.
 	SwitchAfterStep int

@@ -225,12 +225,25 @@ func (s *openSession) ended(end session.TurnEnded) {
 	if s.changedLocked() {
 		s.checkpoints.After(s.state.Turn)
 	}
+	s.titleLocked()
 	switch end.Outcome {
 	case session.OutcomeDone:
 		s.startQueuedLocked(ctx)
 	case session.OutcomeParked:
 		s.scheduleLocked()
 	}
+}
+
+// titleLocked lets a model name the session after its first turn, where the settings
+// want that.
+func (s *openSession) titleLocked() {
+	if !s.e.o.ModelTitles || s.e.o.NonInteractive || s.state.Turn != 1 || s.state.UserTitled || s.state.PartOf != "" || s.closed() {
+		return
+	}
+	ctx := s.life
+	s.e.work.Go(func() {
+		_ = s.requests.Title(ctx) // the first words of the prompt are a title as well
+	})
 }
 
 // startQueuedLocked starts the turn of the first queued prompt.

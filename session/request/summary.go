@@ -8,8 +8,6 @@ import (
 
 	"belay/context/compact"
 	"belay/context/window"
-	"belay/models"
-	"belay/models/route"
 	"belay/session"
 )
 
@@ -147,49 +145,13 @@ func (b *Builder) writeSummary(
 			facts.Plan = append(facts.Plan, t.Text)
 		}
 	}
-	text, err := b.ask(ctx, s, compact.Request(previous, items, facts, int(budget)*2), &event)
+	answer, err := b.ask(ctx, s, errand{
+		step: "summary", tell: b.log.Publish, request: compact.Request(previous, items, facts, int(budget)*2),
+	})
+	event.By, event.Usage, event.Cost = answer.by, answer.usage, answer.cost
 	if err != nil {
 		return event, err
 	}
-	event.Summary, err = compact.Check(text, facts)
+	event.Summary, err = compact.Check(answer.text, facts)
 	return event, err
-}
-
-// ask makes the request for a summary. It notes in the event who wrote it and
-// what that took.
-func (b *Builder) ask(
-	ctx context.Context, s session.Session, req models.Request, event *session.Compacted,
-) (string, error) {
-	factory := b.factory
-	var text strings.Builder
-	need := route.Need{
-		Control: route.NewControl(models.Light), Operation: factory.o.NewID(), NetworkWait: factory.o.NetworkWait,
-		Purpose: models.Purpose{Session: string(b.id), Project: s.Project, Turn: s.Turn, Step: "summary"},
-	}
-	build := func(models.Model) (models.Request, error) { return req, nil }
-	for chunk, err := range factory.o.Router.Stream(ctx, need, build) {
-		if err != nil {
-			return "", err
-		}
-		switch c := chunk.(type) {
-		case models.AttemptStarted:
-			text.Reset()
-			event.By = c.Target
-			b.log.Publish(session.AttemptStarted(c))
-		case models.AttemptFailed:
-			event.Usage = event.Usage.Add(c.Fault.Usage)
-			event.Cost += c.Cost
-			b.log.Publish(session.AttemptFailed(c))
-		case models.Waiting:
-			b.log.Publish(session.Waiting(c))
-		case models.Switched:
-			b.log.Publish(session.Switched(c))
-		case models.ItemDone:
-			text.WriteString(c.Item.Text)
-		case models.Finished:
-			event.Usage = event.Usage.Add(c.Usage)
-			event.Cost += factory.o.Model(event.By).Cost(c.Usage)
-		}
-	}
-	return text.String(), nil
 }

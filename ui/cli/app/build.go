@@ -247,6 +247,7 @@ func (b *builder) newEngine(
 			Wait:     b.settings.Limits.Wait,
 			Budget:   budget,
 		},
+		ModelTitles:     b.settings.Request.Titles == "light",
 		SwitchAfterStep: switchAfter(b.settings, b.settings.Switch.After.Step),
 
 		Now: b.env.Now,
