@@ -32,20 +32,6 @@ type Created struct {
 	Folder  string      `json:"folder,omitempty"`  // what the file system knows the project by; empty: it does not say
 }
 
-// Titled gives the session the title that a model wrote, unless a person gave it one.
-type Titled struct {
-	Title string        `json:"title"`
-	By    models.Target `json:"by"`
-	Usage models.Usage  `json:"usage"`
-	Cost  float64       `json:"cost"` // US dollars
-}
-
-// FolderMoved says that the session's folder was moved: it goes on at the new path.
-type FolderMoved struct {
-	Project string `json:"project"`
-	Folder  string `json:"folder"`
-}
-
 // Renamed gives the session a title of the user's.
 type Renamed struct {
 	Title string `json:"title"`
@@ -363,8 +349,6 @@ type Unknown struct {
 }
 
 func (Created) event()           {}
-func (Titled) event()            {}
-func (FolderMoved) event()       {}
 func (Renamed) event()           {}
 func (ArchiveChanged) event()    {}
 func (TierChosen) event()        {}
