@@ -225,7 +225,11 @@ func (s *openSession) ended(end session.TurnEnded) {
 	if s.changedLocked() {
 		s.checkpoints.After(s.state.Turn)
 	}
-	s.titleLocked()
+	if wantsTitle(s.e.o, s.state) && !s.closed() {
+		s.e.work.Go(func() {
+			_ = s.requests.Title(s.life) // without one, the first words of the prompt are a title as well
+		})
+	}
 	switch end.Outcome {
 	case session.OutcomeDone:
 		s.startQueuedLocked(ctx)
@@ -234,16 +238,10 @@ func (s *openSession) ended(end session.TurnEnded) {
 	}
 }
 
-// titleLocked lets a model name the session after its first turn, where the settings
-// want that.
-func (s *openSession) titleLocked() {
-	if !s.e.o.ModelTitles || s.e.o.NonInteractive || s.state.Turn != 1 || s.state.UserTitled || s.state.PartOf != "" || s.closed() {
-		return
-	}
-	ctx := s.life
-	s.e.work.Go(func() {
-		_ = s.requests.Title(ctx) // the first words of the prompt are a title as well
-	})
+// wantsTitle reports whether a model names the session now: after its first turn, where
+// the settings want that and somebody looks at it.
+func wantsTitle(o Options, state session.Session) bool {
+	return o.ModelTitles && !o.NonInteractive && state.Turn == 1 && !state.UserTitled && state.PartOf == ""
 }
 
 // startQueuedLocked starts the turn of the first queued prompt.
