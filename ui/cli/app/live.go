@@ -134,7 +134,8 @@ func (a *App) Offer(ctx context.Context, id session.ID) Offered {
 		keyed := p.Key != "" || p.KeyEnv == "" || p.Local
 		names := a.Catalog.Models(name)
 		offered.Providers = append(offered.Providers, OfferedProvider{name, p.KeyEnv, keyed, len(names)})
-		if _, set := settings.Providers[name]; keyed && (set || p.Key != "") {
+		mine := p.Key != "" && a.options.Rehearsal == "" // a script needs no key of anybody
+		if _, set := settings.Providers[name]; keyed && (set || mine) {
 			for _, m := range names {
 				if !slices.Contains(listed[name], m) {
 					listed[name] = append(listed[name], m)
