@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"belay/ui/keys"
 	"belay/ui/locale"
 	"belay/ui/theme"
@@ -37,14 +39,15 @@ func (p *painter) callSymbol(e *entry) (string, theme.Style) {
 // drawCall is one line for a call, and what is worth seeing of it: the end of the
 // output, the change, everything once it is opened.
 func (p *painter) drawCall(e *entry) []string {
-	lines := []string{p.callLine(e)}
+	lines := p.callHead(e)
+	e.headRows = len(lines)
 	switch {
 	case e.open:
 		return append(lines, p.openedCall(e)...)
 	case e.phase == running:
-		return append(lines, p.lastLines(e.output, 5)...)
+		return append(lines, p.lastLines(e.output, maxKeptLines)...)
 	case e.phase == failed:
-		return append(lines, p.lastLines(e.output, 3)...)
+		return append(lines, p.keptOutput(e.output, maxKeptLines)...)
 	case e.phase == done && e.diff != "":
 		return append(lines, p.keptChange(e.diff)...)
 	case e.phase == done && !e.isCheck && !slices.Contains(summarised, e.tool):
@@ -101,20 +104,61 @@ func (p *painter) changeLines(diff string, seen int) []string {
 func (p *painter) changeWidth() int { return max(p.inner()-2, 8) }
 func (p *painter) sideBySide() bool { return p.width >= 140 }
 
-// callLine names a call and what came of it.
-func (p *painter) callLine(e *entry) string {
+// maxCommandRows is how many rows a command takes until it is opened.
+const maxCommandRows = 3
+
+// callHead names a call and what came of it, in a row; a long command goes on below
+// its beginning.
+func (p *painter) callHead(e *entry) []string {
 	symbol, st := p.callSymbol(e)
 	right := p.callOutcome(e)
 	title := callTitle(e)
 	changes := p.changeCounts(e)
 	name := theme.Fit(theme.Line(e.tool), toolWidth(e))
-	room := p.width - len(margin) - 2 - theme.Width(name) - 1 - theme.Width(right) - theme.Width(changes) - 3
-	shown := theme.CutLeft(title, room)
-	if strings.ContainsAny(title, " ") {
+	lead := len(margin) + 2 + theme.Width(name) + 1
+	room := p.width - lead - theme.Width(right) - theme.Width(changes) - 3
+	shown, rest := title, []string(nil)
+	switch {
+	case theme.Width(title) <= room:
+	case e.argument("command") != "" && room >= minCommandRoom:
+		shown, rest = foldCommand(title, room, p.width-lead-1)
+	case strings.Contains(title, " ") && !strings.HasPrefix(title, e.argument("path")+":") && title != e.argument("path"):
 		shown = theme.Cut(title, room)
+	default:
+		shown = theme.CutLeft(title, room)
 	}
 	left := margin + st.Paint(symbol) + " " + p.theme.Dim.Paint(name) + " " + p.linkTitle(e, title, shown)
-	return theme.Sides(left+changes, right+" ", p.width)
+	lines := []string{theme.Sides(left+changes, right+" ", p.width)}
+	return append(lines, indent(rest, strings.Repeat(" ", lead))...)
+}
+
+// minCommandRoom is from how many cells on a command begins beside its outcome.
+const minCommandRoom = 12
+
+// foldCommand breaks a command between its words: the first row has less room than the
+// others. Of a very long one the beginning and the end are kept.
+func foldCommand(command string, first, room int) (head string, rest []string) {
+	head, left := wordsWithin(command, first)
+	for left != "" {
+		if len(rest) == maxCommandRows-2 {
+			return head, append(rest, theme.CutLeft(left, room))
+		}
+		row, more := wordsWithin(left, room)
+		rest, left = append(rest, row), more
+	}
+	return head, rest
+}
+
+// wordsWithin gives as many words as there is room for, or else the beginning of one.
+func wordsWithin(text string, room int) (row, rest string) {
+	if theme.Width(text) <= room {
+		return text, ""
+	}
+	row = ansi.Truncate(text, room, "")
+	if at := strings.LastIndexByte(row, ' '); at > 0 && !strings.HasPrefix(text[len(row):], " ") {
+		row = row[:at]
+	}
+	return strings.TrimRight(row, " "), strings.TrimSpace(text[len(row):])
 }
 
 // changeCounts says how many lines a call added and took away.
@@ -145,15 +189,22 @@ func callTitle(e *entry) string {
 	if title != "" && title != theme.Line(e.tool) {
 		return title
 	}
-	var args map[string]any
-	if json.Unmarshal([]byte(e.args), &args) == nil {
-		for _, name := range telling {
-			if value, ok := args[name].(string); ok && value != "" {
-				return theme.Line(value)
-			}
+	for _, name := range telling {
+		if value := e.argument(name); value != "" {
+			return value
 		}
 	}
 	return theme.Line(e.args)
+}
+
+// argument is one of a call's arguments that is a text; empty: it has none of that name.
+func (e *entry) argument(name string) string {
+	var args map[string]json.RawMessage
+	var value string
+	if json.Unmarshal([]byte(e.args), &args) != nil || json.Unmarshal(args[name], &value) != nil {
+		return ""
+	}
+	return theme.Line(value)
 }
 
 // callOutcome is the right side of a call's line.
@@ -173,6 +224,9 @@ func (p *painter) callOutcome(e *entry) string {
 	case unknown:
 		return p.theme.Warn.Paint(locale.T("interrupted: may or may not be done"))
 	case failed:
+		if saysAgain(e.output, e.summary) {
+			return p.theme.Bad.Paint(locale.T("failed")) + p.theme.Dim.Paint(took)
+		}
 		return p.theme.Bad.Paint(theme.Cut(found(e.summary), p.width/3)) + p.theme.Dim.Paint(took)
 	case pending:
 		if e.bytes > 0 {
@@ -199,6 +253,11 @@ func found(summary string) string {
 		}
 	}
 	return locale.Said(summary)
+}
+
+// saysAgain reports an output that is its own summary: it is shown once.
+func saysAgain(output, summary string) bool {
+	return summary != "" && theme.Line(output) == theme.Line(summary)
 }
 
 // lastLines gives the last n lines of an output.

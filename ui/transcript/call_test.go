@@ -61,3 +61,59 @@ func TestWhatIsKeptOfACall(t *testing.T) {
 		})
 	}
 }
+
+func TestACallKeepsWhatItIsAbout(t *testing.T) {
+	long := "cd internal/storage && go test -run 'TestUpgradeOrders|TestDowngrade' -count=1 -race ./versioned/... | tail -20"
+	call := func(tool, title, args string) session.Event {
+		return session.ToolStarted{Effect: session.Effect{CallID: "c", Tool: tool, Title: title, Args: args}}
+	}
+	command := func(words string) session.Event { return call("shell", words, fmt.Sprintf(`{"command":%q}`, words)) }
+	for name, tt := range map[string]struct {
+		event session.Event
+		width int
+		want  string
+	}{
+		"a short command is a row": {command("go vet ./..."), 60, "   ▸ shell  go vet ./..."},
+		"a long one goes on below, between its words": {command(long), 80, "   ▸ shell  cd internal/storage && go test -run\n" +
+			"            'TestUpgradeOrders|TestDowngrade' -count=1 -race ./versioned/... |\n            tail -20"},
+		"of a very long one the end is there": {command(long + " " + long), 60, "   ▸ shell  cd internal/storage && go test -run\n" +
+			"            'TestUpgradeOrders|TestDowngrade' -count=1\n" +
+			"            …ade' -count=1 -race ./versioned/... | tail -20"},
+		"a word without end": {command(strings.Repeat("x", 300)), 60, "   ▸ shell  " + strings.Repeat("x", 43) + "\n" +
+			"            " + strings.Repeat("x", 47) + "\n            …" + strings.Repeat("x", 46)},
+		"a path keeps its end": {call("read", strings.Repeat("deep/", 20)+"end.go", "{}"), 60, "deep/deep/end.go"},
+		"with spaces too": {call("read", strings.Repeat("a deep/", 20)+"end.go:1-9",
+			fmt.Sprintf(`{"path":%q}`, strings.Repeat("a deep/", 20)+"end.go")), 60, "a deep/a deep/end.go:1-9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pane(tt.width, 20)
+			p.Apply(session.Record{Event: tt.event, Time: start})
+			view := shown(p)
+			head, rest, _ := strings.Cut(view, "\n")
+			got := strings.TrimRight(strings.TrimSuffix(head, "0s"), " ") + "\n" + rest
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+			for line := range strings.SplitSeq(view, "\n") {
+				if len([]rune(line)) > tt.width {
+					t.Errorf("too wide: %q", line)
+				}
+			}
+		})
+	}
+}
+
+func TestAFailedCallSaysItOnce(t *testing.T) {
+	p := pane(80, 20)
+	p.Apply(session.Record{Event: session.ToolEnded{CallID: "a", Tool: "read", Title: "x/y.go", Error: true,
+		Summary: "x/y.go does not exist", Output: "x/y.go does not exist\n"}})
+	p.Apply(session.Record{Event: session.ToolEnded{CallID: "b", Tool: "shell", Title: "make", Error: true,
+		Summary: "exit 2", Output: numberedLines(13)}})
+	view := shown(p)
+	if strings.Count(view, "does not exist") != 1 || !strings.Contains(view, "failed") {
+		t.Errorf("%s", view)
+	}
+	if !strings.Contains(view, "exit 2") || !strings.Contains(view, "+9 lines") || !strings.Contains(view, "line 13") {
+		t.Errorf("%s", view)
+	}
+}

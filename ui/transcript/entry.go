@@ -76,6 +76,7 @@ type entry struct {
 	duration     time.Duration
 	addedLines   int
 	removedLines int
+	headRows     int // of the layout, that name it
 	bytes        int // of the arguments, while they are being written
 
 	// Of lines about what happened.

@@ -48,7 +48,7 @@ func (p *painter) rowOf(e *entry, i int, row string, of side) rowText {
 		return rowText{lead: taken, text: title}
 	case e.kind == prose && strings.HasPrefix(row, quoteSign):
 		return rowText{lead: taken + theme.Width(quoteSign), text: row[len(quoteSign):]}
-	case e.diff != "" && i > 0, e.kind == sheet && e.page.change != "":
+	case e.diff != "" && i >= max(e.headRows, 1), e.kind == sheet && e.page.change != "":
 		return p.changeRow(e, row, taken, of)
 	}
 	return rowText{lead: taken, text: row}
@@ -83,7 +83,7 @@ func (p *painter) leadOf(e *entry, i int) int {
 	case sheet:
 		return 0
 	case call:
-		if i == 0 {
+		if i < max(e.headRows, 1) {
 			return inside + toolWidth(e) + 1
 		}
 		return inside
