@@ -36,8 +36,9 @@ func (d leaveDialog) view(f frame) box {
 			}
 		}
 		hint := keys.LeaveDialog.Hint
-		return append(lines, "", th.Keys(hint("park all and leave", keys.ParkAll), hint("stop all and leave", keys.StopAll),
-			hint("stay", keys.Close)))
+		ways := th.KeyLines(width, 2, hint("park all and leave", keys.ParkAll), hint("stop all and leave", keys.StopAll),
+			hint("stay", keys.Close))
+		return append(append(lines, ""), ways...)
 	})
 }
 

@@ -105,5 +105,8 @@ func (p *pager) head(f frame, last, of int) string {
 	if of > p.shown {
 		place = "  " + locale.N(of, "%[2]d of %[1]d line", "%[2]d of %[1]d lines", last)
 	}
-	return f.theme.Strong.Paint(p.title) + f.theme.Dim.Paint(place) + "   " + f.theme.Keys(hints...)
+	room := f.width - 6 - theme.Width(place) - 3
+	title := theme.Cut(p.title, max(room-theme.Width(f.theme.Keys(hints[:2]...)), 8))
+	ways := f.theme.KeyLines(room-theme.Width(title), 1, hints...)
+	return f.theme.Strong.Paint(title) + f.theme.Dim.Paint(place) + "   " + ways[0]
 }

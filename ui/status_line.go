@@ -135,7 +135,9 @@ func (v *sessionView) queueLines(area frame, panelFocused bool) []string {
 		lines = append(lines, "   "+st.Paint(when)+"  "+theme.Cut(theme.Line(queued.Text), area.width-theme.Width(when)-8))
 	}
 	if hints := v.waysOn(panelFocused); len(hints) > 0 {
-		lines = append(lines, "   "+th.Keys(hints...))
+		for _, line := range th.KeyLines(area.width-4, 2, hints...) {
+			lines = append(lines, "   "+line)
+		}
 	}
 	if len(lines) > 0 {
 		lines = append([]string{""}, lines...)
@@ -162,6 +164,8 @@ func (v *sessionView) waysOn(panelFocused bool) [][2]string {
 		}
 	case v.state.Status == session.Failed:
 		return [][2]string{keys.Hint("try again", keys.TryNow)}
+	case v.state.Status == session.NeedsPerson || v.state.Status == session.Stopped:
+		return [][2]string{keys.Hint("go on", keys.TryNow)}
 	default:
 		return nil
 	}

@@ -255,6 +255,9 @@ func (m *Model) bottom(area frame) string {
 	line.Keys = append(m.views.stepHints(m.dialog == m.steps), line.Keys...)
 	if _, ok := m.focus.mode.(callChooser); ok {
 		hint := keys.CallChooser.Hint
+		if area.width < minWidthBeside {
+			line.Session = nil // the keys are worth more
+		}
 		line.Keys = [][2]string{hint("choose", keys.Up, keys.Down), hint("open", keys.OpenCall),
 			hint("copy", keys.Copy), hint("back", keys.Blur)}
 	}

@@ -19,12 +19,16 @@ func (vs *sessionViews) welcome(area frame, height int, version string) []string
 		"", "   " + th.Accent.Paint(name),
 		"   " + th.Dim.Paint(locale.T("What was done is kept, whatever the model does.")), "",
 	}
-	for _, hint := range [][2]string{
+	first := [][2]string{
 		keys.Hint("send", keys.Send), keys.Hint("mention a file", keys.Mention),
 		keys.Hint("run a command yourself", keys.Shell),
 		keys.Hint("heavy, medium, light model", keys.Heavy, keys.Medium, keys.Light),
 		keys.Hint("sessions", keys.Sessions), keys.Hint("all keys", keys.Help),
-	} {
+	}
+	if len(vs.offered) > 0 { // what is unfinished is worth more
+		first = first[:max(min(len(first), height-len(lines)-2-len(vs.offered)), 0)]
+	}
+	for _, hint := range first {
 		lines = append(lines, "   "+th.Key.Paint(theme.Fit(hint[0], 10))+th.Dim.Paint(hint[1]))
 	}
 	if len(vs.offered) > 0 {

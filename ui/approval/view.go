@@ -34,7 +34,8 @@ func (p *Pane) View(width, height int, presence Presence) []string {
 	inner := width - 6
 	body := p.laidOut(inner, (width >= minSideBySide) != p.reading.layout)
 	notes := p.notes(inner)
-	room, airy := max(height-3-len(notes), 1), height >= 10
+	foot := p.foot(inner, focused)
+	room, airy := max(height-2-len(notes)-len(foot), 1), height >= 10
 	if airy {
 		room = max(room-1, 1)
 	}
@@ -43,21 +44,19 @@ func (p *Pane) View(width, height int, presence Presence) []string {
 	if airy {
 		lines = append(lines, "")
 	}
-	border := th.Faint
+	border := p.mood()
 	p.shownHints = ""
-	if focused {
-		hints := p.hints(inner)
-		if !p.refusing {
-			p.shownHints = ansi.Strip(hints)
-		}
-		lines = append(lines, hints)
-		border = p.mood()
-	} else {
+	if !focused {
+		border = th.Faint
 		for i := range lines {
 			lines[i] = th.Dim.Paint(ansi.Strip(lines[i]))
 		}
-		lines = append(lines, th.Keys(keys.Hint("answer", keys.Focus))+th.Dim.Paint(p.place()))
+		foot = []string{th.Keys(keys.Hint("answer", keys.Focus)) + th.Dim.Paint(p.place())}
+	} else if !p.refusing {
+		foot = p.foot(inner, focused) // what is below is known by now
+		p.shownHints = ansi.Strip(foot[len(foot)-1])
 	}
+	lines = append(lines, foot...)
 	box := th.Box(p.heading(focused), lines, width-2, border)
 	for i := range box {
 		box[i] = " " + box[i]
@@ -192,16 +191,25 @@ func (p *Pane) HintAt(column int) keys.Action {
 	return ""
 }
 
-// hints name the keys.
-func (p *Pane) hints(width int) string {
-	if p.refusing {
+// foot names the keys, on the last of its rows.
+func (p *Pane) foot(width int, focused bool) []string {
+	switch {
+	case !focused:
+		return []string{""}
+	case p.refusing:
 		th := p.theme
 		ways := locale.T("  %s refuse   %s back", keys.Refusal.Label(keys.Accept), keys.Refusal.Label(keys.Close))
-		return theme.Cut(locale.T("no, because: ")+p.reason+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)
-	}
-	if p.confirming != "" {
+		lead := locale.T("no, because: ")
+		reason := theme.CutLeft(p.reason, max(width-theme.Width(lead)-theme.Width(ways)-1, 8))
+		return []string{theme.Cut(lead+reason+th.Accent.Paint("▏")+th.Dim.Paint(ways), width)}
+	case p.confirming != "":
 		return p.confirmation(width)
 	}
+	return []string{p.hints(width)}
+}
+
+// hints are as many as there is room for.
+func (p *Pane) hints(width int) string {
 	answers := p.answers()
 	for _, other := range p.otherHints() {
 		if with := answers + "   " + p.theme.Keys(other); theme.Width(with) <= width {
@@ -211,8 +219,12 @@ func (p *Pane) hints(width int) string {
 	return theme.Cut(answers, width)
 }
 
-// confirmation says what the same key does when it is pressed again.
-func (p *Pane) confirmation(width int) string {
+// maxScope is how many rows what is allowed for good may take.
+const maxScope = 3
+
+// confirmation says what the same key does when it is pressed again: on one row, or
+// above the keys.
+func (p *Pane) confirmation(width int) []string {
 	th, hint := p.theme, keys.Approval.Hint
 	back := hint("back", keys.Close)
 	unread := ""
@@ -221,22 +233,34 @@ func (p *Pane) confirmation(width int) string {
 	}
 	switch p.confirming {
 	case keys.Always:
-		ways := th.Keys(hint("yes, always", keys.Always), back)
-		scope := theme.Cut(locale.Said(theme.Line(p.asked.Always)), max(width-30, 10))
+		scope := locale.T("always: ") + locale.Said(theme.Line(p.asked.Always))
 		if unread != "" {
-			scope = theme.Cut(scope+"; "+unread, max(width-30, 10))
+			scope += "; " + unread
 		}
-		return th.Warn.Paint(locale.T("always: ")) + scope + "   " + ways
+		return p.above(scope, th.Warn, width, hint("yes, always", keys.Always), back)
 	case keys.Outside:
-		ways := th.Keys(hint("yes, outside", keys.Outside), back)
 		warning := locale.T("outside: it can do all that you can")
-		if theme.Width(warning)+theme.Width(ways)+3 > width {
-			warning = locale.T("with nothing around it?")
-		}
-		return th.Bad.Paint(warning) + "   " + ways
+		return p.above(warning, th.Bad, width, hint("yes, outside", keys.Outside), back)
 	}
-	return th.Bad.Paint(unread) + "   " + th.Keys(hint("yes, unread", keys.Yes), hint("reads on", keys.NextPage),
+	return p.above(unread, th.Bad, width, hint("yes, unread", keys.Yes), hint("reads on", keys.NextPage),
 		hint("all of it", keys.FullView))
+}
+
+// above puts words in front of hints, or over them where one row has no room for both.
+func (p *Pane) above(words string, st theme.Style, width int, hints ...[2]string) []string {
+	ways := p.theme.Keys(hints...)
+	if theme.Width(words)+theme.Width(ways)+3 <= width {
+		return []string{st.Paint(words) + "   " + ways}
+	}
+	var lines []string
+	for i, row := range theme.Wrap(words, width) {
+		if i == maxScope {
+			lines[i-1] = st.Paint(theme.Cut(lines[i-1]+" …", width))
+			break
+		}
+		lines = append(lines, st.Paint(row))
+	}
+	return append(lines, p.theme.KeyLines(width, 1, hints...)...)
 }
 
 func (p *Pane) answers() string {

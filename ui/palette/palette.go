@@ -218,7 +218,11 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 		k := p.top + i
 		if k >= len(p.shown) {
 			if k == 0 {
-				rows = append(rows, th.Dim.Paint(locale.T("nothing like that")))
+				none := locale.T("nothing like that")
+				if p.query == "" {
+					none = locale.T("nothing here yet")
+				}
+				rows = append(rows, th.Dim.Paint(none))
 				continue
 			}
 			rows = append(rows, "")

@@ -194,7 +194,7 @@ func (b Bottom) parts(th *theme.Theme, width int) []string {
 			state += " " + th.Dim.Paint(theme.Clock(b.Now.Sub(b.Since)))
 		}
 		if b.Written > 0 {
-			state += th.Dim.Paint(" · " + theme.Count(b.Written) + " tokens")
+			state += th.Dim.Paint(" · " + locale.T("%s tokens", theme.Count(b.Written)))
 		}
 		if b.Silence >= 20*time.Second {
 			state += th.Warn.Paint(locale.T(", nothing for %s", theme.Clock(b.Silence)))

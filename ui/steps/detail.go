@@ -124,7 +124,7 @@ func (p *Pane) hints(th *theme.Theme, width int) []string {
 	asFile, closes := hint("as a file", keys.EditPlan), hint("close", keys.Close)
 	switch {
 	case !ok:
-		return hintLines(th, width, hint("add a step", keys.AddStep), asFile, closes)
+		return th.KeyLines(width, 2, hint("add a step", keys.AddStep), asFile, closes)
 	case step.Started():
 		hints = append(hints, hint("open", keys.OpenStep), hint("go", keys.RunThrough), hint("next step", keys.RunNext),
 			hint("run from here", keys.RunFrom), hint("rewind to before it", keys.RewindStep))
@@ -135,24 +135,10 @@ func (p *Pane) hints(th *theme.Theme, width int) []string {
 	default:
 		hints = append(hints, hint("go through", keys.RunThrough), hint("one step at a time", keys.RunNext))
 	}
-	return hintLines(th, width, append(hints, rest...)...)
-}
-
-// hintLines puts hints on two lines, as many as fit.
-func hintLines(th *theme.Theme, width int, hints ...[2]string) []string {
-	var lines []string
-	for len(hints) > 0 && len(lines) < 2 {
-		n := 1
-		for n < len(hints) && theme.Width(th.Keys(hints[:n+1]...)) <= width {
-			n++
-		}
-		lines = append(lines, theme.Cut(th.Keys(hints[:n]...), width))
-		hints = hints[n:]
-	}
-	return lines
+	return th.KeyLines(width, 2, append(hints, rest...)...)
 }
 
 // hintLine is as many of the hints as one line has room for.
 func hintLine(th *theme.Theme, width int, hints ...[2]string) string {
-	return hintLines(th, width, hints...)[0]
+	return th.KeyLines(width, 1, hints...)[0]
 }

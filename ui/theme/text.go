@@ -54,7 +54,16 @@ func CutLeft(s string, width int) string {
 
 // Wrap breaks plain or styled text into lines of at most width cells.
 func Wrap(s string, width int) []string {
-	return strings.Split(ansi.Wrap(s, max(width, 1), " "), "\n")
+	const whole = "\u2011" // a hyphen at which no line ends
+	hyphened := strings.Contains(s, "-") && !strings.Contains(s, whole)
+	if hyphened {
+		s = strings.ReplaceAll(s, "-", whole)
+	}
+	s = ansi.Wrap(s, max(width, 1), " ")
+	if hyphened {
+		s = strings.ReplaceAll(s, whole, "-")
+	}
+	return strings.Split(s, "\n")
 }
 
 // WrapSign stands before the rest of a line of code that was broken.

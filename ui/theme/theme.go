@@ -212,3 +212,18 @@ func (t *Theme) Keys(hints ...[2]string) string {
 	}
 	return b.String()
 }
+
+// KeyLines puts hints on at most so many lines of width cells, as many as fit: none is
+// cut while one before it could stand whole.
+func (t *Theme) KeyLines(width, most int, hints ...[2]string) []string {
+	var lines []string
+	for len(hints) > 0 && len(lines) < most {
+		n := 1
+		for n < len(hints) && Width(t.Keys(hints[:n+1]...)) <= width {
+			n++
+		}
+		lines = append(lines, Cut(t.Keys(hints[:n]...), width))
+		hints = hints[n:]
+	}
+	return lines
+}
