@@ -104,7 +104,7 @@ func Said(text string) string {
 // catalogue holds the texts of one language.
 type catalogue struct {
 	texts   map[string]string // by the English text
-	formats []format          // from the most exact to the least
+	formats func() []format   // from the most exact to the least; made when one is looked for
 	known   sync.Map          // what was said before, so that a frame does not search again
 	size    atomic.Int64
 }
@@ -118,14 +118,22 @@ func parse(source []byte) *catalogue {
 			continue
 		}
 		c.texts[id] = translation.Get()
+	}
+	c.formats = sync.OnceValue(c.readFormats)
+	return c
+}
+
+func (c *catalogue) readFormats() []format {
+	var formats []format
+	for id := range c.texts {
 		if f, ok := readFormat(id); ok {
-			c.formats = append(c.formats, f)
+			formats = append(formats, f)
 		}
 	}
-	slices.SortFunc(c.formats, func(a, b format) int {
+	slices.SortFunc(formats, func(a, b format) int {
 		return cmp.Or(cmp.Compare(b.exactness, a.exactness), strings.Compare(a.id, b.id))
 	})
-	return c
+	return formats
 }
 
 // text gives the translation of a text that stands in the catalogue, else the text.
@@ -167,7 +175,7 @@ func (c *catalogue) search(text string, depth int) string {
 	if depth >= deepest || len(text) > longest {
 		return text
 	}
-	for _, f := range c.formats {
+	for _, f := range c.formats() {
 		parts, ok := f.match(text)
 		if !ok {
 			continue

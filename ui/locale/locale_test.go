@@ -124,3 +124,10 @@ func FuzzSaid(f *testing.F) {
 		Said(text)
 	})
 }
+
+// BenchmarkParse is what a start in another language than English costs.
+func BenchmarkParse(b *testing.B) {
+	for b.Loop() {
+		parse(chinese)
+	}
+}
