@@ -53,6 +53,12 @@ type items interface {
 	Move(by int)
 }
 
+// noItems is a list while something else is shown in its place.
+type noItems struct{}
+
+func (noItems) ItemAt(int) (int, bool) { return 0, false }
+func (noItems) Move(int)               {}
+
 // frame is what a part draws on: the screen, or a column of it.
 type frame struct {
 	theme   *theme.Theme

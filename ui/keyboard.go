@@ -75,6 +75,7 @@ func (m *Model) paste(text string) tea.Cmd {
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	return m.perform(m.pointer.take(msg, surface{
 		dialog: m.dialog, over: m.dialog != nil && m.side() == 0, pane: m.views.transcript(), width: m.width - m.side(),
+		theme:    m.look.theme,
 		question: m.question, approvals: m.approvals, focus: m.focus,
 	}, m.controls.copyText))
 }

@@ -7,6 +7,8 @@ import (
 
 	"belay/ui/approval"
 	"belay/ui/keys"
+	"belay/ui/status"
+	"belay/ui/theme"
 	"belay/ui/transcript"
 )
 
@@ -34,12 +36,20 @@ type place struct {
 	left int
 }
 
+// waitPlace is where the box that explains a wait stands.
+type waitPlace struct {
+	rowSpan
+	width int
+	shown status.Wait
+}
+
 // surface is what lies under the pointer.
 type surface struct {
 	dialog    dialog // nil: none is open
 	over      bool   // the dialog lies over the transcript
 	pane      *transcript.Pane
 	width     int // of the transcript
+	theme     *theme.Theme
 	question  rowSpan
 	approvals *approval.Pane
 	focus     *focus
@@ -55,6 +65,7 @@ type pointer struct {
 	transcript place
 	dialog     place
 	writing    rowSpan
+	wait       waitPlace
 
 	pressed time.Time
 	x, y    int // of the press
@@ -73,7 +84,7 @@ type pointer struct {
 func (p *pointer) take(msg tea.MouseMsg, on surface, copied func(text string) action) action {
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
-		return wheel(msg, on)
+		return p.wheel(msg, on)
 	case tea.MouseClickMsg:
 		p.clear()
 		if msg.Button == tea.MouseLeft {
@@ -101,7 +112,7 @@ func (p *pointer) press(msg tea.MouseClickMsg, on surface) action {
 		}
 		return nil
 	}
-	if on.dialog != nil && (on.over || msg.X >= on.width) {
+	if on.dialog != nil && (on.over || msg.X >= on.width && p.dialog.holds(msg.Y)) {
 		return p.choose(msg, on.dialog)
 	}
 	switch {
@@ -109,10 +120,37 @@ func (p *pointer) press(msg tea.MouseClickMsg, on surface) action {
 		p.mark(msg, on.pane, p.transcript)
 	case on.question.holds(msg.Y):
 		return on.answer(msg)
+	case p.wait.holds(msg.Y):
+		return p.onWait(msg, on)
 	case p.writing.holds(msg.Y):
-		if !on.focus.composer.ClickPopup(msg.Y-p.writing.from) && on.focus.answering() && !on.focus.editingCall() {
-			return toDraft{}
-		}
+		return p.onDraft(msg, on)
+	}
+	return nil
+}
+
+// onDraft puts the cursor where the click is, and gives the keys to the draft.
+func (p *pointer) onDraft(msg tea.MouseClickMsg, on surface) action {
+	row := msg.Y - p.writing.from
+	if _, finding := on.focus.finder(); finding || on.focus.composer.ClickPopup(row) {
+		return nil
+	}
+	on.focus.composer.Place(msg.X, row)
+	if _, entry := on.focus.mode.(entryMode); entry || on.focus.mode == nil {
+		return nil
+	}
+	return toDraft{}
+}
+
+// onWait is the key whose hint is clicked; elsewhere the box gets the keys.
+func (p *pointer) onWait(msg tea.MouseClickMsg, on surface) action {
+	a := p.wait.shown.HintAt(on.theme, p.wait.width, p.wait.to-p.wait.from, msg.X, msg.Y-p.wait.from)
+	switch {
+	case a == keys.Blur:
+		return leaveMode{}
+	case a != "":
+		return command{name: a}
+	case on.focus.mode == nil:
+		return command{name: keys.Focus}
 	}
 	return nil
 }
@@ -226,7 +264,7 @@ func (p *pointer) clear() {
 }
 
 // wheel scrolls what lies under the pointer.
-func wheel(msg tea.MouseWheelMsg, on surface) action {
+func (p *pointer) wheel(msg tea.MouseWheelMsg, on surface) action {
 	lines := wheelLines
 	if msg.Button == tea.MouseWheelUp {
 		lines = -lines
@@ -240,6 +278,7 @@ func wheel(msg tea.MouseWheelMsg, on surface) action {
 		items, _ := list.list()
 		items.Move(lines / wheelLines)
 		return previewed(on.dialog)
+	case on.dialog == nil && p.writing.holds(msg.Y) && on.focus.composer.Wheel(msg.Y-p.writing.from, lines):
 	case on.dialog == nil && on.question.holds(msg.Y) && on.approvals.Scroll(lines):
 	case beside:
 		on.pane.Scroll(lines)

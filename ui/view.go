@@ -79,13 +79,13 @@ func (m *Model) screen() ([]string, *tea.Cursor) {
 		m.composer.SetSize(area.width, rows)
 	}
 	write, cursor := m.writing(area)
-	m.question = rowSpan{}
+	m.question, m.pointer.wait = rowSpan{}, waitPlace{}
 	below := m.belowTranscript(area, area.height-5-len(write))
 	room := max(area.height-4-len(write)-len(below), 1)
 
 	banner := area.theme.Warn.Paint(locale.Said(theme.Line(m.options.Banner)))
 	m.pointer.transcript = place{rowSpan{2, 2 + room}, 0}
-	m.question = m.question.moved(2 + room)
+	m.question, m.pointer.wait.rowSpan = m.question.moved(2+room), m.pointer.wait.moved(2+room)
 	lines := make([]string, 0, area.height)
 	top := m.views.topBar(m.options.Project, m.branch, area.now)
 	lines = append(lines, top.View(area.theme, area.width), area.theme.Rule(area.width, banner))
@@ -212,7 +212,9 @@ func (m *Model) belowTranscript(area frame, room int) []string {
 			if airy {
 				lines = append(lines, "")
 			}
-			lines = append(lines, wait.View(area.theme, area.width, max(room-3, 4))...)
+			box := wait.View(area.theme, area.width, max(room-3, 4))
+			m.pointer.wait = waitPlace{rowSpan{len(lines), len(lines) + len(box)}, area.width, wait}
+			lines = append(lines, box...)
 		}
 		lines = append(lines, view.queueLines(area, m.dialog == m.steps && m.covered())...)
 		lines = append(lines, view.todoLines(area, len(lines) > 0 || m.approvals.Active())...)

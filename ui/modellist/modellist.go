@@ -66,6 +66,7 @@ type Pane struct {
 	query    string
 	selected int
 	top      int
+	room     int    // rows that show models, as it was drawn last
 	note     string // until the next key
 }
 
@@ -132,13 +133,13 @@ func (p *Pane) Key(name, text string) Verdict {
 		all := models.Tiers()
 		p.tier = all[(max(p.tier.Rank(), 0)+1)%len(all)]
 	case keys.Up:
-		p.move(-1)
+		p.Move(-1)
 	case keys.Down:
-		p.move(1)
+		p.Move(1)
 	case keys.PageUp:
-		p.move(-page)
+		p.Move(-page)
 	case keys.PageDown:
-		p.move(page)
+		p.Move(page)
 	case keys.DeleteBack:
 		if r := []rune(p.query); len(r) > 0 {
 			p.Find(string(r[:len(r)-1]))
@@ -153,7 +154,15 @@ func (p *Pane) Key(name, text string) Verdict {
 	return Nothing
 }
 
-func (p *Pane) move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
+// Move chooses another row.
+func (p *Pane) Move(by int) { p.selected = max(0, min(p.selected+by, len(p.shown)-1)) }
+
+// ItemAt gives how far the model in a row of the box is from the chosen one.
+func (p *Pane) ItemAt(row int) (by int, ok bool) {
+	const head = 3 // the border, the filter, a blank row
+	i := p.top + row - head
+	return i - p.selected, row >= head && i < min(len(p.shown), p.top+p.room)
+}
 
 func (p *Pane) onChosen(v Verdict) Verdict {
 	row, ok := p.Chosen()

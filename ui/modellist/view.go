@@ -24,6 +24,7 @@ func (p *Pane) View(width, height int) (lines []string, x, y int) {
 	}
 	rows = append(rows, "")
 	room := max(height-7, 1)
+	p.room = room
 	if p.selected < p.top {
 		p.top = p.selected
 	}

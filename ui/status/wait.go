@@ -205,31 +205,74 @@ func (w Wait) then(th *theme.Theme, room int) string {
 	return ""
 }
 
-func (w Wait) hints(th *theme.Theme, room int) string {
+// wayOn is a key of the box; one that stands for several has no action.
+type wayOn struct {
+	hint   [2]string
+	action keys.Action
+}
+
+// waysOn are the keys, as many as there is room for.
+func (w Wait) waysOn(th *theme.Theme, room int) []wayOn {
+	hint := keys.Hint
 	if w.Focused {
-		hint := keys.RetryBox.Hint
-		return th.Keys(hint("now", keys.TryNow), hint("tier", keys.Heavy, keys.Medium, keys.Light), hint("park", keys.Park),
-			hint("details", keys.Details), hint("back", keys.Blur))
+		hint = keys.RetryBox.Hint
 	}
-	now := keys.Hint("now", keys.TryNow)
-	hints := [][2]string{now}
+	one := func(does string, a keys.Action) wayOn { return wayOn{hint(does, a), a} }
+	if w.Focused {
+		return []wayOn{
+			one("now", keys.TryNow), {hint("tier", keys.Heavy, keys.Medium, keys.Light), ""}, one("park", keys.Park),
+			one("details", keys.Details), one("back", keys.Blur),
+		}
+	}
+	full := []wayOn{one("now", keys.TryNow)}
 	var others []keys.Action
 	for i, c := range w.Tiers {
 		if a := keys.Tier(i); c.Target != w.Next && a != "" {
 			others = append(others, a)
-			hints = append(hints, keys.Hint(string(c.Tier), a))
+			full = append(full, one(string(c.Tier), a))
 		}
 	}
-	rest := [][2]string{keys.Hint("park", keys.Park), keys.Hint("details", keys.Details), keys.Hint("stop", keys.Stop)}
-	line := th.Keys(append(hints, rest...)...)
-	if theme.Width(line) <= room {
-		return line
+	rest := []wayOn{one("park", keys.Park), one("details", keys.Details), one("stop", keys.Stop)}
+	if full = append(full, rest...); theme.Width(th.Keys(hintsOf(full)...)) <= room {
+		return full
 	}
-	short := [][2]string{now}
+	short := []wayOn{one("now", keys.TryNow)}
 	if len(others) > 0 {
-		short = append(short, keys.Hint("tier", others...))
+		short = append(short, wayOn{hint("tier", others...), ""})
 	}
-	return th.Keys(append(short, rest...)...)
+	return append(short, rest...)
+}
+
+func hintsOf(ways []wayOn) [][2]string {
+	list := make([][2]string, len(ways))
+	for i, way := range ways {
+		list[i] = way.hint
+	}
+	return list
+}
+
+func (w Wait) hints(th *theme.Theme, room int) string { return th.Keys(hintsOf(w.waysOn(th, room))...) }
+
+// HintAt is the action whose key is named in a place of the box, which has so many
+// rows; "": none is.
+func (w Wait) HintAt(th *theme.Theme, width, rows, column, row int) keys.Action {
+	const left = 3 // a blank, the border, a blank
+	at := rows - 2
+	if w.Details {
+		at = 2
+	}
+	if row != at {
+		return ""
+	}
+	from := left
+	for _, way := range w.waysOn(th, width-6) {
+		to := from + theme.Width(way.hint[0]+" "+way.hint[1])
+		if column >= from && column < to {
+			return way.action
+		}
+		from = to + 3
+	}
+	return ""
 }
 
 // Evidence is everything a fault knows, as lines "name: value", the server's
