@@ -1,7 +1,7 @@
 package recovery
 
 // ours reports whether a record's header is that of a table we look for, before
-// any long end is followed: sessions, events or drafts end in a blob, or in a
+// any long end is followed: sessions, events, drafts and unsent text end in a blob, or in a
 // checksum behind it.
 func ours(payload []byte) bool {
 	header, n := varint(payload)
@@ -18,7 +18,7 @@ func ours(payload []byte) bool {
 		types = types[n:]
 	}
 	if kind == 0 || isNumber(kind) { // NULL: copied from a row that had none
-		return (columns == 3 || columns == 8) && isBlob(before)
+		return (columns == 3 || columns == 5 || columns == 8) && isBlob(before)
 	}
 	return (columns == 2 || columns == 7 || columns == 8) && isBlob(kind)
 }

@@ -180,6 +180,8 @@ func rebuild(ctx context.Context, report *Report, scratch string) (err error) {
 			return err
 		}
 	}
+	// A draft is worth keeping, but nothing depends on it.
+	_ = restoreUnsent(ctx, s, damaged, report.KeptFile)
 	report.PermissionsKept = restorePermissions(ctx, s, report.KeptFile) == nil
 	if err := s.updateIndex(ctx, ""); err != nil {
 		return err

@@ -79,5 +79,62 @@ func (w Unsent) LoadUnsent(ctx context.Context, id session.ID, project string) (
 }
 
 func unsentSum(id session.ID, project string, data []byte) int64 {
-	return recovery.Sum(string(id), project, data)
+	return recovery.UnsentSum(string(id), project, data)
+}
+
+// restoreUnsent takes over what people were writing. Where SQLite cannot read that any
+// more, the pages are read, in which also stands what was sent since: nothing is taken
+// over that is older than what was said last in its place.
+func restoreUnsent(ctx context.Context, s *Store, damaged *recovery.Database, kept string) error {
+	list, err := readUnsent(ctx, kept)
+	exact := err == nil
+	if !exact {
+		list = damaged.Unsent()
+	}
+	return s.write(ctx, "restore what was being written", func(tx *sql.Tx) error {
+		for _, u := range list {
+			var there bool
+			var last sql.NullInt64
+			const query = `SELECT ?1 = '' OR EXISTS (SELECT 1 FROM sessions WHERE id = ?1), (SELECT max(time) FROM events
+				WHERE type IN ('turn.started', 'prompt.queued', 'prompt.steered')
+				AND session IN (SELECT id FROM sessions WHERE id = ?1 OR ?1 = '' AND project = ?2))`
+			if err := tx.QueryRowContext(ctx, query, u.Session, u.Project).Scan(&there, &last); err != nil {
+				return err
+			}
+			if !there || !exact && last.Valid && last.Int64 >= nanos(u.Updated) {
+				continue
+			}
+			_, err := tx.ExecContext(ctx, "INSERT INTO unsent VALUES (?, ?, ?, ?, ?)", u.Session, u.Project, nanos(u.Updated),
+				u.Data, unsentSum(u.Session, u.Project, u.Data))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readUnsent reads what was being written, as long as all of it can be read.
+func readUnsent(ctx context.Context, file string) (list []recovery.Unsent, err error) {
+	db, err := sql.Open("sqlite", dataSource(file, "mode=ro"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close(), removeSharedMemory(file)) }()
+	rows, err := db.QueryContext(ctx, "SELECT session, project, updated, data, sum FROM unsent")
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var u recovery.Unsent
+		var at, sum int64
+		if err := rows.Scan(&u.Session, &u.Project, &at, &u.Data, &sum); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		u.Updated = unixTime(at)
+		if sum == unsentSum(u.Session, u.Project, u.Data) {
+			list = append(list, u)
+		}
+	}
+	return list, errors.Join(rows.Err(), rows.Close())
 }
