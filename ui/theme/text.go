@@ -10,8 +10,59 @@ import (
 	"belay/ui/locale"
 )
 
-// Width is the number of cells that s takes, styles not counted.
-func Width(s string) int { return ansi.StringWidth(s) }
+// Width is the number of cells that s takes, styles not counted. Most of what stands on
+// the screen is plain: looking for graphemes in it would be a third of a key's echo.
+func Width(s string) int {
+	cells := 0
+	for i := 0; i < len(s); {
+		n := 1
+		switch c := s[i]; {
+		case c >= ' ' && c < 0x7f:
+			cells++
+		case c == '\x1b':
+			n = styleLen(s[i:])
+		default:
+			n = simpleLen(s[i:])
+			cells++
+		}
+		if n == 0 {
+			return ansi.StringWidth(s)
+		}
+		i += n
+	}
+	return cells
+}
+
+// styleLen is how many bytes a style takes that s begins with (ECMA-48, section
+// 8.3.117: SGR); 0: it is something else.
+func styleLen(s string) int {
+	if len(s) < 3 || s[1] != '[' {
+		return 0
+	}
+	for i := 2; i < len(s); i++ {
+		if c := s[i]; c == 'm' {
+			return i + 1
+		} else if c != ';' && (c < '0' || c > '9') {
+			return 0
+		}
+	}
+	return 0
+}
+
+// simpleLen is how many bytes the rune takes that s begins with, if it is one of belay's
+// own signs, each of a cell whatever comes before it: of lines and boxes (U+2500 to
+// U+257F), dashes, quotes and dots (U+2010 to U+2026), the middle dot. 0: it is not.
+func simpleLen(s string) int {
+	switch {
+	case len(s) >= 2 && s[0] == 0xc2 && s[1] == 0xb7:
+		return 2
+	case len(s) >= 3 && s[0] == 0xe2 && (s[1] == 0x94 || s[1] == 0x95) && s[2]&0xc0 == 0x80:
+		return 3
+	case len(s) >= 3 && s[0] == 0xe2 && s[1] == 0x80 && s[2] >= 0x90 && s[2] <= 0xa6:
+		return 3
+	}
+	return 0
+}
 
 // Fit makes s exactly width cells wide: cut with an ellipsis, or padded.
 func Fit(s string, width int) string {
