@@ -114,6 +114,9 @@ func (p *painter) drawProse(e *entry) []string {
 		return p.withLabel(e, p.onGround(p.markdown.render(p.theme, width, e.text), e.language(), width), false)
 	}
 	source := e.text
+	if e.live {
+		source = withoutFenceHead(source)
+	}
 	if e.live && len(source) > maxMarkdownBytes {
 		return p.withLabel(e, wrapped(source, width), false)
 	}
@@ -137,6 +140,16 @@ func (p *painter) drawProse(e *entry) []string {
 		}
 	}
 	return p.withLabel(e, lines, inline)
+}
+
+// withoutFenceHead leaves out the last line if it begins a fence of code and goes on: its
+// language is not all there, and the renderer would look for it in every list it has.
+func withoutFenceHead(source string) string {
+	at := strings.LastIndexByte(source, '\n') + 1
+	if fenceOf(strings.TrimLeft(source[at:], " ")) == "" {
+		return source
+	}
+	return strings.TrimRight(source[:at], "\n")
 }
 
 func (p *painter) withLabel(e *entry, lines []string, inline bool) []string {
