@@ -65,6 +65,7 @@ type Model struct {
 	ended    bool      // the last frame must not claim to be at work
 	ticking  bool      // a tick is on its way
 
+	pulse  *pulse
 	dirty  bool // the screen may have changed since the cached frame
 	cached tea.View
 }
@@ -99,6 +100,7 @@ func New(options Options) *Model {
 			dark: true, profile: colorprofile.TrueColor,
 		},
 		notifier: notifier{Notices: options.Notices, now: options.Now},
+		pulse:    &pulse{},
 		dirty:    true,
 	}
 	screen.look.refresh()

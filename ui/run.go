@@ -27,10 +27,12 @@ func runWith(ctx context.Context, o Options, begin func(*tea.Program), more ...t
 	model.backend.ctx = ctx
 	model.unsized = true
 	p := tea.NewProgram(model, append([]tea.ProgramOption{tea.WithContext(ctx)}, more...)...)
+	model.pulse.program = p
 	begin(p)
 	var feeding sync.WaitGroup
 	feeding.Go(func() { feed(ctx, model.ready, p.Send) })
 	_, err := p.Run()
+	model.pulse.stop()
 	cancel()
 	feeding.Wait()
 	if v := model.views.shown(); v != nil && v.state.Turn > 0 && o.Left != nil {

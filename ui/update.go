@@ -14,6 +14,7 @@ import (
 // Update routes a message; what it means is decided in the methods it calls.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.dirty = true
+	urgent := true
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -23,8 +24,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.paste(msg.Content)
 		cmd = tea.Batch(cmd, m.unsent.touched(m.options.Now()))
 	case feedMsg:
+		urgent = false
 		cmd = m.records(msg.records)
 	case tickMsg:
+		urgent = false
 		cmd = m.tick()
 	case tea.MouseMsg:
 		cmd = m.mouse(msg)
@@ -36,10 +39,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.toast.look(true)
 	case tea.WindowSizeMsg, tea.BackgroundColorMsg, tea.ColorProfileMsg:
 		m.terminal(msg)
+		m.pulse.urgent = true
 		return m, nil
 	default:
 		cmd = m.result(msg)
 	}
+	m.pulse.urgent = m.pulse.urgent || urgent
 	return m, tea.Batch(cmd, m.clock())
 }
 

@@ -48,6 +48,7 @@ func (m *Model) View() tea.View {
 		view.Cursor = cursor
 	}
 	m.cached = view
+	m.pulse.drawn()
 	return view
 }
 
