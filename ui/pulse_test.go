@@ -71,3 +71,14 @@ func TestThisBubbleTeaHasTheTicker(t *testing.T) {
 		t.Error("it looks sixty times a second, and no other way is known")
 	}
 }
+
+func TestACountdownMovesAsOftenAsItCanBeRead(t *testing.T) {
+	for left, want := range map[time.Duration]time.Duration{
+		time.Hour: time.Second, 12 * time.Second: time.Second, 9 * time.Second: time.Second / 2,
+		2 * time.Second: time.Second / 5, time.Millisecond: time.Second / 5,
+	} {
+		if got := waitPace(left); got != want {
+			t.Errorf("with %v left it moves every %v, want %v", left, got, want)
+		}
+	}
+}

@@ -265,12 +265,24 @@ func (v *sessionView) stuck() bool {
 // pace is how often the view's clocks move: 0 when nothing does.
 func (v *sessionView) pace(now time.Time) time.Duration {
 	if v.wait != nil && v.wait.Until.After(now) {
-		return 100 * time.Millisecond
+		return waitPace(v.wait.Until.Sub(now))
 	}
 	if v.state.Live() || v.state.Status == session.Parked && v.state.RetryAt.After(now) {
 		return time.Second
 	}
 	return tierPace(v.tiers, now)
+}
+
+// waitPace is how often a countdown moves: it shows seconds, and tenths at its end
+// (theme.Elapsed); half of these are enough to see that it runs.
+func waitPace(left time.Duration) time.Duration {
+	switch {
+	case left < 3*time.Second:
+		return 200 * time.Millisecond
+	case left < 11*time.Second:
+		return 500 * time.Millisecond
+	}
+	return time.Second
 }
 
 // tierPace is a second while some target's wait counts down.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -353,6 +355,31 @@ func TestChangedNoticesOnlyOthers(t *testing.T) {
 	}
 	if changed(a) {
 		t.Error("Changed() a second time = true")
+	}
+	long := a.now().Add(-time.Hour) // nobody has written for an hour
+	if err := os.Chtimes(filepath.Join(dir, File+"-wal"), long, long); err != nil {
+		t.Fatal(err)
+	}
+	if changed(a) || changed(a) || a.settledLog == nil {
+		t.Error("Changed() after an hour = true, or SQLite is asked each time")
+	}
+	add(t, b, id, prompt("y"))
+	if !changed(a) {
+		t.Error("Changed() after a write that follows an hour of none = false")
+	}
+}
+
+func BenchmarkNothingChanged(b *testing.B) {
+	dir := b.TempDir()
+	s := open(b, dir)
+	long := s.now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, File+"-wal"), long, long); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Changed(ctx); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
