@@ -118,7 +118,7 @@ func Matching(typed string) []Named {
 				if strings.Contains(name, " ") {
 					continue // the older of two names
 				}
-				all = append(all, Named{Name: name, Arguments: arguments, Does: b.Does})
+				all = append(all, Named{Name: name, Arguments: arguments, Does: b.Meaning()})
 				names = append(names, name)
 			}
 		}

@@ -32,9 +32,36 @@ type Binding struct {
 	Action  Action
 	Keys    []string // as Bubble Tea names them; none: reached through the palette
 	Show    string   // how people write the keys, and the name that can be typed: "F5, /model"
-	Does    string
+	Does    string   // as Meaning says it, without the keys that are named in it
 	Where   Where
 	Command bool // listed in the palette
+}
+
+// Meaning says what a binding does, with the keys that it names as they are now.
+func (b Binding) Meaning() string {
+	of := func(p Part, actions ...Action) []any {
+		labels := make([]any, len(actions))
+		for i, a := range actions {
+			labels[i] = p.Label(a)
+		}
+		return labels
+	}
+	var named []any
+	switch b.Action {
+	case Steer:
+		named = of(Draft, Steer)
+	case CommandName:
+		named = of(Naming, Complete)
+	case StepsPanel:
+		named = of(PlanPanel, Blur)
+	case OpenCall:
+		named = of(CallChooser, Up, Down, Copy)
+	case FullView:
+		named = of(Approval, Layout)
+	case Focus:
+		named = of(RetryBox, TryNow, Park, Details, Heavy, Medium, Light)
+	}
+	return locale.T(b.Does, named...)
 }
 
 // global holds the bindings that work in every state of the screen. The waiting

@@ -40,7 +40,7 @@ func TestEveryRowCanBeReachedAndRead(t *testing.T) {
 		if strings.Contains(b.Show+b.Does, "|") {
 			t.Errorf("%s would break the Markdown table", b.Action)
 		}
-		if len(b.Keys) > 0 && utf8.RuneCountInString(b.Does) > 57 {
+		if len(b.Keys) > 0 && utf8.RuneCountInString(b.Meaning()) > 57 {
 			t.Errorf("%s: %q is cut off on a screen of 80 columns", b.Action, b.Does)
 		}
 	}
@@ -52,7 +52,7 @@ func markdown() string {
 	b.WriteString(locale.T("| key | does | where |") + "\n|---|---|---|\n")
 	for _, r := range Table {
 		if r.Show != "" {
-			b.WriteString("| " + r.Show + " | " + locale.T(r.Does) + " | " + locale.T(string(r.Where)) + " |\n")
+			b.WriteString("| " + r.Show + " | " + r.Meaning() + " | " + locale.T(string(r.Where)) + " |\n")
 		}
 	}
 	return b.String()

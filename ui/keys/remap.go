@@ -1,11 +1,12 @@
 package keys
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"belay/ui/locale"
 )
 
 // Problem is what is wrong with a key of the settings.
@@ -98,21 +99,25 @@ func (l *layout) assign(name string, list []string, owner map[string]string) (Pr
 	for _, text := range list {
 		key, ok := parseKey(text)
 		if !ok {
-			return Problem{name, fmt.Sprintf("%.30q is no key", text), "write keys like ctrl+t, alt+1, f5, pgdown or g"}, false
+			return Problem{
+				name, locale.T("%.30q is no key", text), locale.T("write keys like ctrl+t, alt+1, f5, pgdown or g"),
+			}, false
 		}
 		pressed = append(pressed, key)
 	}
 	switch {
 	case slices.Contains(fixed, action):
-		return Problem{name, "is a sign in what you write, and stays", ""}, false
+		return Problem{name, locale.T("is a sign in what you write, and stays"), ""}, false
 	case len(pressed) == 0 && slices.Contains(needed, action):
-		return Problem{name, "needs a key", ""}, false
+		return Problem{name, locale.T("needs a key"), ""}, false
 	}
 	known := false
 	if !scoped {
 		text := ""
 		if known, text = l.assignMain(action, pressed); text != "" {
-			return Problem{name, text + " is written into the draft", "take a key with ctrl+ or alt+, or an F-key"}, false
+			return Problem{
+				name, locale.T("%s is written into the draft", text), locale.T("take a key with ctrl+ or alt+, or an F-key"),
+			}, false
 		}
 		owner["\x00"+string(action)] = name
 	}
@@ -126,7 +131,7 @@ func (l *layout) assign(name string, list []string, owner map[string]string) (Pr
 		}
 	}
 	if !known {
-		return Problem{name, "is no action", suggestName(name)}, false
+		return Problem{name, locale.T("is no action"), suggestName(name)}, false
 	}
 	return Problem{}, true
 }
@@ -208,8 +213,8 @@ func (c *clashes) add(place string, seen map[string]Action, from, key string, a 
 		return
 	}
 	c.told[name+key] = true
-	text := fmt.Sprintf("%s means %q already", key, nameOf(other))
-	c.list = append(c.list, Problem{name, text, "give one of the two another key"})
+	text := locale.T("%s means %q already", key, nameOf(other))
+	c.list = append(c.list, Problem{name, text, locale.T("give one of the two another key")})
 }
 
 // conflicts finds keys that would mean two things in one place, one of them by the
@@ -292,13 +297,13 @@ func suggestName(name string) string {
 	}
 	switch {
 	case scoped && len(original.parts[where]) == 0:
-		return "the parts of the screen are " + strings.Join(slices.Sorted(maps.Keys(original.parts)), ", ")
+		return locale.T("the parts of the screen are %s", strings.Join(slices.Sorted(maps.Keys(original.parts)), ", "))
 	case best != "" && scoped:
-		return fmt.Sprintf("did you mean %s.%s?", where, best)
+		return locale.T("did you mean %s.%s?", where, best)
 	case best != "":
-		return fmt.Sprintf("did you mean %s?", best)
+		return locale.T("did you mean %s?", best)
 	}
-	return "actions are called as in `belay help keys`, with hyphens"
+	return locale.T("actions are called as in `belay help keys`, with hyphens")
 }
 
 // distance is the Levenshtein distance in bytes, for short words.
@@ -370,26 +375,4 @@ func parseKey(text string) (string, bool) {
 		}
 	}
 	return name + key, true
-}
-
-// Reference lists all actions that can have other keys, a line each: those of the main
-// screen, then those of each part.
-func Reference() []string {
-	var lines []string
-	for _, b := range original.table {
-		if !slices.Contains(fixed, b.Action) {
-			lines = append(lines, fmt.Sprintf("%-22s %s", nameOf(b.Action), strings.Join(b.Keys, " ")))
-		}
-	}
-	for _, named := range namedParts {
-		for _, r := range original.parts[named.name] {
-			if r.action != Ignore {
-				lines = append(lines, fmt.Sprintf("%-38s %s", named.name+"."+nameOf(r.action), strings.Join(r.keys, " ")))
-			}
-		}
-	}
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	return lines
 }

@@ -54,7 +54,7 @@ func (h *Help) View(th *theme.Theme, width, height int) []string {
 		}
 		place = binding.Where
 		name := max(18, theme.Width(binding.Shown()))
-		cells = append(cells, th.Key.Paint(theme.Fit(binding.Shown(), name))+" "+theme.Cut(locale.T(binding.Does), cell-name-2))
+		cells = append(cells, th.Key.Paint(theme.Fit(binding.Shown(), name))+" "+theme.Cut(binding.Meaning(), cell-name-2))
 	}
 	per := (len(cells) + columns - 1) / columns
 	for i := range per {

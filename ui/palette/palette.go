@@ -45,7 +45,7 @@ func newPane(th *theme.Theme, title string, part keys.Part, items []Item) *Pane 
 func Commands(th *theme.Theme, own ...keys.Named) *Pane {
 	var items []Item
 	for _, b := range keys.Commands() {
-		items = append(items, Item{ID: string(b.Action), Text: locale.T(b.Does), Right: b.Shown(), Name: keys.Name(b.Action)})
+		items = append(items, Item{ID: string(b.Action), Text: b.Meaning(), Right: b.Shown(), Name: keys.Name(b.Action)})
 	}
 	for _, c := range own {
 		items = append(items, Item{ID: "/" + c.Name, Text: c.Does, Right: "/" + c.Name, Name: c.Name})
