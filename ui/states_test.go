@@ -56,17 +56,12 @@ func (st state) views() []view {
 func (st state) show(t *testing.T, v view) string {
 	locale.Use(v.language)
 	t.Cleanup(func() { locale.Use(locale.English) })
-	s := st.start(t, v.w, v.h)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text()
+	return st.start(t, v.w, v.h).seen()
 }
 
 // start brings a screen into the state. It must be called in a bubble.
 func (st state) start(t *testing.T, w, h int) *screen {
 	t.Helper()
-	time.Sleep(100 * 365 * 24 * time.Hour)      // the highlighter's clock may have begun in real time, which is later
-	t.Cleanup(func() { time.Sleep(time.Hour) }) // no timer outlives the bubble
 	world := newFakeEngine()
 	world.reply = obeyQuickly
 	o := world.options()
@@ -95,6 +90,16 @@ func (st state) start(t *testing.T, w, h int) *screen {
 	return s
 }
 
+// inBubble runs a test in a bubble, where time passes only while nothing is at work.
+func inBubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(100 * 365 * 24 * time.Hour)      // the highlighter's clock may have begun in real time, which is later
+		t.Cleanup(func() { time.Sleep(time.Hour) }) // no timer outlives the bubble
+		test(t)
+	})
+}
+
 // rest waits until the program has nothing to do: in a bubble, time passes only then.
 func (s *screen) rest() { time.Sleep(100 * time.Millisecond) }
 
@@ -112,7 +117,7 @@ func TestEveryState(t *testing.T) {
 			var all strings.Builder
 			for _, v := range st.views() {
 				t.Run(v.String(), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
+					inBubble(t, func(t *testing.T) {
 						got := st.show(t, v)
 						fmt.Fprintf(&all, "%s%s\n%s", sectionMark, v, got)
 						if got != want[v.String()] && !*update {

@@ -118,6 +118,21 @@ func (s *screen) text() string {
 	return b.String()
 }
 
+// seen is what is on the screen.
+func (s *screen) seen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text()
+}
+
+// resize gives the terminal another size, and tells the program.
+func (s *screen) resize(w, h int) {
+	s.mu.Lock()
+	s.emu.Resize(w, h)
+	s.mu.Unlock()
+	s.p.Send(tea.WindowSizeMsg{Width: w, Height: h})
+}
+
 // waitFor blocks until the screen fulfils a condition.
 func (s *screen) waitFor(what string, ok func(text string) bool) string {
 	s.t.Helper()

@@ -2,6 +2,7 @@ package theme
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -164,5 +165,14 @@ func isUnsafe(r rune) bool {
 	case r >= 0xe0000 && r <= 0xe007f:
 		return true // they are seen by models only
 	}
-	return false
+	return r > 0x7f && slices.Contains(blanks, r)
+}
+
+// blanks show nothing, and terminals do not agree on how many cells that takes: soft
+// hyphen, grapheme joiner, fillers of Hangul, vowels of Khmer that are not written,
+// spaces and operators of no width. Joiners (U+200C, U+200D) stay: scripts and emoji
+// are written with them.
+var blanks = []rune{
+	0xad, 0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180e, 0x200b, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0x3164, 0xfeff,
+	0xffa0, 0xfff9, 0xfffa, 0xfffb,
 }
