@@ -78,8 +78,8 @@ func afterwards(text string) map[string][]any {
 		"a question": {session.ApprovalAsked{Approval: session.Approval{CallID: "c9", Tool: text, Title: text, Preview: text,
 			Args: text, Reason: text, Always: text, Reach: text}}},
 		"a wait": {session.AttemptFailed{Number: 1, Of: 4, Target: sol, Fault: fault, Next: models.NextRetry},
-			session.Waiting{Number: 2, Of: 4, Until: noon.Add(8e9), Target: models.Target{Provider: text, Model: text}, Fault: fault},
-			"F10"},
+			session.Waiting{Number: 2, Of: 4, Until: noon.Add(8e9), Target: models.Target{Provider: text, Model: text},
+				Fault: fault}, "F10"},
 		"the sessions": {"ctrl+s"},
 		"the prompts":  {"ctrl+r"},
 	}
@@ -232,7 +232,8 @@ func spoken(raw []byte) speech {
 			said.kinds[kind] = true
 		case ansi.HasOscPrefix(seq):
 			said.kinds[fmt.Sprintf("OSC %d", parser.Command())] = true
-		case ansi.HasEscPrefix(seq), ansi.HasDcsPrefix(seq), ansi.HasApcPrefix(seq), ansi.HasPmPrefix(seq), ansi.HasSosPrefix(seq):
+		case ansi.HasEscPrefix(seq), ansi.HasDcsPrefix(seq), ansi.HasApcPrefix(seq), ansi.HasPmPrefix(seq),
+			ansi.HasSosPrefix(seq):
 			said.kinds[fmt.Sprintf("ESC %s", seq[1:])] = true
 		case width == 0 && len(seq) == 1 && (seq[0] < 0x20 || seq[0] >= 0x7f):
 			said.kinds["C0 "+strings.Trim(fmt.Sprintf("%q", seq), `"`)] = true
