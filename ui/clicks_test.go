@@ -153,3 +153,24 @@ func TestAClickPlacesTheCursorOfTheDraft(t *testing.T) {
 		s.wait("line 0")
 	})
 }
+
+func TestClicksInTheStepsAndAmongCheckpoints(t *testing.T) {
+	t.Run("steps", func(t *testing.T) {
+		s, _ := startOnStepsPanel(t)
+		x, y := s.at("1 map the module")
+		s.down(x, y)
+		s.up(x, y)
+		s.chosen("1 map the module")
+		s.mouse(65, x, y, "M")
+		s.chosen("2 three options")
+	})
+	t.Run("checkpoints", func(t *testing.T) {
+		_, s, _, _ := onCheckpoints(t, 100, 30)
+		s.press("/", "rewind", "enter")
+		s.wait("before step 3: core logic")
+		s.clickOn("refactor the orders module")
+		s.chosen("refactor the orders module")
+		s.clickOn("refactor the orders module")
+		s.wait("b both")
+	})
+}
