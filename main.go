@@ -136,7 +136,7 @@ func openScreen(ctx context.Context, commands cli.CLI, options app.Options, with
 	fmt.Print(restoreTitle)
 	if left.ID != "" && err == nil {
 		fmt.Print(left.Farewell(settings.Screen.Leave, cli.Width(os.Stdout)))
-		if options.Rehearsal == "" {
+		if s.options.Rehearsal == "" { // it may have been chosen on the screen
 			fmt.Fprintf(os.Stderr, "to go on: belay -r %s\n", left.ID)
 		}
 	}
@@ -190,6 +190,7 @@ func (s *screen) setup(questions app.Questions) *ui.Setup {
 	setup := &ui.Setup{
 		Key:     questions.Key,
 		KeyFor:  questions.Provider,
+		KeyEnv:  questions.Variable,
 		Answer:  func(ctx context.Context, trusted bool) error { return app.SetTrusted(ctx, s.options.Project, trusted) },
 		SaveKey: func(_ context.Context, key string) (string, error) { return app.SaveKey(questions.Provider, key) },
 		CheckKey: func(ctx context.Context, key string) error {

@@ -148,6 +148,7 @@ type Setup struct {
 	Answer   func(ctx context.Context, trusted bool) error         // to the question of trust
 	Key      bool                                                  // no key and no endpoint are known
 	KeyFor   string                                                // whose key is asked for: "OpenAI"
+	KeyEnv   string                                                // the variable that would hold it
 	SaveKey  func(ctx context.Context, key string) (string, error) // gives where it is kept
 	CheckKey func(ctx context.Context, key string) error           // asks the endpoint once; nil: unchecked
 	Found    []FoundKey                                            // variables that hold a key

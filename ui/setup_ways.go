@@ -29,7 +29,7 @@ func (d *setupDialog) ways() []way {
 	}
 	return append(list,
 		way{
-			keys.PasteKey, locale.T("Paste a key"), locale.T("for %s, or set its variable and start again", theme.Line(d.setup.KeyFor)),
+			keys.PasteKey, locale.T("Paste a key"), locale.T("for %s, or set %s and start again", theme.Line(d.setup.KeyFor), theme.Line(d.setup.KeyEnv)),
 			func() action { d.show(secretPage, d.setup.SaveKey != nil); return nil },
 		},
 		way{

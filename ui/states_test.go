@@ -211,7 +211,7 @@ func withSetup(setup Setup) func(*fakeEngine, *Options) {
 
 func noKey() Setup {
 	return Setup{
-		Key: true, KeyFor: "OpenAI",
+		Key: true, KeyFor: "OpenAI", KeyEnv: "OPENAI_API_KEY",
 		CheckKey: func(context.Context, string) error {
 			return errors.New("openai refuses this key: Incorrect API key provided")
 		},

@@ -47,7 +47,7 @@ func (cli CLI) openPlainScreen(ctx context.Context, options app.Options, with ap
 	err = p.run(context.WithoutCancel(ctx), options, with)
 	err = errors.Join(err, opened.Close())
 	p.alerts()
-	if p.id != "" && err == nil {
+	if p.id != "" && err == nil && options.Rehearsal == "" {
 		p.say("to go on: belay -r %s", p.id)
 	}
 	return err

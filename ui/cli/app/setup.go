@@ -24,6 +24,7 @@ type Questions struct {
 	Trust    bool   // whether the folder's settings and AGENTS.md may be read
 	Key      bool   // no way to a model is known
 	Provider string // whose key is missing
+	Variable string // that would hold it
 	Found    []FoundKey
 }
 
@@ -52,7 +53,7 @@ func SetupQuestions(ctx context.Context, options Options) (Questions, error) {
 	if err != nil {
 		return questions, err
 	}
-	if questions.Provider, questions.Key = keyless(settings); questions.Key {
+	if questions.Provider, questions.Variable, questions.Key = keyless(settings); questions.Key {
 		questions.Found = foundKeys(os.Getenv)
 	}
 	return questions, nil
@@ -70,18 +71,18 @@ func hasInstructions(project string) bool {
 
 // keyless reports whether no tier has a model that could be asked: each needs
 // a key that is not there.
-func keyless(settings config.Settings) (provider string, missing bool) {
+func keyless(settings config.Settings) (provider, variable string, missing bool) {
 	known := NewCatalog(settings, Options{}, func(string) {}) // Open says it again
 	for _, targets := range TierTargets(settings) {
 		for _, t := range targets {
 			p, ok := known.Provider(t.Provider)
 			if ok && (p.Key != "" || p.KeyEnv == "" || p.Local) {
-				return "", false
+				return "", "", false
 			}
-			provider = t.Provider
+			provider, variable = t.Provider, p.KeyEnv
 		}
 	}
-	return provider, true
+	return provider, variable, true
 }
 
 // FoundKey is a variable of the environment that holds the key of a provider, and
