@@ -41,7 +41,7 @@ type (
 	lister interface {
 		list() (items items, enter string)
 	}
-	// previewer shows what is under the cursor.
+	// previewer shows what is under the cursor, as soon as it is there.
 	previewer interface{ preview() action }
 	// follower belongs to the session in view, which is another one now.
 	follower interface{ sessionChanged() tea.Cmd }

@@ -92,17 +92,17 @@ func (d *rewindDialog) listed(msg checkpointsMsg) action {
 		if !d.pane.BeforeLastTurn() {
 			return together{d.leave(), message{"there is no message to take back"}}
 		}
-		return d.preview()
+		return d.ahead()
 	case d.step == 0:
 		return nil
 	case !d.pane.Before(d.step):
 		return together{d.leave(), message{"there is no checkpoint before this step"}}
 	}
-	return d.preview()
+	return d.ahead()
 }
 
-// preview asks what the chosen rewind would do.
-func (d *rewindDialog) preview() action {
+// ahead asks what the chosen rewind would do.
+func (d *rewindDialog) ahead() action {
 	c, ok := d.pane.Chosen()
 	if !ok {
 		return nil
@@ -130,7 +130,7 @@ func (d *rewindDialog) key(name, _ string) action {
 		return d.leave()
 	case keys.Accept:
 		if !d.pane.Opened() {
-			return d.preview()
+			return d.ahead()
 		}
 	case keys.ForkHere:
 		return d.fork()
@@ -211,7 +211,7 @@ func (d *rewindDialog) rewound(msg rewoundMsg) action {
 		return done
 	}
 	d.pane.Problem(msg.err.Error() + hintOf(msg.err))
-	return d.preview()
+	return d.ahead()
 }
 
 // rewoundText says how a rewind is taken back.
