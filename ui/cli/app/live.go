@@ -129,14 +129,19 @@ func (a *App) Offer(ctx context.Context, id session.ID) Offered {
 			}
 		}
 	}
-	for _, name := range a.Catalog.Providers() {
-		p, _ := a.Catalog.Provider(name)
-		keyed := p.Key != "" || p.KeyEnv == "" || p.Local
-		names := a.Catalog.Models(name)
-		offered.Providers = append(offered.Providers, OfferedProvider{name, p.KeyEnv, keyed, len(names)})
+	names := a.Catalog.Providers()
+	found, all := lookUpWithin(keyLimit, names, a.Catalog.Provider)
+	if !all {
+		offered.Notes = append(offered.Notes, "the keyring is slow, so that not every key is known yet")
+	}
+	for _, name := range names {
+		p, ok := found[name]
+		keyed := ok && (p.Key != "" || p.KeyEnv == "" || p.Local)
+		known := a.Catalog.Models(name)
+		offered.Providers = append(offered.Providers, OfferedProvider{name, p.KeyEnv, keyed, len(known)})
 		mine := p.Key != "" && a.options.Rehearsal == "" // a script needs no key of anybody
 		if _, set := settings.Providers[name]; keyed && (set || mine) {
-			for _, m := range names {
+			for _, m := range known {
 				if !slices.Contains(listed[name], m) {
 					listed[name] = append(listed[name], m)
 				}
@@ -150,6 +155,36 @@ func (a *App) Offer(ctx context.Context, id session.ID) Offered {
 		return cmp.Or(cmp.Compare(rankOf(x.Tier), rankOf(y.Tier)), cmp.Compare(x.Target.Provider, y.Target.Provider))
 	})
 	return offered
+}
+
+// keyLimit is how long the keyring may take for all providers together: one that is
+// locked waits for a person, and asks again for each.
+const keyLimit = 2 * time.Second
+
+// lookUpWithin looks providers up, which asks the keyring for each. It reports whether
+// the time was enough for all; who comes late is not waited for.
+func lookUpWithin(
+	limit time.Duration, names []string, lookUp func(string) (models.Provider, bool),
+) (found map[string]models.Provider, all bool) {
+	answers := make(chan models.Provider, len(names))
+	go func() {
+		for _, name := range names {
+			p, _ := lookUp(name)
+			p.Name = name
+			answers <- p
+		}
+	}()
+	found = map[string]models.Provider{}
+	late := time.After(limit)
+	for range names {
+		select {
+		case p := <-answers:
+			found[p.Name] = p
+		case <-late:
+			return found, false
+		}
+	}
+	return found, true
 }
 
 // rankOf puts what stands in no tier behind the rest.

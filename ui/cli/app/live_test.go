@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"belay/models"
@@ -138,4 +139,25 @@ func TestAThemeIsKeptInTheSettings(t *testing.T) {
 	if got := ScreenSettings().Screen.Theme; got != "contrast" {
 		t.Errorf("the next screen has %q", got)
 	}
+}
+
+func TestALockedKeyringIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unlocked := make(chan bool)
+		lookUp := func(name string) (models.Provider, bool) {
+			if name == "locked" {
+				<-unlocked
+			}
+			return models.Provider{Name: name, Key: "k"}, true
+		}
+		began := time.Now()
+		found, all := lookUpWithin(keyLimit, []string{"a", "b", "locked", "behind"}, lookUp)
+		if took := time.Since(began); all || took != keyLimit || len(found) != 2 || found["b"].Key != "k" {
+			t.Errorf("found %v, all of it: %v, after %v", found, all, took)
+		}
+		close(unlocked)
+		if found, all := lookUpWithin(keyLimit, []string{"a", "locked"}, lookUp); !all || len(found) != 2 {
+			t.Errorf("unlocked: found %v, all of it: %v", found, all)
+		}
+	})
 }
