@@ -111,8 +111,8 @@ func (p *Pane) detail(width int) string {
 	if r.Reasoning {
 		parts = append(parts, locale.T("reasons"))
 	}
-	if len(p.view.Notes) > 0 {
-		parts = append(parts, theme.Line(strings.Join(p.view.Notes, ", ")))
+	for _, note := range p.view.Notes {
+		parts = append(parts, locale.Said(theme.Line(note)))
 	}
 	return p.theme.Dim.Paint(theme.Cut(strings.Join(parts, " · "), width))
 }
