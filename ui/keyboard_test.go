@@ -421,7 +421,7 @@ func TestKeysOfTheSettingsWorkAndAreShown(t *testing.T) {
 	_, s := startOnSession(t, 80, 24, append(usualTurn(), session.TurnEnded{Outcome: session.OutcomeDone})...)
 	s.wait("ctrl+g commands")
 	s.press("ctrl+s", "\x1bs")
-	s.wait("type to find, in titles", "ctrl+t rename")
+	s.wait("type to find, in titles", "❯ ", "ctrl+t rename")
 	s.press("ctrl+t")
 	s.wait("rename › refactor the orders module")
 	s.press("esc")
