@@ -360,8 +360,13 @@ func TestChangedNoticesOnlyOthers(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(dir, File+"-wal"), long, long); err != nil {
 		t.Fatal(err)
 	}
-	if changed(a) || changed(a) || a.settledLog == nil {
-		t.Error("Changed() after an hour = true, or SQLite is asked each time")
+	for range 2 { // the second time without asking SQLite
+		if changed(a) {
+			t.Error("Changed() after an hour = true")
+		}
+	}
+	if a.settledLog == nil {
+		t.Error("SQLite is asked each time")
 	}
 	add(t, b, id, prompt("y"))
 	if !changed(a) {
