@@ -219,6 +219,7 @@ events {}
 http {
 	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
+	access_log off;
 	limit_req_zone $server_addr zone=slow:1m rate=1r/m;
 	server {
 		listen %[2]s;
