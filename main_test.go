@@ -72,8 +72,16 @@ func TestScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the scripts use a Unix shell")
 	}
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() { // these have most of what runs side by side
+		dir = ""
+		for _, name := range []string{"crash-stream", "interrupt", "owner", "parked", "plain-screen", "run", "steps"} {
+			files = append(files, filepath.Join("testdata", "script", name+".txtar"))
+		}
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                "testdata/script",
+		Dir:                dir,
+		Files:              files,
 		Setup:              setup,
 		RequireUniqueNames: true,
 		Condition:          condition,
