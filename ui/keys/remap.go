@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"belay/models"
 	"belay/ui/locale"
 )
 
@@ -291,7 +292,7 @@ func suggestName(name string) string {
 	known = slices.Compact(known)
 	best, least := "", 1+len(word)/3
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), k); d <= least {
+		if d := models.Distance(strings.ToLower(word), k); d <= least {
 			best, least = k, d-1
 		}
 	}
@@ -304,29 +305,6 @@ func suggestName(name string) string {
 		return locale.T("did you mean %s?", best)
 	}
 	return locale.T("actions are called as in `belay help keys`, with hyphens")
-}
-
-// distance is the Levenshtein distance in bytes, for short words.
-func distance(a, b string) int {
-	if len(a) > 60 || len(b) > 60 {
-		return 60
-	}
-	line := make([]int, len(b)+1)
-	for j := range line {
-		line[j] = j
-	}
-	for i := range len(a) {
-		corner := line[0]
-		line[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost = 1 + min(corner, line[j], line[j+1])
-			}
-			corner, line[j+1] = line[j+1], cost
-		}
-	}
-	return line[len(b)]
 }
 
 // others are ways to write the names of keys.
