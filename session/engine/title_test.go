@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -83,6 +84,26 @@ text = "Moved."
 		s, _ := r.Session(id)
 		if n := len(r.server.Log()); n != 2 || s.Title != "move the rules" {
 			t.Errorf("%d requests, and the title %q", n, s.Title)
+		}
+	})
+}
+
+func TestATurnThatIsParkedAsksForNoTitle(t *testing.T) {
+	const full = `
+[[reply]]
+times = -1
+fault = { how = "status", status = 503, code = "server_is_overloaded", message = "full" }
+`
+	inBubble(t, full, modelTitles, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "move the rules")
+		if s := r.wait(id); s.Status != session.Parked {
+			t.Fatalf("ended %s", s.Status)
+		}
+		synctest.Wait()
+		for _, e := range r.server.Log() {
+			if strings.Contains(string(e.Body), "You name conversations") {
+				t.Error("a title was asked for")
+			}
 		}
 	})
 }

@@ -225,13 +225,13 @@ func (s *openSession) ended(end session.TurnEnded) {
 	if s.changedLocked() {
 		s.checkpoints.After(s.state.Turn)
 	}
-	if wantsTitle(s.e.o, s.state) && !s.closed() {
-		s.e.work.Go(func() {
-			_ = s.requests.Title(s.life) // without one, the first words of the prompt are a title as well
-		})
-	}
 	switch end.Outcome {
 	case session.OutcomeDone:
+		if wantsTitle(s.e.o, s.state) && !s.closed() {
+			s.e.work.Go(func() {
+				_ = s.requests.Title(s.life) // without one, the first words of the prompt are a title as well
+			})
+		}
 		s.startQueuedLocked(ctx)
 	case session.OutcomeParked:
 		s.scheduleLocked()
