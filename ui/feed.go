@@ -17,9 +17,9 @@ type feedMsg struct{ records []session.Record }
 type feedLostMsg struct{ err error }
 
 // frameTime is the shortest time between two messages: the screen draws once for
-// each, and words that come thirty times a second flow. Meanwhile the engine joins
+// each, and words that come at the pace of a film flow. Meanwhile the engine joins
 // what arrives. What a person does waits for none of this.
-const frameTime = time.Second / 30
+const frameTime = time.Second / 24
 
 // feed carries records from the engine to the screen until the context ends.
 // It waits for the engine first, which is opened after the first frame. Send

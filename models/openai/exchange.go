@@ -149,7 +149,7 @@ const (
 // detectForm looks at the first bytes, because content types lie: streams come
 // without one, errors come as text, and pages come with status 200.
 func (a *attempt) detectForm() (*bufio.Reader, bodyForm, error) {
-	in := bufio.NewReaderSize(countingReader{a.res.Body, &a.bytes}, 32<<10)
+	in := bufio.NewReaderSize(countingReader{&batchReader{r: a.res.Body}, &a.bytes}, 32<<10)
 	if a.status < 200 || a.status > 299 {
 		return in, formUnexpected, nil
 	}
