@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"belay/session"
@@ -95,31 +96,39 @@ func insert(ctx context.Context, tx *sql.Tx, r session.Record) (int64, error) {
 func (s *Store) Records(
 	ctx context.Context, id session.ID, before int64, limit, maxBytes int,
 ) ([]session.Record, error) {
-	first, last, err := s.pageBounds(ctx, id, before, limit, maxBytes)
-	if err != nil {
-		return nil, s.wrap("read session", err)
-	}
-	if last == 0 {
-		return nil, nil
-	}
-	records := make([]session.Record, 0, last-first+1)
-	err = eachBetween(ctx, s.reader, id, first, last, func(r session.Record, _ int64) error {
-		records = append(records, r)
-		return nil
-	})
-	return records, s.wrap("read session", err)
-}
-
-// pageBounds measures which records fit, without reading them.
-func (s *Store) pageBounds(
-	ctx context.Context, id session.ID, before int64, limit, maxBytes int,
-) (first, last int64, err error) {
 	if before <= 0 {
 		before = 1 << 62
 	}
 	if limit <= 0 {
 		limit = -1
 	}
+	const step = "read session"
+	query := selectEvents + "AND seq < ? ORDER BY seq DESC LIMIT ?"
+	rows, err := s.reader.QueryContext(ctx, query, id, before, limit)
+	var page []session.Record
+	if err == nil {
+		page, _, err = records(rows, id, maxBytes)
+		slices.Reverse(page)
+	}
+	if err == nil || !isDamaged(err) {
+		return page, s.wrap(step, err)
+	}
+	first, last, err := s.pageBounds(ctx, id, before, limit, maxBytes)
+	if err != nil {
+		return nil, s.wrap(step, err)
+	}
+	page = nil
+	err = eachBetween(ctx, s.reader, id, first, last, func(r session.Record, _ int64) error {
+		page = append(page, r)
+		return nil
+	})
+	return page, s.wrap(step, err)
+}
+
+// pageBounds measures which records fit, without reading them: not all can be read.
+func (s *Store) pageBounds(
+	ctx context.Context, id session.ID, before int64, limit, maxBytes int,
+) (first, last int64, err error) {
 	const query = "SELECT seq, length(data) FROM events WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
 	rows, err := s.reader.QueryContext(ctx, query, id, before, limit)
 	if err != nil {
@@ -162,7 +171,7 @@ func (s *Store) EventsOfType(ctx context.Context, id session.ID, names ...string
 	if err != nil {
 		return nil, s.wrap(step, err)
 	}
-	list, _, err := records(rows, id)
+	list, _, err := records(rows, id, 0)
 	return list, s.wrap(step, err)
 }
 
@@ -235,14 +244,16 @@ func read(ctx context.Context, q querier, id session.ID, first, last int64) ([]s
 	if err != nil {
 		return nil, nil, err
 	}
-	return records(rows, id)
+	return records(rows, id, 0)
 }
 
-// records reads rows of a session's events, with their row ids, and closes them.
-func records(rows *sql.Rows, id session.ID) ([]session.Record, []int64, error) {
+// records reads rows of a session's events, with their row ids, and closes them: at
+// most maxBytes of data (0: no limit), but always one.
+func records(rows *sql.Rows, id session.ID, maxBytes int) ([]session.Record, []int64, error) {
 	defer rows.Close()
 	var list []session.Record
 	var ids []int64
+	total := 0
 	for rows.Next() {
 		r := session.Record{Session: id}
 		var row, at int64
@@ -251,6 +262,9 @@ func records(rows *sql.Rows, id session.ID) ([]session.Record, []int64, error) {
 		err := rows.Scan(&row, &r.Seq, &r.Turn, &at, &name, &data)
 		if err != nil {
 			return nil, nil, err
+		}
+		if total += len(data); maxBytes > 0 && total > maxBytes && len(list) > 0 {
+			break
 		}
 		r.Time = time.Unix(0, at).UTC()
 		if r.Event, err = session.Decode(name, data); err != nil {
