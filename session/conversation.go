@@ -44,6 +44,9 @@ func NewConversation(s Session) Conversation {
 	}
 }
 
+// Grow makes room for the entries of as many records, which are about half as many.
+func (c *Conversation) Grow(records int) { c.entries = slices.Grow(c.entries, records/2) }
+
 // OmitBeginning says that the beginning of the log was not read. What must not be
 // lost of it stands in its place, unless a summary does.
 func (c *Conversation) OmitBeginning() {

@@ -98,19 +98,31 @@ func (b *backend) start(project string) tea.Cmd {
 	}
 }
 
-// open makes a session ours and reads the end of its log.
+// open makes a session ours and reads the end of its log. To make a long one ours
+// takes longer than to show it, so that it comes into view ahead of that.
 func (b *backend) open(id session.ID, takeover bool) tea.Cmd {
 	engine := b.engine
 	store := b.store
 	ctx := b.ctx
-	return func() tea.Msg {
+	ahead := func() tea.Msg {
+		s, err := store.Load(ctx, id)
+		if err != nil || s.Live() { // what a killed belay left: opening brings that in order
+			return nil
+		}
+		records, err := store.Records(ctx, id, s.LastSeq+1, tailRecords, tailBytes)
+		if err != nil {
+			return nil
+		}
+		return openedMsg{id: id, state: s, records: records, ahead: true}
+	}
+	return tea.Sequence(ahead, func() tea.Msg {
 		s, err := engine.Open(ctx, id, takeover)
 		if err != nil {
 			return openedMsg{id: id, err: err}
 		}
 		records, err := store.Records(ctx, s.ID, s.LastSeq+1, tailRecords, tailBytes)
 		return openedMsg{id: id, state: s, records: records, err: err}
-	}
+	})
 }
 
 // read reads a session without opening it: one whose records did not all

@@ -31,6 +31,7 @@ type fakeEngine struct {
 	commands  chan string
 	reply     func(w *fakeEngine, id session.ID, c session.Command)
 	openErr   error
+	opening   chan struct{} // Open waits until it is closed; nil: it does not
 	hits      []session.Hit
 	ids       int
 }
@@ -112,6 +113,9 @@ func (w *fakeEngine) Start(context.Context, string) (session.Session, error) {
 }
 
 func (w *fakeEngine) Open(ctx context.Context, id session.ID, takeover bool) (session.Session, error) {
+	if w.opening != nil {
+		<-w.opening
+	}
 	if w.openErr != nil && !takeover {
 		return session.Session{}, w.openErr
 	}

@@ -23,6 +23,7 @@ type (
 		records []session.Record // the end of its log
 		err     error
 		unasked bool // nobody asked to see it: it stays out of view
+		ahead   bool // it is still being opened
 	}
 	pageMsg struct {
 		id      session.ID

@@ -119,7 +119,8 @@ func (m *Model) addParts() {
 	m.approvals = approval.New(th, now, transcript.Diff)
 	m.views = newSessionViews(th, now)
 	own := &ownCommands{run: o.RunShell, backend: m.backend}
-	m.opener = &opener{views: m.views, backend: m.backend, look: m.look, own: own, now: now, ids: map[session.ID]bool{}}
+	m.opener = &opener{views: m.views, backend: m.backend, look: m.look, own: own, now: now,
+		ids: map[session.ID]bool{}, wanted: o.Open}
 	m.pointer = &pointer{now: now}
 	m.focus = &focus{composer: m.composer, approvals: m.approvals, views: m.views}
 	m.draft = &draft{

@@ -22,8 +22,10 @@ type opener struct {
 	ids      map[session.ID]bool // being opened or read
 	starting bool                // a new one is being made
 	early    []session.Record    // of these sessions, before they were there
-	pending  []session.Command   // for the session that is being made
+	wanted   session.ID          // is to come into view, and is not there yet
+	pending  []session.Command   // for that one, or for the session that is being made
 	first    firstPrompt         // for a session that is being opened
+	before   session.ID          // was in view before one that came ahead of its opening
 	resume   session.ID          // goes on with its turn as soon as it is open
 	step     pendingStep
 }
@@ -48,7 +50,7 @@ func (o *opener) open(id session.ID, takeover bool) action {
 	if o.views.get(id) != nil {
 		return show{id: id}
 	}
-	o.ids[id] = true
+	o.ids[id], o.wanted = true, id
 	return work{o.backend.open(id, takeover)}
 }
 
@@ -105,10 +107,21 @@ func (o *opener) takeEarly(id session.ID) []session.Record {
 	return records
 }
 
+// ahead shows a session that is still being opened.
+func (o *opener) ahead(msg openedMsg) action {
+	if !o.ids[msg.id] || o.views.get(msg.id) != nil {
+		return nil
+	}
+	o.before = o.views.current
+	o.add(msg.state, msg.records).ahead = true
+	return together{closeDialog{}, show{id: msg.id}}
+}
+
 // opened takes a session in that was made, opened or read again. Idle says whether
 // a person looks at a session and at nothing else.
 func (o *opener) opened(msg openedMsg, idle func(session.ID) bool) action {
-	again := msg.id != "" && o.views.get(msg.id) != nil
+	known := o.views.get(msg.id)
+	again := known != nil && !known.ahead
 	delete(o.ids, msg.id)
 	if msg.id == "" {
 		o.starting = false
@@ -117,7 +130,12 @@ func (o *opener) opened(msg openedMsg, idle func(session.ID) bool) action {
 		return o.failed(msg.id, msg.err)
 	}
 	id := msg.state.ID
-	view := o.add(msg.state, msg.records)
+	view := known
+	if known == nil || again || known.state.LastSeq != msg.state.LastSeq {
+		view = o.add(msg.state, msg.records)
+	}
+	shownAhead := view.ahead
+	view.ahead = false
 	if msg.id == "" { // what was done before there was a session is its beginning
 		view.pane.Adopt(o.views.blank)
 		o.own.adopt(id)
@@ -128,14 +146,17 @@ func (o *opener) opened(msg openedMsg, idle func(session.ID) bool) action {
 		return together{o.arrived(view, idle), askApproval{}}
 	}
 	actions := together{closeDialog{}, show{id: id}}
+	if shownAhead { // and left, perhaps
+		actions = nil
+	}
 	if view.state.Turn > 0 && view.state.ContextTokens == 0 {
 		actions = append(actions, countContext{id})
 	}
-	if msg.id == "" {
+	if msg.id == "" || msg.id == o.wanted {
 		for _, c := range o.pending {
 			actions = append(actions, sendTo{id: id, command: c, inOrder: true})
 		}
-		o.pending = nil
+		o.pending, o.wanted = nil, ""
 	}
 	if o.first.id == id {
 		actions = append(actions, sendTo{id: id, command: session.Send{Prompt: o.first.prompt}, inOrder: true})
@@ -178,20 +199,26 @@ func (o *opener) arrived(view *sessionView, idle func(session.ID) bool) action {
 
 // failed says why a session is not there.
 func (o *opener) failed(id session.ID, err error) action {
+	if view := o.views.get(id); view != nil && view.ahead {
+		o.views.remove(id)
+		back := o.before
+		return together{show{id: back}, o.failed(id, err)}
+	}
 	if id != "" && o.step.id == id { // the screen stays where it is
 		o.step = pendingStep{}
 		return message{locale.T("the step cannot be shown: %s", locale.Said(err.Error()))}
 	}
+	var told action = complaint{err}
 	var owned interface{ Owner() session.Owner }
 	if errors.As(err, &owned) {
-		return openDialog{takeoverDialog{id, owned.Owner()}}
+		told = openDialog{takeoverDialog{id, owned.Owner()}}
 	}
-	if id != "" {
-		return complaint{err}
+	if id != "" && id != o.wanted {
+		return told
 	}
 	pending := o.pending
-	o.pending = nil
-	return together{returnPrompts{pending}, complaint{err}}
+	o.pending, o.wanted = nil, ""
+	return together{returnPrompts{pending}, told}
 }
 
 // add makes a view of a session that was opened or read again.

@@ -177,6 +177,9 @@ func (m *Model) editCall() tea.Cmd {
 func (m *Model) do(c session.Command) tea.Cmd {
 	if m.views.shown() == nil {
 		m.opener.pending = append(m.opener.pending, c)
+		if m.opener.wanted != "" {
+			return nil
+		}
 		return m.opener.start(m.options.Project)
 	}
 	return m.backend.do(m.views.current, c)

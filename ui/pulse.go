@@ -13,8 +13,8 @@ import (
 const (
 	soonPace   = 2 * time.Millisecond  // what a person did is drawn at once
 	soonTime   = 9 * time.Millisecond  // some looks: one comes to nothing while a frame is on its way
-	steadyPace = 20 * time.Millisecond // what happens by itself: one look in each frameTime
-	steadyTime = 50 * time.Millisecond // one more look, at a frame that was made late
+	steadyPace = 25 * time.Millisecond // what happens by itself: one look in each frameTime
+	steadyTime = 60 * time.Millisecond // one more look, at a frame that was made late
 	restPace   = time.Second           // nothing happens
 )
 

@@ -32,6 +32,7 @@ type sessionView struct {
 	paging  bool // an older page is being read
 	torn    bool // records are missing: it has to be read again
 	loading bool // it is being read again
+	ahead   bool // it is still being opened
 }
 
 // activity is what a session is doing right now.

@@ -57,6 +57,12 @@ func (vs *sessionViews) add(id session.ID, th *theme.Theme, now func() time.Time
 	return v
 }
 
+// remove forgets the view of a session. What is shown in its place is for the caller.
+func (vs *sessionViews) remove(id session.ID) {
+	delete(vs.byID, id)
+	vs.order = slices.DeleteFunc(vs.order, func(other session.ID) bool { return other == id })
+}
+
 // transcript is the one in view.
 func (vs *sessionViews) transcript() *transcript.Pane {
 	if v := vs.shown(); v != nil {

@@ -74,10 +74,14 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case connectedMsg:
 		return m.connected(msg)
 	case openedMsg:
-		if msg.err == nil && msg.id != "" && m.views.get(msg.id) == nil {
-			return tea.Batch(m.perform(m.opener.opened(msg, m.isIdle)), m.unsent.load(msg.id))
+		take := func() action { return m.opener.opened(msg, m.isIdle) }
+		if msg.ahead {
+			take = func() action { return m.opener.ahead(msg) }
 		}
-		return m.perform(m.opener.opened(msg, m.isIdle))
+		if msg.err == nil && msg.id != "" && m.views.get(msg.id) == nil {
+			return tea.Batch(m.perform(take()), m.unsent.load(msg.id))
+		}
+		return m.perform(take())
 	case pageMsg:
 		return m.perform(m.opener.paged(msg))
 	case didMsg:

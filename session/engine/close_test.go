@@ -1,14 +1,17 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"belay/session"
 	"belay/session/agent"
 	"belay/session/store"
+	"belay/session/tools"
 )
 
 func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
@@ -50,6 +53,32 @@ func TestClosingEndsWhateverRunsAndBeginsNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A session is shown before it is opened: what it is told then waits for that.
+func TestASessionIsToldSomethingWhileItIsOpened(t *testing.T) {
+	t.Parallel()
+	var gate chan struct{}
+	inBubble(t, "[[reply]]\ntimes = -1\ntext = \"Done.\"", func(r *rig) {
+		gate = make(chan struct{}, 2)
+		gate <- struct{}{}
+		r.engine = func(o *Options) {
+			open := o.Tools
+			o.Tools = func(root string) (*tools.Set, error) { <-gate; return open(root) }
+		}
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.send(id, "first")
+		r.wait(id)
+		r.stop()
+		r.start()
+		go func() { _, _ = r.Open(context.Background(), id, false) }()
+		synctest.Wait()
+		time.AfterFunc(time.Second, func() { gate <- struct{}{} })
+		r.send(id, "second")
+		if s := r.wait(id); s.Status != session.Idle || s.Turn != 2 {
+			t.Errorf("%s in turn %d", s.Status, s.Turn)
+		}
+	})
 }
 
 func TestAClosedSessionBeginsNothing(t *testing.T) {

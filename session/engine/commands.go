@@ -30,7 +30,10 @@ func (e *Engine) Do(ctx context.Context, id session.ID, c session.Command) error
 	if _, stops := c.(session.Stop); stops {
 		e.o.Store.Hurry() // what waits for another writer keeps the session from hearing of it
 	}
-	opened := e.openSession(id)
+	opened, err := e.opened(ctx, id)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
 	if opened == nil {
 		if err := e.fileClosed(ctx, id, c); err != nil {
 			return fmt.Errorf("session %s: %w", id, err)

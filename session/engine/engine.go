@@ -224,6 +224,22 @@ func (e *Engine) openSession(id session.ID) *openSession {
 	return e.open[id]
 }
 
+// opened is openSession after waiting for one that is being opened: it is shown
+// already, and may be told something.
+func (e *Engine) opened(ctx context.Context, id session.ID) (*openSession, error) {
+	e.mu.Lock()
+	opening := e.opening[id]
+	e.mu.Unlock()
+	if opening != nil {
+		select {
+		case <-opening:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return e.openSession(id), nil
+}
+
 // Request rebuilds the last request of a session out of its log, as it would be
 // made now, and names the target that it went to. The session need not be open.
 func (e *Engine) Request(ctx context.Context, id session.ID) (models.Target, models.Request, error) {

@@ -64,6 +64,7 @@ func (t Tail) Conversation(s session.Session) session.Conversation {
 	if !t.Whole {
 		c.OmitBeginning()
 	}
+	c.Grow(len(t.Records))
 	for _, r := range t.Records {
 		c.Apply(r)
 	}
