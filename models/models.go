@@ -196,6 +196,7 @@ type Request struct {
 	Tools        []ToolSpec
 	MaxOutput    int64  // tokens; 0 leaves it to the provider
 	Effort       string // reasoning effort; empty leaves it to the provider
+	AnswerSchema []byte // JSON Schema that a reply without calls must fit; nil: it is free text
 	CacheKey     string // prompt_cache_key: the same for the requests of one session
 	Operation    string // one id for all attempts at this request
 	NoStream     bool   // ask for the reply in one piece instead of a stream

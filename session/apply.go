@@ -125,6 +125,7 @@ func (s *Session) applyTurn(record Record) {
 		s.unqueue(e.Prompt.ID)
 		s.TakenPrompts = nil
 		s.Turn, s.TurnStartedAt, s.PromptID, s.RunsPlan = record.Turn, record.Time, e.Prompt.ID, e.RunsPlan
+		s.Answer = e.Prompt.Answer
 		s.startRunning()
 		s.ParkCount = 0
 		s.Todos, s.PendingApprovals = carryOverTodos(s.Todos), nil // what was asked before is no longer wanted

@@ -106,6 +106,7 @@ type LastTurn struct {
 	RunsPlan         bool          `json:"stepping,omitempty"` // it carries out the plan
 	PromptID         string        `json:"prompt,omitempty"`   // of the prompt that began it
 	TakenPrompts     []string      `json:"taken,omitempty"`    // ids of those that it took while it ran
+	Answer           *AnswerForm   `json:"answer,omitempty"`   // that its answer must have; nil: it is free text
 	Fault            *models.Fault `json:"fault,omitempty"`    // why it failed or is parked
 	RetryAt          time.Time     `json:"retry,omitzero"`     // parked: when it goes on by itself; zero: only when asked
 	ParkCount        int           `json:"rung,omitempty"`     // parked: how many times in a row
@@ -138,6 +139,7 @@ type Prompt struct {
 	Images []models.Image `json:"images,omitempty"`
 
 	Attachments []models.Attachment `json:"attached,omitempty"` // pastes and piped text, apart from the words
+	Answer      *AnswerForm         `json:"answer,omitempty"`   // that the answer must have; nil: it is free text
 }
 
 // item is the prompt as an item of the conversation.

@@ -24,6 +24,7 @@ type refusal struct {
 	param    string
 	text     string
 	pictures bool // the request held some
+	formed   bool // the request asked for an answer by a schema
 }
 
 func (r refusal) says(parts ...string) bool {
@@ -59,6 +60,15 @@ var adjustments = append([]adjustment{
 				"valid string", "expected a string", "must be a string") // of a content in parts
 		},
 		apply: func(d *dialect) { d.textOnly = true },
+	},
+	{
+		name: "answers in text", words: "with the form of the answer in words",
+		asked: func(r refusal) bool {
+			return r.formed && (strings.HasPrefix(r.param, "text") || r.names("response_format") ||
+				r.says("response_format", "text.format", "json_schema", "json schema", "structured output",
+					"response mime type", "grammar"))
+		},
+		apply: func(d *dialect) { d.answersInText = true },
 	},
 	{
 		name: "system message first", words: "with one system message, and roles that take turns",
@@ -147,6 +157,13 @@ func (r refusal) names(parameter string) bool {
 	return param == "" && r.refuses() && (quoted.MatchString(r.text) || strings.Contains(parameter, "_") && r.says(parameter))
 }
 
+// ofValue reports whether it is a value that is refused, such as this one schema: that
+// says nothing of the next one.
+func (r refusal) ofValue(code string) bool {
+	return strings.Contains(code, "value") || strings.Contains(code, "schema") || strings.HasSuffix(r.param, ".schema") ||
+		r.formed && r.says("invalid schema for response_format")
+}
+
 func (r refusal) refuses() bool { return r.says(refusing...) }
 
 // memory is what was learned of targets. It may be used by many goroutines.
@@ -201,6 +218,7 @@ func (a *attempt) adjust(fault *models.Fault) {
 		param:    strings.ToLower(fault.Param),
 		text:     strings.ToLower(fault.Message),
 		pictures: a.pictures,
+		formed:   a.formed,
 	}
 	if strings.Contains(fault.Raw, `"loc"`) { // a list of faults, whose messages do not say where they are
 		r.text += strings.ToLower(fault.Raw)
@@ -215,8 +233,7 @@ func (a *attempt) adjust(fault *models.Fault) {
 			continue
 		}
 		a.c.memory.add(a.target, adjustments[i].name)
-		// A value that is refused says nothing of the next one.
-		if a.c.learned != nil && !strings.Contains(fault.Code, "value") {
+		if a.c.learned != nil && !r.ofValue(fault.Code) {
 			a.c.learned(a.target, adjustments[i].name)
 		}
 		fault.Adjusted = adjustments[i].words

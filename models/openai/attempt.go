@@ -41,6 +41,7 @@ type attempt struct {
 	tools    map[string]bool   // the names offered
 	freeform map[string]string // of those called with text: the parameter that it is the value of
 	pictures bool              // the request holds some
+	formed   bool              // the request asks for an answer by a schema
 	calls    map[string]bool   // ids of calls, those in the history included
 	traceID  string
 	yield    func(models.Chunk, error) bool
@@ -88,6 +89,9 @@ func (c *Client) attempt(ctx context.Context, target models.Target) (*attempt, *
 		origin:  models.Origin{Provider: provider.Name, API: api, Model: target.Model},
 		dialect: findDialect(provider.BaseURL, c.model(target)),
 	}
+	// Servers on this computer constrain every reply by the schema, also those that
+	// should be calls of tools.
+	a.dialect.answersInText = provider.Local && api == models.Chat && c.model(target).Dialect == ""
 	c.memory.apply(target, &a.dialect)
 	a.connect()
 	return a, nil

@@ -97,6 +97,9 @@ func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 		}
 		set(name, req.MaxOutput)
 	}
+	if len(req.AnswerSchema) > 0 {
+		set("response_format", chatResponseFormat(req.AnswerSchema))
+	}
 	if req.Effort != "" {
 		set("reasoning_effort", req.Effort)
 	}

@@ -51,6 +51,9 @@ type dialect struct {
 	// fullSchemas takes any keyword in the schemas of tools.
 	fullSchemas bool
 
+	// answersInText asks in words for an answer by a schema.
+	answersInText bool
+
 	// textOnly has pictures replaced by a line of text.
 	textOnly bool
 }

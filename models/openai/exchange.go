@@ -22,6 +22,7 @@ const errorBodyLimit = 30 * time.Second
 
 // send makes the HTTP request and returns at the headers.
 func (a *attempt) send(req models.Request) (*http.Response, error) {
+	req = a.answerForm(req)
 	if a.origin.API == models.Chat {
 		return a.sendChat(req)
 	}

@@ -39,6 +39,13 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 			Summary: shared.ReasoningSummaryAuto,
 		}
 	}
+	if len(req.AnswerSchema) > 0 {
+		text, err := responseText(req.AnswerSchema)
+		if err != nil {
+			return params, err
+		}
+		params.Text = text
+	}
 	freeform := map[string]string{} // by tool: the parameter that its text is the value of
 	for _, t := range req.Tools {
 		if t.Freeform != nil {

@@ -156,6 +156,7 @@ func (b *Builder) Build(ctx context.Context, model models.Model, underPressure b
 func (b *Builder) content(s session.Session, c *session.Conversation) content {
 	return content{
 		id: b.id, system: b.system.current(), specs: b.tools.Specs(), conversation: fitted(c), effort: s.Effort,
+		answerSchema: s.Answer.JSONSchema(),
 	}
 }
 

@@ -46,7 +46,7 @@ func (f *Factory) rebuild(ctx context.Context, id session.ID) (models.Target, mo
 	if err != nil {
 		return target, models.Request{}, err
 	}
-	c := content{id: id, specs: set.Specs(), effort: state.Effort}
+	c := content{id: id, specs: set.Specs(), effort: state.Effort, answerSchema: state.Answer.JSONSchema()}
 	if c.system = promptOf(stored); stored == nil {
 		c.system = f.o.SystemPrompt(ctx, state.Project)
 	}

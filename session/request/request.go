@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"belay/context/systemprompt"
+	"belay/context/tokens"
 	"belay/context/window"
 	"belay/models"
 	"belay/models/route"
@@ -76,6 +77,7 @@ type content struct {
 	specs         []models.ToolSpec
 	conversation  window.Conversation
 	effort        string // that the session asks for; empty: as the settings say
+	answerSchema  []byte // that the answer must fit; nil: it is free text
 	underPressure bool   // it goes out pruned
 	smallest      bool   // it goes out as short as it can be
 	guess         int64  // tokens that are thought to be too many; 0: there is no such guess
@@ -87,11 +89,15 @@ func (f *Factory) fit(m models.Model, c content) (models.Request, window.Account
 	limits.UnderPressure = c.underPressure
 	limits.Smallest = c.smallest
 	limits.Guess = c.guess
+	if len(c.answerSchema) > 0 {
+		limits.Reserve += int64(tokens.Estimate(string(c.answerSchema)))
+	}
 	offered := m.Offered(c.specs)
 	req, account, err := window.Fit(m, limits, f.counter(m.Target), c.system.Instructions, offered, c.conversation)
 	reply := f.reply(m, c.effort)
 	req.CacheKey = string(c.id)
 	req.Effort = reply.Effort
+	req.AnswerSchema = c.answerSchema
 	req.MaxOutput = reply.MaxOutput
 	req.Tokens = account.Total()
 	return req, account, err
