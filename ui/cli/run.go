@@ -34,6 +34,10 @@ type runFlags struct {
 	plan         string // a file
 	template     string // a template
 	maxWait      time.Duration
+	maxSteps     int
+	maxCost      float64
+	schema       string // a file
+	output       string // a file
 }
 
 // maxPrompt bounds what is read from standard input: more than any model's
@@ -56,6 +60,11 @@ a call that would have to ask ends the run with exit code 3 (see --approve).
 When every model is at capacity the run is parked and tried again after 30 s,
 2 min, 10 min and 30 min; --max-wait and --no-wait end it earlier.
 
+With --output-schema the answer is JSON: asked for as structured output, found
+among words and code fences, checked, asked for once more if it does not fit (a
+turn of its own, with the same limits), and alone on standard output. What ends
+early is gone on with by belay resume, which asks for the same.
+
 Exit codes: 0 done · 1 the turn failed · 2 usage · 3 a person is needed ·
 4 a limit was reached · 69 endpoint unreachable · 75 no capacity, rate or usage
 limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
@@ -63,7 +72,9 @@ limit: parked, can be resumed · 77 account · 78 settings · 130 interrupted`,
   git diff | belay run "review this change: -"
   belay run --json --approve all - < task.txt
   belay run --steps --approve all "split the orders module into pricing and storage"
-  belay run --plan plan.toml`,
+  belay run --plan plan.toml
+  git diff main | belay run --output-schema review.schema.json -o review.json "review this: -"
+  belay run --max-steps 40 --max-cost 2 --max-wait 20m "mend the failing test"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cli.runPrompt(cmd.Context(), flags, args) },
 	}
@@ -87,6 +98,10 @@ func (cli CLI) addRunFlags(c *cobra.Command, f *runFlags) {
 	c.Flags().StringVar(&f.budget, "budget", "", "`TOKENS` a request may take (default: the settings')")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "end at once when the turn is parked")
 	c.Flags().DurationVar(&f.maxWait, "max-wait", 0, maxWaitText)
+	c.Flags().IntVar(&f.maxSteps, "max-steps", 0, "end with 4 after this `NUMBER` of requests (default: the settings')")
+	c.Flags().Float64Var(&f.maxCost, "max-cost", 0, "end with 4 before it costs more `DOLLARS` than this (default: the settings')")
+	c.Flags().StringVar(&f.schema, "output-schema", "", "the answer is JSON that fits the JSON Schema in this `FILE`")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "also write the answer to this `FILE`, when there is one")
 	addRehearsalFlag(c, &f.rehearsal)
 }
 
@@ -210,10 +225,9 @@ func (cli CLI) runSession(ctx context.Context, flags runFlags, prompt session.Pr
 	if err != nil {
 		return err
 	}
-	if flags.maxWait < 0 {
-		return &exit.UsageError{Err: fmt.Errorf("--max-wait %s: a time cannot be less than nothing", flags.maxWait)}
+	if err := flags.limit(&options); err != nil {
+		return err
 	}
-	options.NonInteractive, options.NoWait, options.MaxWait = true, flags.noWait, flags.maxWait
 	var id session.ID
 	switch {
 	case flags.continueLast:
@@ -254,13 +268,23 @@ func (cli CLI) runIn(
 	prompt session.Prompt,
 	list ...session.Step,
 ) error {
-	h, err := app.Open(ctx, cli.Env, c)
+	schema, err := readSchema(f.schema)
 	if err != nil {
 		return err
 	}
-	r := &sessionRunner{cli: cli, flags: f, app: h, out: cli.outputWriter(f.json), plan: list}
+	file, err := cli.openAnswerFile(f.output)
+	if err != nil {
+		return err
+	}
+	h, err := app.Open(ctx, cli.Env, c)
+	if err != nil {
+		return errors.Join(err, file.close())
+	}
+	r := &sessionRunner{
+		cli: cli, flags: f, app: h, out: cli.outputWriter(f.json), plan: list, schema: schema, file: file,
+	}
 	code, err := r.run(ctx, c, id, prompt)
-	closeErr := h.Close()
+	closeErr := errors.Join(h.Close(), file.close())
 	r.alerts()
 	if lost := r.out.Err(); err == nil && lost != nil {
 		err = &outputError{err: lost, id: r.id}

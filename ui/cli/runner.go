@@ -9,6 +9,7 @@ import (
 
 	"belay/context/tokens"
 	"belay/models"
+	"belay/models/answer"
 	"belay/models/route"
 	"belay/session"
 	"belay/session/engine"
@@ -33,6 +34,9 @@ type sessionRunner struct {
 	parked        time.Duration              // how long it has been parked
 	lastSeqBefore int64                      // the last event of what came before this run
 	lateRecords   []session.Record           // that came when the end was told already
+	end           session.Record             // of the last turn
+	schema        *answer.Schema             // that the answer must fit; nil: it is free text
+	file          *answerFile                // that the answer is written to; nil: none
 }
 
 func (r *sessionRunner) run(
@@ -55,6 +59,9 @@ func (r *sessionRunner) run(
 	if err := r.prepare(ctx, options, state); err != nil {
 		return 0, err
 	}
+	if err := r.form(state, &prompt); err != nil {
+		return 0, err
+	}
 	var command session.Command = session.Resume{}
 	if prompt.Text != "" {
 		prompt.ID = r.cli.NewID()
@@ -75,12 +82,20 @@ func (r *sessionRunner) run(
 	r.lastSeqBefore = state.LastSeq
 	r.noteSteps(state)
 	r.hints(ctx, prompt)
+	r.noteUnpriced()
 	if err := r.app.Engine.Do(ctx, r.id, command); errors.Is(err, engine.ErrNothing) {
-		if answered, err := r.printAgain(ctx, state); answered || err != nil {
-			return exit.Done, err
+		answered, err := r.printAgain(ctx, state)
+		if err != nil {
+			return 0, err
+		}
+		if answered {
+			if code, again, err := r.deliver(ctx, state); !again || err != nil {
+				return code, err
+			}
+			return r.follow(ctx)
 		}
 		see := fmt.Sprintf("belay sessions show %s, to read it; to say more: belay run -r %s \"…\"", r.id, r.id)
-		return 0, &exit.UsageError{Err: err, See: see}
+		return 0, &exit.UsageError{Err: engine.ErrNothing, See: see}
 	} else if err != nil {
 		return 0, err
 	}
@@ -98,23 +113,22 @@ func (r *sessionRunner) printAgain(ctx context.Context, state session.Session) (
 	if err != nil {
 		return false, err
 	}
-	var turn plain.Turn
-	var last session.Record
 	for _, record := range tail.Records {
-		turn.Add(record)
+		r.turn.Add(record)
 		switch e := record.Event.(type) {
 		case session.TurnEnded:
-			last = record
+			r.end = record
 		case session.StepMoved:
 			if e.Step.State == session.StepDone { // whose replies are in the log of another session
-				turn.Usage, turn.Cost = turn.Usage.Add(e.Step.Usage), turn.Cost+e.Step.Cost
+				r.turn.Usage, r.turn.Cost = r.turn.Usage.Add(e.Step.Usage), r.turn.Cost+e.Step.Cost
 			}
 		}
 	}
-	if end, ok := last.Event.(session.TurnEnded); !ok || end.Outcome != session.OutcomeDone {
+	if end, ok := r.end.Event.(session.TurnEnded); !ok || end.Outcome != session.OutcomeDone {
 		return false, nil
 	}
-	r.out.Record(last, &turn)
+	r.turn.Formed = r.schema != nil
+	r.out.Record(r.end, &r.turn)
 	return true, nil
 }
 
@@ -246,6 +260,7 @@ func (r *sessionRunner) print(records []session.Record) *session.TurnEnded {
 		r.out.Record(rec, &r.turn)
 		if over {
 			end = &ended
+			r.end = rec
 		}
 	}
 	return end
@@ -298,7 +313,7 @@ func (r *sessionRunner) afterTurn(ctx context.Context, end session.TurnEnded) (c
 			r.hint(state, code)
 			return code, false, nil
 		}
-		return exit.Done, false, nil
+		return r.deliver(ctx, state)
 	}
 	rest := state.RetryAt.Sub(r.cli.Now())
 	if r.flags.noWait || r.exceedsMaxWait(state, rest) {

@@ -185,6 +185,13 @@ func (j *JSON) Record(record session.Record, turn *Turn) {
 	}
 }
 
+// Answer writes the answer to a prompt that asked for one by a schema.
+func (j *JSON) Answer(end session.Record, value json.RawMessage) {
+	j.line(end, "answer", struct {
+		Answer json.RawMessage `json:"answer"`
+	}{value})
+}
+
 // Part writes a record of a step's session: like any other, under its own id.
 func (j *JSON) Part(r session.Record, t *Turn) { j.Record(r, t) }
 

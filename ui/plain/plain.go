@@ -4,6 +4,7 @@ package plain
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -20,6 +21,8 @@ type Writer interface {
 	Tick()
 	// Part writes a record of the session that carries out a step.
 	Part(r session.Record, t *Turn)
+	// Answer writes the answer of a turn that was asked for one by a schema.
+	Answer(end session.Record, value json.RawMessage)
 	// Err is why the answer, or a line of JSON, could not be written.
 	Err() error
 }
@@ -31,23 +34,35 @@ type Turn struct {
 	Before string // its words before the tool call that follows
 	Usage  models.Usage
 	Cost   float64
-	served string // the model that the endpoint says has answered
+
+	Formed bool   // its answer must fit a schema: Writer.Answer tells it, and nothing else does
+	Joined string // as Text, but what goes on after a length limit stands without a gap
+
+	continued bool   // the next words go on where the last ones were cut
+	served    string // the model that the endpoint says has answered
 }
 
 // Add takes the next record.
 func (t *Turn) Add(r session.Record) {
 	switch e := r.Event.(type) {
 	case session.TurnStarted:
-		*t = Turn{}
+		*t = Turn{Formed: e.Prompt.Answer != nil}
+	case session.ReplyContinued:
+		t.continued = e.Reason == session.ContinuedAtLength
 	case session.ItemAdded:
 		switch {
 		case e.Item.Kind == models.Call:
-			t.Before, t.Text = t.Text, ""
+			t.Before, t.Text, t.Joined = t.Text, "", ""
 		case e.Item.Kind == models.Message && e.Item.Role == models.Assistant:
 			if t.Text != "" {
 				t.Text += "\n\n"
 			}
+			if t.Joined != "" && !t.continued {
+				t.Joined += "\n\n"
+			}
+			t.continued = false
 			t.Text += e.Item.Text
+			t.Joined += e.Item.Text
 		}
 	case session.StepMoved:
 		if e.Step.State == session.StepDone { // a plan's answer is what its steps say of themselves

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -267,7 +268,7 @@ func (p *Text) ended(end session.TurnEnded, turn *Turn) {
 	switch end.Outcome {
 	case session.OutcomeDone:
 		p.clear()
-		if p.lost == nil {
+		if p.lost == nil && !turn.Formed {
 			_, p.lost = fmt.Fprintln(p.answer, strings.TrimRight(theme.Sanitize(turn.Text), "\n"))
 		}
 	case session.OutcomeParked:
@@ -281,6 +282,14 @@ func (p *Text) ended(end session.TurnEnded, turn *Turn) {
 	}
 	p.event("· %s tokens in, %s out, %s", theme.Count(turn.Usage.Input), theme.Count(turn.Usage.Output),
 		theme.Money(turn.Cost))
+}
+
+// Answer writes the answer alone.
+func (p *Text) Answer(_ session.Record, value json.RawMessage) {
+	p.clear()
+	if p.lost == nil {
+		_, p.lost = fmt.Fprintf(p.answer, "%s\n", session.EscapeInvisible(value))
+	}
 }
 
 // Err is why the answer could not be written.

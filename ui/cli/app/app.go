@@ -55,8 +55,10 @@ type Options struct {
 	Data           string // another data folder; for the demo
 	NoWait         bool   // a parked turn ends the run
 	MaxWait        time.Duration
-	DebugHTTP      string // a file for every exchange with a model
-	FailbackAfter  string // how soon a model that gave way is gone back to; for the demo
+	MaxSteps       int     // requests of a task; 0: as the settings say
+	MaxCost        float64 // of a task, in US dollars; 0: as the settings say
+	DebugHTTP      string  // a file for every exchange with a model
+	FailbackAfter  string  // how soon a model that gave way is gone back to; for the demo
 }
 
 // Screen is what the full screen opens with.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"belay/config"
@@ -87,6 +88,12 @@ func SettingsSources(ctx context.Context, options Options) (config.Sources, erro
 // flagSettings are the settings that the command line makes.
 func flagSettings(options Options) map[string]string {
 	flags := map[string]string{}
+	if options.MaxSteps > 0 {
+		flags["limits.steps"] = strconv.Itoa(options.MaxSteps)
+	}
+	if options.MaxCost > 0 {
+		flags["limits.cost"] = strconv.FormatFloat(options.MaxCost, 'f', -1, 64)
+	}
 	for key, value := range map[string]string{
 		"tiers.default":         options.Tier,
 		"permissions.mode":      options.Mode,
