@@ -16,7 +16,7 @@ import (
 // returns an error when the terminal fails, or what kept belay from working.
 func Run(ctx context.Context, o Options) error {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // an open screen mostly waits: a fifth less memory costs it nothing that can be measured
+		debug.SetGCPercent(35) // an open screen mostly waits: a fifth less memory costs it nothing that can be measured
 	}
 	return runWith(ctx, o, func(*tea.Program) {})
 }
