@@ -122,7 +122,7 @@ func (c *controls) details() {
 		v.wait.Details = !v.wait.Details
 	case v.state.Fault != nil:
 		v.pane.Note(strings.Join(status.Evidence(v.state.Fault), "\n"))
-		v.pane.Bottom()
+		v.pane.ShowNewest()
 	}
 }
 

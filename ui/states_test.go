@@ -306,6 +306,8 @@ func outcomeStates() []state {
 		{name: "parked", begin: []session.Event{turn("go on"),
 			session.PromptQueued{Prompt: session.Prompt{ID: "q", Text: "then the docs"}}, parked}},
 		{name: "failed", begin: ended(session.TurnEnded{Outcome: session.OutcomeFailed, Fault: auth})},
+		{name: "failed-details", begin: ended(session.TurnEnded{Outcome: session.OutcomeFailed, Fault: auth}),
+			then: []any{"F10"}},
 		{name: "needs-person", begin: ended(session.TurnEnded{Outcome: session.OutcomeNeedsPerson,
 			Reason: "the model has made the same call 8 times: shell"})},
 		{name: "stopped", begin: ended(session.TurnEnded{Outcome: session.OutcomeStopped})},

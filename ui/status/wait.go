@@ -287,6 +287,8 @@ func Evidence(fault *models.Fault) []string {
 			out = append(out, locale.T(name)+": "+value)
 		}
 	}
+	add("message", fault.Message)
+	add("hint", locale.Said(fault.Hint))
 	add("kind", string(fault.Kind))
 	add("target", fault.Target.String())
 	add("served by", fault.ServedModel)
@@ -295,7 +297,6 @@ func Evidence(fault *models.Fault) []string {
 	}
 	add("code", fault.Code)
 	add("type", fault.Type)
-	add("message", fault.Message)
 	add("request", fault.RequestID)
 	add("phase", phaseText(fault.Phase))
 	if fault.Delayed {
@@ -308,7 +309,6 @@ func Evidence(fault *models.Fault) []string {
 		events := theme.Plural(int(fault.Events), "event")
 		add("received", locale.T("%s, %sB in %s", events, theme.Count(fault.Bytes), theme.Elapsed(fault.Elapsed)))
 	}
-	add("hint", locale.Said(fault.Hint))
 	const most = 600
 	raw := theme.Line(fault.Raw)
 	if len(raw) > most {

@@ -194,6 +194,15 @@ func (p *Pane) Top() {
 // Bottom goes to the end and follows it.
 func (p *Pane) Bottom() { p.follow, p.cursor = true, -1 }
 
+// ShowNewest goes to the end, or to where the newest entry begins if it does not fit.
+func (p *Pane) ShowNewest() {
+	p.Bottom()
+	if last := len(p.entries) - 1; p.heightOf(last) > p.height {
+		p.stopFollowing()
+		p.top, p.offset = last, 0
+	}
+}
+
 // Following reports whether the end is in view.
 func (p *Pane) Following() bool { return p.follow }
 
