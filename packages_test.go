@@ -101,7 +101,7 @@ func cliLayer(dir string) int {
 	layers := [][]string{
 		{"ui/cli/exit", "ui/cli/maintenance"},
 		{"ui/cli/app"},
-		{"ui/cli/doctor", "ui/cli/statistics", "ui/cli/demo"},
+		{"ui/cli/doctor", "ui/cli/statistics", "ui/cli/demo", "ui/cli/bundle"},
 		{"ui/cli"},
 	}
 	return slices.IndexFunc(layers, func(names []string) bool { return slices.Contains(names, dir) })

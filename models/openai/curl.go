@@ -23,10 +23,28 @@ import (
 // the headers of the settings are named as variables, and what looks like a
 // credential in the conversation is left out, so that it can be shown to others.
 func (c *Client) Curl(target models.Target, req models.Request) (string, error) {
-	var sent capture
+	try, sent, err := c.write(target, req)
+	if err != nil {
+		return "", err
+	}
+	return try.curl(sent.request, plainJSON(sent.body)), nil
+}
+
+// Body is a request as the target would get it, without what Curl leaves out.
+func (c *Client) Body(target models.Target, req models.Request) ([]byte, error) {
+	_, sent, err := c.write(target, req)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(plainJSON(sent.body)), nil
+}
+
+// write writes a request down in place of sending it.
+func (c *Client) write(target models.Target, req models.Request) (*attempt, *capture, error) {
+	sent := &capture{}
 	own := Client{
 		lookup:    c.lookup,
-		http:      &http.Client{Transport: &sent},
+		http:      &http.Client{Transport: sent},
 		model:     c.model,
 		memory:    c.memory,
 		id:        c.id,
@@ -37,16 +55,16 @@ func (c *Client) Curl(target models.Target, req models.Request) (string, error) 
 	own.providers.Store(c.providers.Load())
 	try, fault := own.attempt(context.Background(), target)
 	if fault != nil {
-		return "", fault
+		return nil, nil, fault
 	}
 	defer try.close()
 	_, err := try.send(req)
 	if sent.request == nil {
-		return "", fmt.Errorf("write the request as curl: %w", err)
+		return nil, nil, fmt.Errorf("write the request down: %w", err)
 	}
 	known := redact.New(try.provider.Key)
-	body := redact.JSON(sent.body, func(text string) string { return redact.Likely(known.Text(text)) })
-	return try.curl(sent.request, plainJSON(body)), nil
+	sent.body = redact.JSON(sent.body, func(text string) string { return redact.Likely(known.Text(text)) })
+	return try, sent, nil
 }
 
 // maxArgument is the most that systems take in one argument of a command, in

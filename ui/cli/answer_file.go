@@ -20,7 +20,7 @@ type answerFile struct {
 
 // openAnswerFile finds out whether an answer could be written to a file, before
 // anything is asked for it. A file that is there stays as it is until then.
-func (cli CLI) openAnswerFile(name string) (*answerFile, error) {
+func openAnswerFile(cli CLI, name string) (*answerFile, error) {
 	if name == "" {
 		return nil, nil
 	}

@@ -272,7 +272,7 @@ func (cli CLI) runIn(
 	if err != nil {
 		return err
 	}
-	file, err := cli.openAnswerFile(f.output)
+	file, err := openAnswerFile(cli, f.output)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (cli CLI) sessionsCommand(globals *globalFlags) *cobra.Command {
 		cli.archiveCommand(),
 		cli.deleteCommand(),
 		cli.restoreCommand(),
-		cli.exportCommand(),
+		cli.exportCommand(globals),
 		cli.repairCommand(),
 		cli.curlCommand(globals),
 		cli.checkpointsCommand(),
@@ -283,11 +283,25 @@ func (cli CLI) forkCommand() *cobra.Command {
 	return command
 }
 
-func (cli CLI) exportCommand() *cobra.Command {
-	var format, file string
+func (cli CLI) exportCommand(globals *globalFlags) *cobra.Command {
+	var format, file, archive string
 	command := &cobra.Command{
-		Use: "export ID", Short: "Write a session as Markdown or JSON lines", Args: cobra.ExactArgs(1),
+		Use: "export ID", Short: "Write a session as Markdown, as JSON lines, or with all that is known of it",
+		Long: `Writes a session as Markdown or as JSON lines. A bundle is an archive for others:
+the transcript, the log, what the last request was made of, and the record of all
+requests, also of the sessions of a plan's steps; without credentials. The same
+session gives the same bytes.`,
+		Example: `  belay sessions export 4kf > session.md
+  belay sessions export 4kf --format jsonl -o log.jsonl
+  belay sessions export 4kf --bundle session.tar.gz`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if archive != "" {
+				if file != "" || cmd.Flags().Changed("format") {
+					return &exit.UsageError{Err: errors.New("--bundle writes a file and a format of its own"), See: "belay sessions export --help"}
+				}
+				return writeBundle(cmd.Context(), cli, *globals, args[0], archive)
+			}
 			if format != "markdown" && format != "jsonl" {
 				return &exit.UsageError{Err: fmt.Errorf("unknown format %q: use markdown or jsonl", format)}
 			}
@@ -313,6 +327,7 @@ func (cli CLI) exportCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&format, "format", "markdown", "`FORMAT`: markdown or jsonl")
 	command.Flags().StringVarP(&file, "output", "o", "", "write to this new `FILE`")
+	command.Flags().StringVar(&archive, "bundle", "", "write everything into this new `FILE`, a .zip or .tar.gz")
 	return command
 }
 

@@ -18,6 +18,7 @@ import (
 	"belay/models"
 	"belay/models/capacity"
 	"belay/models/catalog"
+	"belay/models/redact"
 	"belay/models/route"
 	"belay/session"
 	"belay/session/engine"
@@ -94,6 +95,7 @@ type App struct {
 	trusted     bool // the project's own instructions and commands may be read
 	live        *live
 	transport   *Transport
+	secrets     *redact.Values
 	maintenance *maintenance.Worker
 }
 
@@ -125,7 +127,7 @@ func Open(ctx context.Context, env Env, options Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, dir, store.Options{Waiting: said.add})
+	st, err := store.Open(ctx, dir, store.Options{Waiting: said.add, Rehearsed: IsRehearsed(ctx)})
 	if err != nil {
 		return nil, errors.Join(err, transport.Close())
 	}
@@ -187,6 +189,19 @@ func (a *App) Curl(ctx context.Context, id session.ID) (string, error) {
 	}
 	return a.transport.Client.Curl(target, req)
 }
+
+// LastRequest is a session's last request as its endpoint would get it, without
+// credentials.
+func (a *App) LastRequest(ctx context.Context, id session.ID) ([]byte, error) {
+	target, req, err := a.Engine.Request(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return a.transport.Client.Body(target, req)
+}
+
+// Secrets are the credentials that this belay knows.
+func (a *App) Secrets() *redact.Values { return a.secrets }
 
 // Unheld says in a word or two what commands that somebody allowed are not held to;
 // empty: they are held. Open says that nothing holds them.

@@ -77,6 +77,7 @@ func (b *builder) build(ctx context.Context) *App {
 		trusted:     b.trusted,
 		live:        b.live,
 		transport:   b.transport,
+		secrets:     b.secretValues(),
 		maintenance: upkeep,
 	}
 }
