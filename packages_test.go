@@ -121,7 +121,8 @@ func mayImport(from, to string) bool {
 	case top == "config":
 		return false
 	case top == "models":
-		return deep && (to == "models" || to == "models/redact" || from == "models/openai" && to == "models/diagnose")
+		return deep && (to == "models" || to == "models/redact" || from == "models/openai" && to == "models/diagnose" ||
+			from == "models/gateway" && to == "models/route")
 	case top == "context":
 		return to == "models" || to == "context/repository"
 	case from == "session":

@@ -91,6 +91,11 @@ var checks = map[string]checkFunc{
 	"alerts.command":     checkOneLine,
 	"alerts.share":       between(0.01, 1),
 
+	"gateway.address":   checkListen,
+	"gateway.token_env": checkVariableName,
+	"gateway.hold":      durationBetween(time.Second, time.Hour),
+	"gateway.requests":  between(1, 100_000),
+
 	"permissions.mode": oneOf(modes...),
 	"permissions.env":  checkVariables,
 
@@ -290,6 +295,8 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say what keys do", advice
 	case path[0] == "record" || path[0] == "alerts":
 		return "a project may not say what is recorded and what runs", advice
+	case path[0] == "gateway":
+		return "a project may not say who is served", advice
 	case joinKey(path) == "screen.command":
 		return "a project may not say what runs", advice
 	case joinKey(path) == "permissions.env":

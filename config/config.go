@@ -24,6 +24,7 @@ type Settings struct {
 	Record      Record              `toml:"record"`
 	Budget      CostBudget          `toml:"budget"`
 	Alerts      Alerts              `toml:"alerts"`
+	Gateway     Gateway             `toml:"gateway"`
 	Permissions Permissions         `toml:"permissions"`
 	Sandbox     Sandbox             `toml:"sandbox"`
 	Screen      Screen              `toml:"screen"`
@@ -250,6 +251,7 @@ func Defaults() Settings {
 		},
 		Record:      Record{Retention: 90 * 24 * time.Hour},
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
+		Gateway:     Gateway{Address: "127.0.0.1:8790", Hold: 4 * time.Minute, Requests: 256},
 		Permissions: Permissions{Mode: "ask", Env: []string{}, Readable: []string{}},
 		Sandbox:     Sandbox{Enabled: true, Network: "ask", Write: []string{}, Read: []string{}},
 		Screen:      Screen{Theme: "auto", Notify: "auto", Mouse: true, Links: "auto", Leave: "answer"},

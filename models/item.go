@@ -57,6 +57,8 @@ type Item struct {
 type Image struct {
 	MIME string `json:"mime"`
 	Data []byte `json:"data"`
+	// Detail is how closely it is looked at, such as low; empty: the endpoint decides.
+	Detail string `json:"detail,omitempty"`
 }
 
 // Attachment is a text that came along with a person's words: a paste, what was

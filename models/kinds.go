@@ -1,5 +1,7 @@
 package models
 
+import "net/http"
+
 // Kind is the class of a failure. Each kind has its own remedy.
 type Kind string
 
@@ -39,6 +41,16 @@ type KindPolicy struct {
 	Final     bool        // any other request would fail in the same way now: a probe can end
 	Cause     Cause       // what the doctor concludes from it
 	Exit      int         // exit code of a run that ends with it
+	Wire      WireError   // how the gateway tells it; zero: as trouble of a server that passes
+}
+
+// WireError is a failure in the terms of the API.
+type WireError struct {
+	Status int  // HTTP; 0: 503
+	Theirs bool // a status below 500 that the endpoint gave stands instead
+	Type   string
+	Code   string // unless the endpoint gave one
+	Fixed  bool   // Code, whatever the endpoint gave
 }
 
 // RetryRule says whether the same target is asked again, and how. A delay that
@@ -125,6 +137,9 @@ const (
 	ExitInterrupted = 130
 )
 
+// wireInvalid is the API's type of requests that are refused as they stand.
+const wireInvalid = "invalid_request_error"
+
 type kindRow struct {
 	kind   Kind
 	policy KindPolicy
@@ -135,37 +150,45 @@ var kindTable = [...]kindRow{
 		Text: "no room at the model", Scope: ScopeModel,
 		Retry: RetryBackoff, Switch: SwitchAfter, Park: ParkBackoff,
 		Breaker: BreakerTrip, Ledger: true, Cause: CauseCapacity, Exit: ExitCapacity,
+		Wire: WireError{Code: "server_is_overloaded", Fixed: true},
 	}},
 	{KindRate, KindPolicy{
 		Text: "your rate limit", Scope: ScopeAccount,
 		Retry: RetryBackoff, Switch: SwitchAfter, Other: OtherProvider, Park: ParkBackoff,
 		Breaker: BreakerPause, Ledger: true, Cause: CauseLimit, Exit: ExitCapacity,
+		Wire: WireError{Type: "rate_limit_error", Code: "rate_limit_exceeded"},
 	}},
 	{KindUsage, KindPolicy{
 		Text: "your usage limit", Scope: ScopeAccount,
 		Switch: SwitchAtOnce, Other: OtherProvider, Park: ParkReset,
 		Breaker: BreakerUsedUp, Final: true, Cause: CauseLimit, Exit: ExitCapacity,
+		Wire: WireError{Status: http.StatusTooManyRequests, Type: "insufficient_quota", Code: "insufficient_quota", Fixed: true},
 	}},
 	{KindBilling, KindPolicy{
 		Text: "billing", Scope: ScopeAccount,
 		Breaker: BreakerRefused, Final: true, Cause: CauseBilling, Exit: ExitAccount,
+		Wire: WireError{Status: http.StatusTooManyRequests, Type: "insufficient_quota", Code: "insufficient_quota", Fixed: true},
 	}},
 	{KindAuth, KindPolicy{
 		Text: "key refused", Scope: ScopeAccount,
 		Breaker: BreakerRefused, Final: true, Cause: CauseAccount, Exit: ExitAccount,
+		Wire: WireError{Status: http.StatusUnauthorized, Theirs: true, Type: wireInvalid, Code: "invalid_api_key"},
 	}},
 	{KindModel, KindPolicy{
 		Text: "unknown model", Scope: ScopeModel,
 		Breaker: BreakerRefused, Final: true, Cause: CauseName, Exit: ExitSettings,
+		Wire: WireError{Status: http.StatusNotFound, Type: wireInvalid, Code: "model_not_found"},
 	}},
 	{KindRequest, KindPolicy{
 		Text: "request refused", Scope: ScopeRequest,
 		Cause: CauseRequest, Exit: ExitSettings,
+		Wire: WireError{Status: http.StatusBadRequest, Theirs: true, Type: wireInvalid},
 	}},
 	{KindSize, KindPolicy{
 		Text: "too long for the model", Scope: ScopeRequest,
 		Retry: RetryShorter, Switch: SwitchAtOnce, Other: OtherLarger,
 		Cause: CauseRequest, Exit: ExitFailed,
+		Wire: WireError{Status: http.StatusBadRequest, Type: wireInvalid, Code: "context_length_exceeded", Fixed: true},
 	}},
 	{KindServer, KindPolicy{
 		Text: "broke at the provider", Scope: ScopeProvider,

@@ -201,6 +201,8 @@ type Request struct {
 	Operation    string // one id for all attempts at this request
 	NoStream     bool   // ask for the reply in one piece instead of a stream
 	Tokens       int64  // about how many it takes, by our own count; 0: not counted
+
+	Parameters []Parameter // further ones, passed on as they are
 }
 
 // ToolSpec describes a function that the model may call.
@@ -208,6 +210,7 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      []byte // JSON Schema of the arguments, an object
+	Strict      bool   // the endpoint holds the arguments to the schema
 	Traits      ToolTraits
 
 	// Freeform is set for a tool that some models call with text in place of JSON.
@@ -218,7 +221,8 @@ type ToolSpec struct {
 // Freeform is how a tool is called with text.
 type Freeform struct {
 	Parameter string // of Schema, that the text is the value of
-	Grammar   string // of the text, for Lark
+	Grammar   string // of the text; empty: any text
+	Syntax    string // of the grammar; empty: Lark
 	Replaces  string // the tool for the same work that others are offered
 }
 

@@ -17,7 +17,8 @@ type chatPart struct {
 }
 
 type chatLink struct {
-	URL string `json:"url"`
+	URL    string `json:"url"`
+	Detail string `json:"detail,omitempty"`
 }
 
 type chatMessage struct {
@@ -64,6 +65,7 @@ type chatTool struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters"`
+		Strict      bool            `json:"strict,omitempty"`
 	} `json:"function"`
 }
 
@@ -86,6 +88,7 @@ func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 			tools[i].Type = "function"
 			f := &tools[i].Function
 			f.Name, f.Description, f.Parameters = t.Name, t.Description, a.dialect.schema(t)
+			f.Strict = t.Strict && !a.dialect.omits("strict")
 		}
 		set("tools", tools)
 	}
@@ -109,6 +112,13 @@ func (a *attempt) chatBody(req models.Request) ([]byte, error) {
 	if a.provider.ServiceTier != "" {
 		set("service_tier", a.provider.ServiceTier)
 	}
+	extra, err := a.parameters(req)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		o.set(name, extra[name])
+	}
 	if !req.NoStream {
 		o.set("stream", true)
 		set("stream_options", map[string]bool{"include_usage": true})
@@ -122,7 +132,7 @@ func chatParts(text string, images []models.Image) []chatPart {
 		parts = append(parts, chatPart{Type: "text", Text: &text})
 	}
 	for _, img := range images {
-		parts = append(parts, chatPart{Type: "image_url", ImageURL: &chatLink{dataURL(img)}})
+		parts = append(parts, chatPart{Type: "image_url", ImageURL: &chatLink{dataURL(img), img.Detail}})
 	}
 	return parts
 }

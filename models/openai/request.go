@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -71,19 +72,23 @@ func (a *attempt) responseParams(req models.Request) (responses.ResponseNewParam
 		}
 	}
 	params.Input.OfInputItemList = input
-	return params, nil
+	extra, err := a.parameters(req)
+	if len(extra) > 0 {
+		params.SetExtraFields(extra)
+	}
+	return params, err
 }
 
 // customTool is a tool that is called with text.
 func customTool(spec models.ToolSpec) responses.ToolUnionParam {
-	return responses.ToolUnionParam{OfCustom: &responses.CustomToolParam{
-		Name:        spec.Name,
-		Description: param.NewOpt(spec.Description),
-		Format: shared.CustomToolInputFormatUnionParam{OfGrammar: &shared.CustomToolInputFormatGrammarParam{
-			Syntax:     "lark",
+	tool := &responses.CustomToolParam{Name: spec.Name, Description: param.NewOpt(spec.Description)}
+	if spec.Freeform.Grammar != "" {
+		tool.Format.OfGrammar = &shared.CustomToolInputFormatGrammarParam{
+			Syntax:     cmp.Or(spec.Freeform.Syntax, "lark"),
 			Definition: spec.Freeform.Grammar,
-		}},
-	}}
+		}
+	}
+	return responses.ToolUnionParam{OfCustom: tool}
 }
 
 func (a *attempt) functionTool(spec models.ToolSpec) (responses.ToolUnionParam, error) {
@@ -95,7 +100,7 @@ func (a *attempt) functionTool(spec models.ToolSpec) (responses.ToolUnionParam, 
 	}
 	tool := &responses.FunctionToolParam{
 		Name:       spec.Name,
-		Strict:     param.NewOpt(false),
+		Strict:     param.NewOpt(spec.Strict),
 		Parameters: make(map[string]any, len(fields)),
 	}
 	if a.dialect.omits("strict") {
@@ -224,7 +229,7 @@ func messageParts(it *models.Item) responses.ResponseInputMessageContentListPara
 		parts = append(parts, responses.ResponseInputContentUnionParam{
 			OfInputImage: &responses.ResponseInputImageParam{
 				ImageURL: param.NewOpt(dataURL(img)),
-				Detail:   responses.ResponseInputImageDetailAuto,
+				Detail:   responses.ResponseInputImageDetail(cmp.Or(img.Detail, "auto")),
 			},
 		})
 	}
@@ -242,7 +247,7 @@ func outputParts(it *models.Item) responses.ResponseFunctionCallOutputItemListPa
 		parts = append(parts, responses.ResponseFunctionCallOutputItemUnionParam{
 			OfInputImage: &responses.ResponseInputImageContentParam{
 				ImageURL: param.NewOpt(dataURL(img)),
-				Detail:   responses.ResponseInputImageContentDetailAuto,
+				Detail:   responses.ResponseInputImageContentDetail(cmp.Or(img.Detail, "auto")),
 			},
 		})
 	}

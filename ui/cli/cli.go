@@ -140,6 +140,7 @@ Without a command it opens the full screen.`,
 		cli.trustCommand(&globals),
 		cli.permissionsCommand(&globals),
 		cli.demoCommand(&globals),
+		newGatewayCommand(cli, &globals),
 		cli.rehearseCommand(),
 		cli.playCommand(&globals),
 	)

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// admit says why a request may not come in; nil: it may.
+//
+// Without a token everybody on this computer is served, and pages that a browser
+// shows are not among them: a page that names its own server 127.0.0.1 (DNS
+// rebinding) is told by the Host that it asks for, any other by its Origin.
+func (g *Gateway) admit(r *http.Request) *refusal {
+	if g.o.Token != "" {
+		if !sameToken(bearer(r), g.o.Token) {
+			return &refusal{
+				status: http.StatusUnauthorized, kind: invalidRequest, code: "invalid_api_key",
+				message: "The token of the gateway is missing or wrong: send it as the API key.",
+			}
+		}
+		return nil
+	}
+	if !isLoopbackHost(r.Host) {
+		return forbidden("The gateway is asked for by a name that is not of this computer: use 127.0.0.1 or localhost.")
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !isOwnOrigin(origin, r.Host) {
+		return forbidden("Pages in a browser may not use the gateway without a token.")
+	}
+	return nil
+}
+
+func forbidden(message string) *refusal {
+	return &refusal{status: http.StatusForbidden, kind: invalidRequest, code: "forbidden", message: message}
+}
+
+// bearer is the key that a client sends.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// sameToken compares in a time that says nothing of where they differ, nor how long
+// the right one is.
+func sameToken(got, want string) bool {
+	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// isLoopbackHost reports whether a Host header names this computer.
+func isLoopbackHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.IsLoopback()
+}
+
+func isOwnOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Host == host
+}
+
+// IsLoopback reports whether an address to listen on is reached from this computer
+// alone.
+func IsLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && host != "" && isLoopbackHost(host)
+}
