@@ -27,7 +27,7 @@ FAIL: TestTotal got 1299, want 1300
 func PriceOf(o Or, The rule is in two places, and is rounded twice. So, It is in two places, Reading, the rules
 go on, then the docs, and then, release it, not today, write it, row, refactor, point 3 of the work
 Selected model is at capacity. Please try a different model. server_is_overloaded req_8f2c openai, gpt, capacity, base
-It is full, not broken, invalid_api_key, Incorrect API key provided, openai refuses this key
+It is full, not broken, invalid_api_key, auth, Incorrect API key provided, openai refuses this key
 port the importer, May I run make migrate, nightly job, login test, the long job, the job, zzz, orders, nowhere, mo
 box, qwen, coder, openrouter, maker, OpenAI, run, very-large-model-with-a-long-name OPENAI_API_KEY OPENROUTER_API_KEY GROQ_API_KEY groq
 large small, one, gemma, ollama, home me

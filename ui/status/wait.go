@@ -149,6 +149,8 @@ func phaseText(p models.Phase) string {
 		return locale.T("between two items")
 	case models.AfterLastItem:
 		return locale.T("at the very end")
+	case models.BeforeHeaders:
+		return locale.T("before any answer")
 	case models.BeforeEvent:
 		return locale.T("before the first word")
 	}
