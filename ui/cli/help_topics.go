@@ -36,4 +36,6 @@ are reported with their line.
 var topics = map[string]func() string{
 	"steps": func() string { return locale.T(stepsTopic) },
 	"keys":  keysTopic,
+
+	"recipes": recipesTopic,
 }

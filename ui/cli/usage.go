@@ -149,10 +149,17 @@ func printUsage(cmd *cobra.Command) error {
 // helpCommand tells of a command what its --help does.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND | TOPIC]", Short: locale.T("Say more about a command, or about steps and keys"), Args: cobra.ArbitraryArgs,
+		Use: "help [COMMAND | TOPIC]", Short: locale.T("Say more about a command, or about steps, keys and recipes"), Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && topics[args[0]] != nil {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), topics[args[0]]())
+				return err
+			}
+			if len(args) == 2 && args[0] == "recipes" {
+				text, err := readRecipe(args[1])
+				if err == nil {
+					_, err = cmd.OutOrStdout().Write(text)
+				}
 				return err
 			}
 			found, rest, err := cmd.Root().Find(args)

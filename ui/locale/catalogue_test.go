@@ -106,7 +106,7 @@ var typed = []string{
 	"Library/Application", "No space left", "Disk quota", "Permission denied", "Read-only file", "insufficient permission",
 	"(?i)", "output of !", "Look at this above all", "curl wget ", "make cmake ", "The till is wrong", "belay sessions checkpoints 7k3",
 	`belay run "add a test`, "belay stats --since 7d", "belay permissions revoke 2",
-	"belay sessions export 4kf",
+	"belay sessions export 4kf", "belay help recipes step.sh",
 }
 
 // statement is one of a database.
