@@ -14,7 +14,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +31,7 @@ import (
 	"belay/ui/capacity"
 	"belay/ui/cli"
 	"belay/ui/cli/app"
+	"belay/ui/cli/build"
 	"belay/ui/cli/statistics"
 	"belay/ui/clipboard"
 	"belay/ui/modellist"
@@ -55,21 +55,12 @@ func run() int {
 		Out:     os.Stdout,
 		Err:     os.Stderr,
 		Dir:     dir,
-		Version: version(),
+		Version: build.Read().Version,
 		Now:     time.Now,
 		NewID:   newID,
 		Width:   cli.Width,
 	}
 	return cli.Run(ctx, cli.CLI{Env: env, SaveTerminal: cli.SaveTerminal, Screen: openScreen}, os.Args[1:])
-}
-
-// version is what the build knows of itself.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "dev"
-	}
-	return info.Main.Version
 }
 
 // newID makes 26 random characters.

@@ -176,6 +176,11 @@ func condition(cond string) (bool, error) {
 		return os.Getuid() == 0, nil
 	case "tmpfs": // a file system of a few kilobytes can be mounted
 		return runtime.GOOS == "linux" && os.Getuid() == 0 && exec.Command("unshare", "-m", "true").Run() == nil, nil
+	case "bash-completion":
+		_, err := os.Stat("/usr/share/bash-completion/bash_completion")
+		return err == nil, nil
+	case "unshare": // a place without a network can be had
+		return runtime.GOOS == "linux" && exec.Command("unshare", "-rn", "true").Run() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }

@@ -99,7 +99,7 @@ func inCLI(dir string) bool { return dir == "ui/cli" || strings.HasPrefix(dir, "
 // use what stands before it. It is -1 for any other folder.
 func cliLayer(dir string) int {
 	layers := [][]string{
-		{"ui/cli/exit", "ui/cli/maintenance"},
+		{"ui/cli/exit", "ui/cli/maintenance", "ui/cli/build"},
 		{"ui/cli/app"},
 		{"ui/cli/doctor", "ui/cli/statistics", "ui/cli/demo", "ui/cli/bundle"},
 		{"ui/cli"},

@@ -143,6 +143,7 @@ Without a command it opens the full screen.`,
 		newGatewayCommand(cli, &globals),
 		cli.rehearseCommand(),
 		cli.playCommand(&globals),
+		versionCommand(cli),
 	)
 	addCompletion(root)
 	completeNames(root)

@@ -38,4 +38,5 @@ var topics = map[string]func() string{
 	"keys":  keysTopic,
 
 	"recipes": recipesTopic,
+	"man":     manTopic,
 }

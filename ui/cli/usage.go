@@ -155,6 +155,9 @@ func helpCommand() *cobra.Command {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), topics[args[0]]())
 				return err
 			}
+			if len(args) == 2 && args[0] == "man" {
+				return writeManual(cmd.Root(), args[1])
+			}
 			if len(args) == 2 && args[0] == "recipes" {
 				text, err := readRecipe(args[1])
 				if err == nil {

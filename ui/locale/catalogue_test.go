@@ -94,7 +94,7 @@ var sources = []string{
 var unsaid = []string{
 	"models/rehearsal", "session/tools", "session/held", "session/sandbox/hold", "ui/plain/json.go",
 	"ui/cli/statistics/csv.go", "ui/cli/curl_command.go", "models/openai/curl.go", "config/local.go", "ui/cli/doctor/probes.go",
-	"ui/cli/bundle/manifest.go",
+	"ui/cli/bundle/manifest.go", "ui/cli/build",
 }
 
 // comparing are functions whose words are looked for in what others say.
@@ -107,6 +107,7 @@ var typed = []string{
 	"(?i)", "output of !", "Look at this above all", "curl wget ", "make cmake ", "The till is wrong", "belay sessions checkpoints 7k3",
 	`belay run "add a test`, "belay stats --since 7d", "belay permissions revoke 2",
 	"belay sessions export 4kf", "belay help recipes step.sh",
+	"belay version",
 }
 
 // statement is one of a database.
