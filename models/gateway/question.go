@@ -94,6 +94,7 @@ func (q *question) check() *refusal {
 	if len(q.req.Items) == 0 && (q.api == models.Chat || q.req.Instructions == "") {
 		return invalid(param, "Missing required parameter: '%s' has no words for the model.", param)
 	}
+	q.nameMakers()
 	answered := map[string]bool{}
 	for i := range q.req.Items {
 		switch it := &q.req.Items[i]; it.Kind {
@@ -116,6 +117,22 @@ func (q *question) check() *refusal {
 		}
 	}
 	return nil
+}
+
+// nameMakers says of the words and calls that follow reasoning that they are its
+// maker's: the Responses API takes reasoning back only in front of them.
+func (q *question) nameMakers() {
+	var maker models.Origin
+	for i := range q.req.Items {
+		switch it := &q.req.Items[i]; {
+		case it.Kind == models.Reasoning && it.Origin.API == models.Responses:
+			maker = it.Origin
+		case it.Kind == models.Call, it.Kind == models.Message && it.Role == models.Assistant:
+			it.Origin = maker
+		default:
+			maker = models.Origin{}
+		}
+	}
 }
 
 // images reports whether the conversation holds pictures.
