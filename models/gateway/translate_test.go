@@ -187,7 +187,9 @@ func TestWhatAModelSaysReachesTheClient(t *testing.T) {
 						_, _, answer := r.post(t, tt.path, `{"model":"`+model+`","stream":`+stream+`,`+request+`}`)
 						for _, want := range tt.want {
 							// Chat Completions of strangers tell no reasoning, and their calls no text.
-							if model == "c/luna" && (strings.Contains(want, "summary") || strings.Contains(want, "think") || strings.Contains(want, "encrypted")) {
+							thought := strings.Contains(want, "summary") || strings.Contains(want, "think") ||
+								strings.Contains(want, "encrypted")
+							if model == "c/luna" && thought {
 								continue
 							}
 							if !strings.Contains(answer, want) {
@@ -279,7 +281,8 @@ func TestWhatCannotBeCarriedIsRefusedByName(t *testing.T) {
 					t.Fatal(err)
 				}
 				e := doc.Error
-				if e.Param != tt.param || e.Code != tt.code || tt.code != "" && (status != 400 || e.Type != invalidRequest || e.Message == "") {
+				unlike := status != 400 || e.Type != invalidRequest || e.Message == ""
+				if e.Param != tt.param || e.Code != tt.code || tt.code != "" && unlike {
 					t.Errorf("status %d: %s", status, answer)
 				}
 				if n := len(r.upstream.Log()); tt.code != "" && n > 0 {

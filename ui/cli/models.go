@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -100,17 +101,23 @@ func noKey(h *app.App, t models.Target) string {
 	return ""
 }
 
-func (l modelLine) row(cli CLI) []string {
-	state := theme.ConditionText(l.Condition, cli.Now())
-	if l.Answers {
+// stateText says how a target is doing, and why.
+func stateText(c models.Condition, noKey string, now time.Time) string {
+	state := theme.ConditionText(c, now)
+	if c.Answers {
 		state += locale.T(", answers")
 	}
-	if l.NoKey != "" {
-		state = locale.T("no key (%s)", l.NoKey)
+	if noKey != "" {
+		state = locale.T("no key (%s)", noKey)
 	}
-	if l.Fault != nil && l.State != models.Ready && l.State != models.Unknown {
-		state += " (" + theme.Kind(l.Fault) + ")"
+	if c.Fault != nil && c.State != models.Ready && c.State != models.Unknown {
+		state += " (" + theme.Kind(c.Fault) + ")"
 	}
+	return state
+}
+
+func (l modelLine) row(cli CLI) []string {
+	state := stateText(l.Condition, l.NoKey, cli.Now())
 	window, price := locale.T("unknown"), locale.T("unknown")
 	if l.Window > 0 {
 		window = theme.Count(l.Window)
