@@ -48,6 +48,8 @@ func repeated(first, piece string, times int, last string) func(int) string {
 
 const mega = 1 << 20
 
+var sign = strings.Repeat("x", 4000) // of life
+
 // endlessReplies are replies that bring more of something than any reply needs.
 var endlessReplies = []struct {
 	name  string
@@ -134,11 +136,11 @@ var endlessReplies = []struct {
 	{name: "an event in many lines", api: models.Chat, want: "32 MB in one event", read: 50,
 		piece: func(int) string { return "data: " + strings.Repeat("x", 1000) + "\n" }},
 	{name: "signs of life", api: models.Chat, want: "256 MB", read: 257,
-		piece: func(int) string { return ": " + strings.Repeat("x", 1000) + "\n\n" }},
+		piece: func(int) string { return strings.Repeat(": "+sign+"\n\n", 64) }},
 	{name: "a document", api: models.Chat, want: "64 MB in one piece", read: 70,
 		first: "{", piece: func(int) string { return strings.Repeat(" ", 1000) }},
 	{name: "choices in a document", api: models.Chat, want: "64 MB in one piece", read: 70,
-		first: `{"choices":[{}`, piece: func(int) string { return ",{}" }},
+		first: `{"choices":[{}`, piece: func(int) string { return strings.Repeat(",{}", 1<<14) }},
 	{name: "a document within a stream", api: models.Chat, want: "32 MB in one event", read: 40,
 		first: ":\n{\n", piece: func(n int) string { return fmt.Sprintf("\"a%d\":{},\"b\":\n{}\n,", n) }},
 
