@@ -147,6 +147,7 @@ Without a command it opens the full screen.`,
 		versionCommand(cli),
 	)
 	addCompletion(root)
+	addExamples(root)
 	completeNames(root)
 	checkArgs(root)
 	translate(root)
