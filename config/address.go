@@ -112,3 +112,17 @@ func KeyProblem(key string) string {
 	}
 	return ""
 }
+
+// checkQueueURL checks the address of the queue. It may hold a password, so nothing
+// of it is repeated.
+func checkQueueURL(v any) (problem, hint string) {
+	text := string(v.(Secret))
+	if text == "" {
+		return "", ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
+		return "is not the address of a PostgreSQL server", `such as "postgres://user@host/database"; empty: a file beside the sessions`
+	}
+	return "", ""
+}

@@ -82,6 +82,13 @@ var checks = map[string]checkFunc{
 	"limits.wait":    durationBetween(0, 1000*time.Hour),
 	"limits.cost":    between(0, 1e6),
 
+	"queue.url":           checkQueueURL,
+	"queue.tasks":         between(1, 3),
+	"lanes.normal.minute": between(0, 1e6),
+	"lanes.normal.hour":   between(0, 1e6),
+	"lanes.batch.minute":  between(0, 1e6),
+	"lanes.batch.hour":    between(0, 1e6),
+
 	"record.retention":   durationBetween(0, 100*365*24*time.Hour),
 	"record.environment": checkOneLine,
 	"record.team":        checkOneLine,
@@ -293,6 +300,8 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say where requests and keys go", advice
 	case path[0] == "keys":
 		return "a project may not say what keys do", advice
+	case path[0] == "queue" || path[0] == "lanes":
+		return "a project may not say where tasks are kept and how fast they go", advice
 	case path[0] == "record" || path[0] == "alerts":
 		return "a project may not say what is recorded and what runs", advice
 	case path[0] == "gateway":

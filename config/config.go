@@ -21,6 +21,8 @@ type Settings struct {
 	Retry       Retry               `toml:"retry"`
 	Park        Park                `toml:"park"`
 	Limits      Limits              `toml:"limits"`
+	Queue       Queue               `toml:"queue"`
+	Lanes       Lanes               `toml:"lanes"`
 	Record      Record              `toml:"record"`
 	Budget      CostBudget          `toml:"budget"`
 	Alerts      Alerts              `toml:"alerts"`
@@ -152,6 +154,24 @@ type Limits struct {
 	Tokens   int64         `toml:"tokens"` // input and output together
 }
 
+// Queue is where the tasks of batches are kept, and how many run at once.
+type Queue struct {
+	URL   Secret `toml:"url"`   // "postgres://…", for several machines; empty: a file beside the sessions
+	Tasks int    `toml:"tasks"` // at once, by one belay
+}
+
+// Lanes are the budgets of queued work. What somebody waits for has none.
+type Lanes struct {
+	Normal LaneBudget `toml:"normal"`
+	Batch  LaneBudget `toml:"batch"`
+}
+
+// LaneBudget is how many requests a lane may send; 0: no limit.
+type LaneBudget struct {
+	Minute int `toml:"minute"`
+	Hour   int `toml:"hour"`
+}
+
 // Record is what the ledger keeps of each request, and for how long.
 type Record struct {
 	Retention   time.Duration `toml:"retention"`   // older records are deleted; 0: never
@@ -249,6 +269,7 @@ func Defaults() Settings {
 		Park: Park{
 			Ladder: []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute},
 		},
+		Queue:       Queue{Tasks: 3},
 		Record:      Record{Retention: 90 * 24 * time.Hour},
 		Alerts:      Alerts{Notify: Channels{"screen"}, Share: 0.2},
 		Gateway:     Gateway{Address: "127.0.0.1:8790", Hold: 4 * time.Minute, Requests: 256},

@@ -38,6 +38,7 @@ const ProjectFile = ".belay.toml"
 // variables are the environment variables that set a key.
 var variables = []struct{ name, key string }{
 	{"OPENAI_BASE_URL", "providers.openai.base_url"},
+	{"BELAY_QUEUE_URL", "queue.url"},
 }
 
 // Load merges all sources. Its error is a Faults with every mistake found; the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -125,8 +126,30 @@ func (b *Breakers) Budget(name string) int {
 
 // Pace describes the queued work of a provider.
 func (b *Breakers) Pace(name string) (running, limit int) {
-	a := &b.entry(providerID(name)).Provider
+	a := b.provider(name)
 	return len(a.activeSlots(b.clock.read().wall)), a.limit(b.userLimit(name))
+}
+
+// provider is what is known of a provider, without the requests of programs that
+// have ended.
+func (b *Breakers) provider(name string) providerState {
+	a := b.entry(providerID(name)).Provider
+	b.dropDead(&a)
+	return a
+}
+
+// dropDead forgets the requests of programs that ended without a word.
+func (b *Breakers) dropDead(a *providerState) {
+	if b.o.Alive == nil {
+		return
+	}
+	dead := func(s slot) bool {
+		owner, _, _ := strings.Cut(s.ID, "/")
+		return owner != b.o.Owner && !b.o.Alive(owner)
+	}
+	if slices.ContainsFunc(a.Slots, dead) {
+		a.Slots = slices.DeleteFunc(slices.Clone(a.Slots), dead)
+	}
 }
 
 func (b *Breakers) userLimit(name string) int {
@@ -147,7 +170,8 @@ func (b *Breakers) Enter(ctx context.Context, name string) (leave func(clean boo
 	for {
 		changed := b.Changed()
 		now := b.clock.observe()
-		wait := b.entry(providerID(name)).Provider.startDelay(now.wall, most)
+		known := b.provider(name)
+		wait := known.startDelay(now.wall, most)
 		if wait == 0 || look {
 			e, entered := b.enter(ctx, now, name, slotID,
 				func(a *providerState) bool { return a.startDelay(now.wall, most) == 0 })
@@ -201,6 +225,7 @@ func (b *Breakers) enter(
 	gap := minGap + time.Duration(b.o.Random()*float64(maxGap-minGap))
 	return b.update(ctx, now, providerID(name), func(k *saved) bool {
 		a := &k.Provider
+		b.dropDead(a)
 		if !may(a) {
 			return false
 		}

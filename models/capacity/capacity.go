@@ -53,7 +53,8 @@ type Options struct {
 	Shared Shared // nil: nothing is shared and nothing survives this program
 	Tiers  map[models.Tier][]models.Target
 
-	Owner         string                    // names this program among those that share the store; needed with Shared
+	Owner         string                    // names this program to those that share the store, without a slash
+	Alive         func(owner string) bool   // reports whether such a program still runs; nil: all do
 	Concurrency   func(provider string) int // the user's limit on queued requests at once; nil or 0: none
 	FailbackDelay time.Duration             // the first fail-back delay; 0: 5 minutes
 

@@ -32,12 +32,12 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	op.history.attempts++
 	op.made++
 	op.history.sent = true
+	leave := router.o.RateLimiter.Join(ctx, target.Provider) // it may keep a pace, which is no latency
 	meter := &measure{
 		op: op, model: model, began: router.o.Now(), awake: router.elapsed(),
 		size: req.Tokens, stream: !req.NoStream, concurrency: router.enter(target.Provider),
 	}
 	defer router.leave(target.Provider)
-	leave := router.o.RateLimiter.Join(parent, target.Provider)
 	op.need.Control.setTarget(op.target)
 	more := op.yield(
 		models.AttemptStarted{Number: op.history.attempts, Of: op.of(), Tier: op.target.tier, Target: target},

@@ -43,7 +43,8 @@ type Breakers interface {
 type RateLimiter interface {
 	// Retry takes one automatic retry at a provider, if there is one left.
 	Retry(ctx context.Context, provider string) bool
-	// Join counts a request at a provider while it runs.
+	// Join counts a request at a provider while it runs. For work that nobody waits
+	// for it may wait, until the context ends, for its turn.
 	Join(ctx context.Context, provider string) (leave func(clean bool))
 	// StartFailback notes that requests are moved away from a target, and
 	// returns when they may come back; FailbackAt returns the same.

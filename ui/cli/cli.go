@@ -132,6 +132,8 @@ Without a command it opens the full screen.`,
 	root.AddCommand(
 		cli.runCommand(&globals),
 		cli.resumeCommand(&globals),
+		batchCLI{cli}.batchCommand(&globals),
+		batchCLI{cli}.workerCommand(&globals),
 		cli.sessionsCommand(&globals),
 		cli.modelsCommand(&globals),
 		cli.doctorCommand(&globals),

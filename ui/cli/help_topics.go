@@ -11,6 +11,9 @@ import (
 //go:embed steps.txt
 var stepsTopic string
 
+//go:embed batch.txt
+var batchTopic string
+
 // keysTopic lists what can have other keys, as the settings call it.
 func keysTopic() string {
 	var b strings.Builder
@@ -35,6 +38,7 @@ are reported with their line.
 // topics are what `belay help` tells beside the commands.
 var topics = map[string]func() string{
 	"steps": func() string { return locale.T(stepsTopic) },
+	"batch": func() string { return locale.T(batchTopic) },
 	"keys":  keysTopic,
 
 	"recipes": recipesTopic,

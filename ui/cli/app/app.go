@@ -59,7 +59,11 @@ type Options struct {
 	MaxSteps       int     // requests of a task; 0: as the settings say
 	MaxCost        float64 // of a task, in US dollars; 0: as the settings say
 	DebugHTTP      string  // a file for every exchange with a model
-	FailbackAfter  string  // how soon a model that gave way is gone back to; for the demo
+	Lane           string  // of queued work, which keeps a pace and a budget; empty: it keeps none
+	// Shared is where the state of the models is kept for several machines; nil: in the
+	// store, for this one.
+	Shared        capacity.Shared
+	FailbackAfter string // how soon a model that gave way is gone back to; for the demo
 }
 
 // Screen is what the full screen opens with.

@@ -85,9 +85,10 @@ func (b *builder) build(ctx context.Context) *App {
 // newBreakers makes the state of all targets, shared with other belays.
 func (b *builder) newBreakers() *capacity.Breakers {
 	return capacity.New(capacity.Options{
-		Shared:        namespacedStore{b.store, b.endpoint},
+		Shared:        namespacedStore{b.shared(), b.endpoint},
 		Tiers:         TierTargets(b.settings),
-		Owner:         b.env.NewID(),
+		Owner:         ownerName(b.env.NewID()),
+		Alive:         ownerAlive,
 		FailbackDelay: b.settings.Switch.FailbackAfter,
 		Now:           b.env.Now,
 		Random:        mathrand.Float64,
@@ -112,7 +113,7 @@ func (b *builder) endpoint(provider string) string {
 func (b *builder) newRouter(breakers *capacity.Breakers, record func(context.Context, models.Attempt)) *route.Router {
 	o := routeOptions(b.settings, b.catalog, b.transport.Client)
 	o.Breakers = breakers
-	o.RateLimiter = breakers
+	o.RateLimiter = b.rateLimiter(breakers)
 	o.Record = record
 	return route.New(o)
 }

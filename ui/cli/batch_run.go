@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/session/batch"
+	"belay/session/queue"
+	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
+	"belay/ui/locale"
+	"belay/ui/plain"
+	"belay/ui/theme"
+)
+
+func modeOf(name string) session.Mode { return session.Mode(name) }
+
+// quietTimes gives tasks that wait for quiet hours their time.
+func (cli batchCLI) quietTimes(
+	ctx context.Context, options app.Options, tasks []batch.Task,
+) (func(batch.Task) time.Time, error) {
+	if !slices.ContainsFunc(tasks, func(t batch.Task) bool { return t.Quiet }) {
+		return nil, nil
+	}
+	now := cli.Now()
+	weekOf, err := app.BusyHours(ctx, options, now)
+	if err != nil {
+		return nil, err
+	}
+	var told bool
+	return func(t batch.Task) time.Time {
+		if !t.Quiet {
+			return time.Time{}
+		}
+		at, known := batch.QuietTime(weekOf(t.Tier), now.Local(), mathrand.Float64)
+		if !known && !told {
+			told = true
+			fmt.Fprintln(cli.Err, locale.T("the record does not cover a week yet, so that no hours are known to be quiet: they begin now"))
+		}
+		return at
+	}, nil
+}
+
+// batchView shows what happens to a batch.
+type batchView interface {
+	event(e batch.Event)
+	tick(ctx context.Context, counts map[batch.State]int)
+	close()
+}
+
+// workOn carries out the tasks of a batch in this process until all are over.
+func (cli batchCLI) workOn(
+	ctx context.Context, flags batchFlags, options app.Options, q *queue.Queue, b queue.Batch,
+) error {
+	worker, err := app.TaskWorker(ctx, cli.Env, options, q)
+	if err != nil {
+		return err
+	}
+	view := cli.batchView(flags, q, b)
+	var mu sync.Mutex
+	changed := make(chan struct{}, 1)
+	worker.Scopes = []string{b.ID}
+	worker.Event = func(e batch.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		view.event(e)
+		if e.Type == batch.TaskEnded {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	failed := make(chan error, 1)
+	go func() { failed <- q.Run(working, worker, nil) }()
+	watching := cli.watchBatch(working, q, b.ID, changed, failed, view.tick)
+	stop()
+	if watching.ended {
+		err = watching.err
+	} else {
+		err = cmp.Or(<-failed, watching.err)
+	}
+	view.close()
+	if err != nil {
+		return err
+	}
+	return cli.endBatch(ctx, flags, q, b)
+}
+
+// watched is how watching a batch has ended.
+type watched struct {
+	ended bool // its worker has, by itself
+	err   error
+}
+
+// watchBatch returns when all tasks of a batch are over, or its worker or the context
+// ends.
+func (cli batchCLI) watchBatch(
+	ctx context.Context, q *queue.Queue, id string, changed <-chan struct{}, worker <-chan error,
+	tick func(context.Context, map[batch.State]int),
+) watched {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		b, err := q.Batch(ctx, id)
+		if ctx.Err() != nil {
+			return watched{}
+		}
+		if err != nil {
+			return watched{err: err}
+		}
+		tick(ctx, b.Counts)
+		if b.Open() == 0 {
+			return watched{}
+		}
+		select {
+		case <-ctx.Done():
+			return watched{}
+		case err := <-worker:
+			return watched{ended: true, err: err}
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}
+
+// endBatch tells how a batch stands, and gives the exit code.
+func (cli batchCLI) endBatch(ctx context.Context, flags batchFlags, q *queue.Queue, b queue.Batch) error {
+	ctx = context.WithoutCancel(ctx)
+	tasks, err := q.Tasks(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	sum := summarise(tasks)
+	if err := cli.printEnd(flags, b, sum); err != nil {
+		return err
+	}
+	if sum.open > 0 {
+		fmt.Fprintln(cli.Err, locale.T("to go on: belay batch --resume %s", b.ID))
+		return &exit.Error{Code: exit.Interrupted}
+	}
+	if sum.code != exit.Done {
+		fmt.Fprintln(cli.Err, locale.T("to try the failed ones again: belay batch --retry-failed %s", b.ID))
+		return &exit.Error{Code: sum.code}
+	}
+	return nil
+}
+
+// batchSum is what has come of a batch.
+type batchSum struct {
+	tasks, open, done, failed, cancelled, restarts int
+	cost                                           float64
+	usage                                          models.Usage
+	code                                           int
+}
+
+func summarise(tasks []queue.Entry) batchSum {
+	sum := batchSum{tasks: len(tasks)}
+	for _, e := range tasks {
+		sum.restarts += e.Restarts
+		sum.cost += e.Result.Cost
+		sum.usage = sum.usage.Add(e.Result.Usage)
+		code := exit.Done
+		switch e.State {
+		case batch.Done:
+			sum.done++
+		case batch.Failed:
+			sum.failed++
+			code = resultCode(e.Result)
+		case batch.Cancelled:
+			sum.cancelled++
+			code = exit.Interrupted
+		default:
+			sum.open++
+		}
+		switch {
+		case code == exit.Done:
+		case sum.code == exit.Done:
+			sum.code = code
+		case sum.code != code:
+			sum.code = exit.Failed
+		}
+	}
+	return sum
+}
+
+// resultCode is the exit code of `belay run` for a task that failed.
+func resultCode(r batch.Result) int {
+	switch {
+	case r.Limit:
+		return exit.Limit
+	case r.Person:
+		return exit.Person
+	case r.Fault != nil:
+		return exit.OfFault(r.Fault)
+	}
+	return exit.Failed
+}
+
+func (cli batchCLI) batchView(flags batchFlags, _ *queue.Queue, _ queue.Batch) batchView {
+	if flags.json || cli.Width(cli.Out) == 0 {
+		return &batchLines{w: cli.Out}
+	}
+	return &batchText{w: cli.Out}
+}
+
+// batchLines writes JSON lines.
+type batchLines struct{ w io.Writer }
+
+// batchLine is one of them. Fields are added, never changed.
+type batchLine struct {
+	V int `json:"v"`
+	batch.Event
+	Error     string `json:"error,omitempty"`
+	Done      *int   `json:"done,omitempty"`
+	Failed    *int   `json:"failed,omitempty"`
+	Cancelled *int   `json:"cancelled,omitempty"`
+	Open      *int   `json:"open,omitempty"`
+	Restarts  int    `json:"restarts,omitempty"`
+}
+
+func (l *batchLines) event(e batch.Event) {
+	if e.Type != batch.AttemptDone {
+		_ = plain.JSONLine(l.w, batchLine{V: 1, Event: e}) // the queue has it in any case
+	}
+}
+
+func (l *batchLines) tick(context.Context, map[batch.State]int) {}
+func (l *batchLines) close()                                    {}
+
+// batchText writes a line for each thing that happens.
+type batchText struct{ w io.Writer }
+
+func (t *batchText) event(e batch.Event) {
+	if e.Type == batch.AttemptDone || e.Type == batch.AttemptFailed {
+		return
+	}
+	line := e.Time.Local().Format("15:04:05") + "  " + theme.Line(e.Name) + "  " + locale.T(eventText(e))
+	if e.Text != "" {
+		line += ": " + locale.Said(theme.Line(e.Text))
+	}
+	fmt.Fprintln(t.w, line)
+}
+
+func (t *batchText) tick(context.Context, map[batch.State]int) {}
+func (t *batchText) close()                                    {}
+
+// eventText is what happened, in a few words.
+func eventText(e batch.Event) string {
+	switch e.Type {
+	case batch.TaskStarted:
+		return "begins"
+	case batch.TaskResumed:
+		return "goes on"
+	case batch.TaskRestarted:
+		return "begins anew"
+	case batch.TaskParked:
+		return "is parked"
+	case batch.TaskRetried:
+		return "failed, and is tried again"
+	case batch.TaskReleased:
+		return "is given back"
+	}
+	switch e.State {
+	case batch.Done:
+		return "done"
+	case batch.Cancelled:
+		return "cancelled"
+	}
+	return "failed"
+}
+
+// printEnd tells how a batch has ended.
+func (cli batchCLI) printEnd(flags batchFlags, b queue.Batch, sum batchSum) error {
+	if flags.json || cli.Width(cli.Out) == 0 {
+		return plain.JSONLine(cli.Out, batchLine{
+			V: 1, Event: batch.Event{Time: cli.Now(), Type: "batch.ended", Batch: b.ID, Name: b.Name, Cost: sum.cost},
+			Done: &sum.done, Failed: &sum.failed, Cancelled: &sum.cancelled, Open: &sum.open, Restarts: sum.restarts,
+		})
+	}
+	_, err := fmt.Fprintln(cli.Out, locale.T("batch %s: %d of %d done, %d failed, %d cancelled",
+		b.ID, sum.done, sum.tasks, sum.failed, sum.cancelled))
+	return err
+}
