@@ -97,6 +97,8 @@ var checks = map[string]checkFunc{
 	"alerts.notify":      checkChannels,
 	"alerts.command":     checkOneLine,
 	"alerts.share":       between(0.01, 1),
+	"alerts.webhook":     checkOptionalAddress,
+	"alerts.secret_env":  checkVariableName,
 
 	"gateway.address":   checkListen,
 	"gateway.token_env": checkVariableName,
@@ -160,7 +162,7 @@ func checkEfforts(v any) (string, string) {
 	return "", ""
 }
 
-var checkChannel = oneOf("screen", "desktop", "command")
+var checkChannel = oneOf("screen", "desktop", "command", "webhook")
 
 func checkChannels(v any) (string, string) {
 	for _, text := range v.(Channels) {

@@ -187,9 +187,14 @@ type CostBudget struct {
 
 // Alerts are when and how the user learns of anomalies in the ledger.
 type Alerts struct {
-	Notify  Channels `toml:"notify"`  // "screen", "desktop" and "command"
+	Notify  Channels `toml:"notify"`  // "screen", "desktop", "command" and "webhook"
 	Command string   `toml:"command"` // run by the shell, with the message in BELAY_ALERT
-	Share   float64  `toml:"share"`   // of an hour's requests that found no capacity, at which to alert
+	// Webhook is an address that gets alerts as JSON, signed with the secret that is in
+	// the variable SecretEnv.
+	Webhook   string `toml:"webhook"`
+	SecretEnv string `toml:"secret_env"`
+
+	Share float64 `toml:"share"` // of an hour's requests that found no capacity, at which to alert
 }
 
 // Channels are where alerts go. A file may name one or a list.

@@ -22,3 +22,11 @@ func checkListen(v any) (problem, hint string) {
 	}
 	return "", ""
 }
+
+// checkOptionalAddress checks an address that may be left empty.
+func checkOptionalAddress(v any) (problem, hint string) {
+	if v.(string) == "" {
+		return "", ""
+	}
+	return checkAddress(v)
+}

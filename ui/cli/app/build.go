@@ -49,6 +49,7 @@ func (b *builder) build(ctx context.Context) *App {
 	b.transport.learned.restore(ctx, b.transport.Client)
 	breakers := b.newBreakers()
 	breakers.Refresh(ctx)
+	var router *route.Router // which records what the upkeep looks at
 	upkeep := maintenance.New(maintenance.Options{
 		Store:     b.store,
 		Settings:  b.settings,
@@ -57,8 +58,11 @@ func (b *builder) build(ctx context.Context) *App {
 		Snapshots: b.snapshots(b.options.Project),
 		Outputs:   b.outputs(),
 		Now:       b.env.Now,
+		Webhook:   b.webhook(),
+		NewID:     b.env.NewID,
+		States:    func() []maintenance.State { return targetStates(router, breakers) },
 	})
-	router := b.newRouter(breakers, upkeep.Record)
+	router = b.newRouter(breakers, upkeep.Record)
 	eng := b.newEngine(router, breakers, upkeep.BudgetShare)
 	if b.options.onScreen() {
 		b.notices.showOn(func(text string) { eng.Alert(session.Alerted{Text: text, Screen: true}) })

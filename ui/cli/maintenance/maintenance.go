@@ -11,6 +11,7 @@ import (
 
 	"belay/config"
 	"belay/models"
+	"belay/models/alert"
 	"belay/models/ledger"
 	"belay/session"
 	"belay/session/snapshot"
@@ -29,6 +30,17 @@ type Options struct {
 	Snapshots *snapshot.Store
 	Outputs   string // the folder with the outputs of commands
 	Now       func() time.Time
+
+	Webhook *alert.Webhook // that alerts go to; nil: none
+	NewID   func() string  // of alerts
+	// States tells how the targets of the tiers are doing; nil: nobody is told of it.
+	States func() []State
+}
+
+// State is how a target is doing, as the watch over it wants to know.
+type State struct {
+	models.Condition
+	Outage time.Time // since when it is taken to be down; zero: it is not
 }
 
 // Worker looks after the record in the background.
@@ -40,6 +52,8 @@ type Worker struct {
 	cancel   context.CancelFunc
 	workers  sync.WaitGroup
 	alerted  map[string]time.Time // by the loop alone
+	reports  chan finding         // of others, on their way to the loop
+	posts    chan alert.Message   // on their way to the webhook
 
 	mu          sync.Mutex
 	spentReadAt time.Time
@@ -48,7 +62,10 @@ type Worker struct {
 
 // New returns a worker. Nothing runs until Start.
 func New(o Options) *Worker {
-	return &Worker{o: o, recorded: make(chan struct{}, 1), alerted: map[string]time.Time{}}
+	return &Worker{
+		o: o, recorded: make(chan struct{}, 1), alerted: map[string]time.Time{},
+		reports: make(chan finding, maxWaiting), posts: make(chan alert.Message, maxWaiting),
+	}
 }
 
 // Start begins the work in the background; Stop ends it.
@@ -57,7 +74,11 @@ func (w *Worker) Start(alertTo func(session.Alerted)) {
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())
 	w.workers.Go(func() { w.purge(ctx) })
-	w.workers.Go(func() { w.watch(ctx) })
+	w.workers.Go(func() {
+		w.watch(ctx)
+		close(w.posts)
+	})
+	w.workers.Go(func() { w.post(ctx) })
 }
 
 // Stop waits for what is under way: an alert is delivered to its end.
@@ -77,10 +98,7 @@ func (w *Worker) Record(ctx context.Context, a models.Attempt) {
 		w.spent[i] += a.Cost
 	}
 	w.mu.Unlock()
-	select {
-	case w.recorded <- struct{}{}:
-	default:
-	}
+	w.wake()
 }
 
 // purge removes what is older than the user wants. What fails, for the
