@@ -19,6 +19,8 @@ type (
 	// inSequence asks for several things, each after the one before is done.
 	inSequence []action
 
+	// press is a key to the dialog, by a click on its hint.
+	press struct{ key string }
 	// unhandled passes the key on: to the keys that work everywhere and, from
 	// the main screen, to the composer.
 	unhandled struct{ leave bool } // leave: the mode ends
@@ -107,6 +109,7 @@ type (
 func (together) action()      {}
 func (inSequence) action()    {}
 func (unhandled) action()     {}
+func (press) action()         {}
 func (command) action()       {}
 func (work) action()          {}
 func (message) action()       {}

@@ -174,3 +174,55 @@ func TestClicksInTheStepsAndAmongCheckpoints(t *testing.T) {
 		s.wait("b both")
 	})
 }
+
+// The hints of a dialog are its buttons.
+func TestAClickOnAHintOfADialogIsItsKey(t *testing.T) {
+	for _, size := range sizes {
+		t.Run(fmt.Sprint(size.w, "×", size.h), func(t *testing.T) {
+			w := newFakeEngine()
+			w.add("s1", "", usualTurn()...)
+			o := withUsage(w)
+			o.Open = "s1"
+			s := startScreen(t, size.w, size.h, o)
+			s.wait("ctx")
+			s.press("F6")
+			s.wait("t trim")
+			s.clickOn("t trim")
+			if got := <-w.commands; got != "PruneOutputs" {
+				t.Errorf("command = %s, want PruneOutputs", got)
+			}
+			s.clickOn("p pin")
+			s.waitFor("the panel closed", func(text string) bool { return !strings.Contains(text, "t trim") })
+			s.press("esc")
+			s.wait("t trim")
+			s.press("esc")
+			s.waitFor("the panel closed", func(text string) bool { return !strings.Contains(text, "t trim") })
+			s.press("ctrl+s")
+			s.wait("enter open")
+			s.clickOn("tab archived")
+			s.wait("archived, deleted")
+		})
+	}
+}
+
+func TestOnlyHintsAreButtons(t *testing.T) {
+	rows := []string{
+		"╭ sessions ─────────────────────╮",
+		"│ y yes, said the model         │",
+		"│ enter is a key, and so is tab │",
+		"│ enter open   tab archived     │",
+		"│ n N next   esc close          │",
+		"╰───────────────────────────────╯",
+	}
+	for _, tt := range []struct {
+		column, row int
+		want        string
+	}{
+		{3, 3, "enter"}, {11, 3, "enter"}, {12, 3, ""}, {16, 3, "tab"}, {2, 4, ""}, {15, 4, "esc"},
+		{2, 0, ""}, {2, 1, ""}, {2, 5, ""}, {2, 9, ""}, {2, -1, ""},
+	} {
+		if got := hintAt(rows, tt.column, tt.row); got != tt.want {
+			t.Errorf("in column %d of row %d: %q, want %q", tt.column, tt.row, got, tt.want)
+		}
+	}
+}

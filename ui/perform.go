@@ -36,6 +36,12 @@ func (m *Model) perform(a action) tea.Cmd {
 		} else {
 			m.composer.Type(a.text)
 		}
+	case press:
+		text := ""
+		if len(a.key) == 1 {
+			text = a.key
+		}
+		return m.dialogKey(a.key, text)
 	case quit:
 		return tea.Quit
 	case send, sendTo, leaveAll, reconnect:

@@ -64,6 +64,7 @@ type pointer struct {
 	// Where things stand, as they were drawn last.
 	transcript place
 	dialog     place
+	dialogRows []string
 	writing    rowSpan
 	wait       waitPlace
 
@@ -159,6 +160,9 @@ func (p *pointer) onWait(msg tea.MouseClickMsg, on surface) action {
 func (p *pointer) choose(msg tea.MouseClickMsg, d dialog) action {
 	if panel, ok := d.(*stepsPanel); ok && panel.blurred {
 		return command{name: keys.StepsPanel}
+	}
+	if key := hintAt(p.dialogRows, msg.X-p.dialog.left, msg.Y-p.dialog.from); key != "" {
+		return press{key}
 	}
 	list, ok := d.(lister)
 	if !ok {

@@ -126,6 +126,7 @@ func (m *Model) overlay(area frame, lines []string, write *tea.Cursor) ([]string
 	}
 	shown.over(lines)
 	m.pointer.dialog = place{rowSpan{shown.top, shown.top + len(shown.lines)}, shown.left}
+	m.pointer.dialogRows = shown.lines
 	if m.toast.text != "" && shown.top+len(shown.lines) >= area.height { // it would lie under the dialog
 		lines[len(lines)-1] = theme.Fit(" "+area.theme.Accent.Paint(m.toast.text), area.width)
 	}
@@ -189,6 +190,7 @@ func (m *Model) body(area frame, height int) []string {
 	column := area
 	column.width, column.height = side, len(lines)
 	beside := m.dialog.(panel).beside(column)
+	m.pointer.dialogRows = beside
 	for i := range lines {
 		lines[i] = theme.Fit(lines[i], area.width-side)
 		if i < len(beside) {

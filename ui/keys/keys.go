@@ -152,6 +152,27 @@ func pretty(key string) string {
 	return arrows.Replace(key)
 }
 
+// KeyNamed is the key that a label stands for, such as f2 for F2; "": no key is called so.
+func KeyNamed(label string) string {
+	for _, b := range Table {
+		for _, key := range b.Keys {
+			if pretty(key) == label {
+				return key
+			}
+		}
+	}
+	for _, p := range namedParts {
+		for _, r := range p.part.rows {
+			for _, key := range r.keys {
+				if pretty(key) == label {
+					return key
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // tiers are the actions of the tier keys, heavy first.
 var tiers = []Action{Heavy, Medium, Light}
 
