@@ -20,7 +20,7 @@ func readSchema(name string) (*answer.Schema, error) {
 	}
 	source, err := files.Read(files.At(name), 1<<20)
 	if err != nil {
-		return nil, &exit.UsageError{Err: fmt.Errorf("--output-schema: %w", err), See: "belay run --help"}
+		return nil, &exit.UsageError{Err: fmt.Errorf("--output-schema %s: %w", name, err), See: "belay run --help"}
 	}
 	schema, err := answer.NewSchema(source)
 	if err != nil {

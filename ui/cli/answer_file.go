@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"belay/session/files"
 	"belay/ui/cli/exit"
@@ -13,8 +15,9 @@ import (
 
 // answerFile is the file that a run writes its answer to; nil: none.
 type answerFile struct {
-	folder *os.Root // that it stands in; nil: it is a pipe or a device
-	path   string   // links followed
+	stream io.Writer // it is one of this program's own; nil: it is not
+	folder *os.Root  // that it stands in; nil: it is a pipe or a device
+	path   string    // links followed
 	newID  func() string
 }
 
@@ -30,6 +33,14 @@ func openAnswerFile(cli CLI, name string) (*answerFile, error) {
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cli.Dir, path)
+	}
+	switch {
+	case path == "/dev/stdout" || path == "/dev/fd/1":
+		return &answerFile{stream: cli.Out}, nil
+	case path == "/dev/stderr" || path == "/dev/fd/2":
+		return &answerFile{stream: cli.Err}, nil
+	case isStream(path):
+		return &answerFile{path: path}, nil
 	}
 	if followed, err := filepath.EvalSymlinks(path); err == nil {
 		path = followed
@@ -55,6 +66,18 @@ func openAnswerFile(cli CLI, name string) (*answerFile, error) {
 	return file, nil
 }
 
+// isStream reports a name such as /dev/stdout: what stands behind it is open already,
+// and may be a file that must not be replaced.
+func isStream(path string) bool {
+	target, _ := os.Readlink(path)
+	for _, name := range []string{path, target} {
+		if strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") {
+			return true
+		}
+	}
+	return false
+}
+
 // probe tries what writing will need: a new file beside the old one, or else the old
 // one itself.
 func (f *answerFile) probe(exists bool) error {
@@ -78,8 +101,12 @@ func (f *answerFile) write(answer []byte) error {
 	if f == nil {
 		return nil
 	}
+	if f.stream != nil {
+		_, err := f.stream.Write(answer)
+		return err
+	}
 	if f.folder == nil {
-		pipe, err := os.OpenFile(f.path, os.O_WRONLY, 0)
+		pipe, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return err
 		}
