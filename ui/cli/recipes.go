@@ -21,6 +21,7 @@ var recipes = []struct{ name, does string }{
 	{"review.sh", "a review of a change, as JSON by a schema"},
 	{"review.schema.json", "the schema of that review"},
 	{"fix-test.sh", "mend what a test says is broken, and believe only the test"},
+	{"nightly.sh", "a list of tasks each night, and what failed once more"},
 	{"github-actions.yml", "a workflow for GitHub: reviews, and tasks of the night"},
 }
 
