@@ -54,6 +54,8 @@ type Options struct {
 	Known   func(provider string) bool                            // any model of it may be asked; nil: none
 	Count   func(m models.Model, r models.Request) (tokens int64) // nil: nothing is counted
 
+	Metrics http.Handler // what is told at /metrics; nil: nothing
+
 	Token string // that every request must carry; empty: none, and only this computer is served
 
 	Hold       time.Duration   // how long a beginning is waited for; 0: 4 min
@@ -181,7 +183,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path = strings.TrimPrefix(path, "/v1")
 	name, one := strings.CutPrefix(path, "/models/")
 	wanted := http.MethodPost
-	if one || path == "/models" {
+	if one || path == "/models" || path == "/metrics" && g.o.Metrics != nil {
 		wanted = http.MethodGet
 	}
 	api := map[string]models.API{"/responses": models.Responses, "/chat/completions": models.Chat}[path]
@@ -194,6 +196,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			status: http.StatusMethodNotAllowed, kind: invalidRequest, code: "method_not_supported",
 			message: "Not allowed to " + r.Method + " on " + r.URL.Path + ".",
 		}).write(w)
+	case path == "/metrics":
+		g.o.Metrics.ServeHTTP(w, r)
 	case one:
 		g.describeModel(w, name)
 	case path == "/models":

@@ -41,6 +41,9 @@ Retry-After. What breaks later is passed on as the API's own error.
 As the model a client names a tier (heavy, medium, light), a provider/model, or
 the name of a model that the settings know.
 
+/metrics tells Prometheus of requests and models, /healthz whether it serves;
+belay metrics board prints a dashboard for Grafana.
+
 It is for this computer alone, unless a token is set: then every request must
 carry it as its API key, and other computers are served as well.
 
@@ -57,6 +60,7 @@ It ends at SIGINT or SIGTERM, when the replies under way are whole.`,
 				return err
 			}
 			options.NonInteractive = true
+			options.Metrics = true
 			options.Mode = string(session.Ask) // nothing runs here
 			return serving.run(cmd.Context(), options)
 		},

@@ -18,6 +18,7 @@ import (
 	"belay/models"
 	"belay/models/capacity"
 	"belay/models/catalog"
+	"belay/models/metrics"
 	"belay/models/redact"
 	"belay/models/route"
 	"belay/session"
@@ -63,6 +64,7 @@ type Options struct {
 	// Shared is where the state of the models is kept for several machines; nil: in the
 	// store, for this one.
 	Shared        capacity.Shared
+	Metrics       bool   // requests are counted for Prometheus
 	FailbackAfter string // how soon a model that gave way is gone back to; for the demo
 }
 
@@ -95,6 +97,7 @@ type App struct {
 	Tools    func(root string) (*tools.Set, error)
 
 	env         Env
+	metrics     *metrics.Metrics // nil: nobody looks
 	options     Options
 	trusted     bool // the project's own instructions and commands may be read
 	live        *live

@@ -17,6 +17,7 @@ import (
 	"belay/models/capacity"
 	"belay/models/catalog"
 	"belay/models/ledger"
+	"belay/models/metrics"
 	"belay/models/redact"
 	"belay/models/route"
 	"belay/session"
@@ -62,7 +63,16 @@ func (b *builder) build(ctx context.Context) *App {
 		NewID:     b.env.NewID,
 		States:    func() []maintenance.State { return targetStates(router, breakers) },
 	})
-	router = b.newRouter(breakers, upkeep.Record)
+	record := upkeep.Record
+	var counted *metrics.Metrics
+	if b.options.Metrics {
+		counted = metrics.New(func() []models.Condition { return router.Outlook(route.NewControl(models.Heavy)) })
+		record = func(ctx context.Context, a models.Attempt) {
+			upkeep.Record(ctx, a)
+			counted.Attempt(a)
+		}
+	}
+	router = b.newRouter(breakers, record)
 	eng := b.newEngine(router, breakers, upkeep.BudgetShare)
 	if b.options.onScreen() {
 		b.notices.showOn(func(text string) { eng.Alert(session.Alerted{Text: text, Screen: true}) })
@@ -77,6 +87,7 @@ func (b *builder) build(ctx context.Context) *App {
 		Router:      router,
 		Tools:       b.newTools,
 		env:         b.env,
+		metrics:     counted,
 		options:     b.options,
 		trusted:     b.trusted,
 		live:        b.live,

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 func (a *App) NewGateway(token string) *gateway.Gateway {
 	settings := a.Settings.Gateway
 	counter := tokens.New()
-	return gateway.New(gateway.Options{
+	made := gateway.New(gateway.Options{
 		Router:  a.Router,
 		Tiers:   a.live.tiers,
 		Offered: a.askable,
@@ -43,7 +44,29 @@ func (a *App) NewGateway(token string) *gateway.Gateway {
 		MaxStreams: settings.Requests,
 		Now:        a.env.Now,
 		NewID:      a.env.NewID,
+		Metrics:    a.MetricsHandler(),
+		Done: func(e gateway.Exchange) {
+			if a.metrics != nil {
+				a.metrics.Request(e.API, e.Status, string(e.Outcome), e.Code, e.Held)
+			}
+		},
 	})
+	if a.metrics != nil {
+		a.metrics.Gateway(func() (streams, waiting int64) {
+			load := made.Load()
+			return load.Streams, load.Waiting
+		})
+	}
+	return made
+}
+
+// MetricsHandler tells Prometheus of the app's requests; nil unless the app was opened
+// with Metrics.
+func (a *App) MetricsHandler() http.Handler {
+	if a.metrics == nil {
+		return nil
+	}
+	return a.metrics.Handler()
 }
 
 // askable are the models of the catalogue that could be asked, of providers that the
