@@ -85,7 +85,7 @@ func packages(t *testing.T) []pkg {
 // sessionLayers is the order within session: each may use what stands on the left of
 // it.
 var sessionLayers = [][]string{
-	{"sandbox/hold"}, {"recovery", "sandbox", "files"}, {"store", "permit", "snapshot"}, {"held"}, {"tools", "rewind"}, {"request"}, {"agent"}, {"steps"}, {"engine"}, {"batch"}, {"queue"},
+	{"sandbox/hold", "queue/scratch"}, {"recovery", "sandbox", "files"}, {"store", "permit", "snapshot"}, {"held"}, {"tools", "rewind"}, {"request"}, {"agent"}, {"steps"}, {"engine"}, {"batch"}, {"queue"},
 }
 
 func sessionLayer(name string) int {

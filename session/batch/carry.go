@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"belay/models"
@@ -25,6 +27,7 @@ type Sessions interface {
 type Opened struct {
 	Sessions
 	Record func(ctx context.Context, id session.ID) ([]byte, error) // the log, as JSON lines
+	Answer func(ctx context.Context, id session.ID) (string, error) // the last words of the model
 	Close  func() error
 }
 
@@ -71,6 +74,9 @@ const maxText = 64 << 10
 // Carry carries out one try of a task. It returns ErrReleased if ctx ended: then
 // what there is can be gone on with.
 func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
+	if _, err := os.Stat(a.Progress.Workspace.Dir); errors.Is(err, fs.ErrNotExist) {
+		a.Progress = Progress{} // somebody has deleted it: its session has nothing to go on with
+	}
 	if a.Progress.Workspace.Dir == "" {
 		place, err := c.Workspaces.Prepare(ctx, a.Task, a.ID)
 		if err != nil {
@@ -82,10 +88,11 @@ func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
 		}
 	}
 	if a.Progress.Workspace.Source == "" { // two tasks in one folder would mix their changes
-		defer c.Workspaces.lock(a.Progress.Workspace.Dir)()
-		if ctx.Err() != nil {
-			return Result{}, ErrReleased
+		unlock, err := c.Workspaces.lock(ctx, a.Progress.Workspace.Dir)
+		if err != nil {
+			return failedOr(ctx, err)
 		}
+		defer unlock()
 	}
 	opened, err := c.Open(ctx, a.Task, a.Progress.Workspace.Dir)
 	if err != nil {
@@ -93,7 +100,11 @@ func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
 	}
 	run := &sessionRun{Carrier: c, Attempt: a, sessions: opened}
 	result, err := run.run(ctx)
-	if err == nil && opened.Record != nil && result.State.Over() {
+	if err == nil && result.Text == "" && result.State == Done { // it was done before a kill
+		result.Text, err = opened.Answer(context.WithoutCancel(ctx), run.Progress.Session)
+		result.Text = result.Text[:min(len(result.Text), maxText)]
+	}
+	if err == nil && result.State.Over() {
 		// Without it the result is as good.
 		result.Record, _ = opened.Record(context.WithoutCancel(ctx), run.Progress.Session)
 	}

@@ -12,9 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"belay/context/repository"
+	"belay/session/snapshot"
 )
 
 // Workspace is where a task works.
@@ -26,29 +26,29 @@ type Workspace struct {
 }
 
 // Workspaces makes the places where tasks work.
-type Workspaces struct {
-	dir string // of the worktrees
-
-	mu    sync.Mutex
-	locks map[string]*sync.Mutex // of repositories: git refuses two changes of one at a time
-}
+type Workspaces struct{ dir string } // of the worktrees
 
 // NewWorkspaces returns workspaces below a folder, which need not exist yet. It lies
 // outside belay's data: the model's tools open nothing there.
-func NewWorkspaces(dir string) *Workspaces {
-	return &Workspaces{dir: dir, locks: map[string]*sync.Mutex{}}
+func NewWorkspaces(dir string) *Workspaces { return &Workspaces{dir: dir} }
+
+// lock keeps other tasks, also those of other belays, from a repository or a folder:
+// git refuses two changes of one at a time.
+func (w *Workspaces) lock(ctx context.Context, name string) (unlock func(), err error) {
+	dir := filepath.Join(w.dir, "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, &workspaceError{"wait for " + name, err, ""}
+	}
+	unlock, err = snapshot.LockFile(ctx, filepath.Join(dir, hashed(name)))
+	if err != nil {
+		return nil, &workspaceError{"wait for " + name, err, ""}
+	}
+	return unlock, nil
 }
 
-func (w *Workspaces) lock(name string) (unlock func()) {
-	w.mu.Lock()
-	l := w.locks[name]
-	if l == nil {
-		l = &sync.Mutex{}
-		w.locks[name] = l
-	}
-	w.mu.Unlock()
-	l.Lock()
-	return l.Unlock
+func hashed(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:8])
 }
 
 // workspaceError is a place that could not be made, with what to do about it.
@@ -89,7 +89,11 @@ func (w *Workspaces) Prepare(ctx context.Context, task Task, name string) (Works
 		return Workspace{}, &workspaceError{"make a worktree of " + task.Folder, errors.New("it is no git repository"),
 			"worktree = false works in the folder itself"}
 	}
-	defer w.lock(place.Source)()
+	unlock, err := w.lock(ctx, place.Source)
+	if err != nil {
+		return Workspace{}, err
+	}
+	defer unlock()
 	revision := task.Revision
 	if revision == "" {
 		revision = "HEAD"
@@ -132,9 +136,12 @@ func commitOf(ctx context.Context, dir, revision string) (string, error) {
 
 // fetch brings a copy of a task's repository up to date, one for all its tasks.
 func (w *Workspaces) fetch(ctx context.Context, task Task) (string, error) {
-	sum := sha256.Sum256([]byte(task.Repository))
-	dir := filepath.Join(w.dir, "repositories", hex.EncodeToString(sum[:8]))
-	defer w.lock(dir)()
+	dir := filepath.Join(w.dir, "repositories", hashed(task.Repository))
+	unlock, err := w.lock(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	if _, err := os.Stat(filepath.Join(dir, ".git")); errors.Is(err, fs.ErrNotExist) {
 		half := dir + ".half" // a killed clone is not taken for a whole one
 		if err := errors.Join(os.RemoveAll(half), os.MkdirAll(filepath.Dir(dir), 0o700)); err != nil {
@@ -210,7 +217,11 @@ func (w *Workspaces) Collect(ctx context.Context, task Task, place Workspace) (O
 // alone, unless it is what an earlier try of this task has made.
 func (w *Workspaces) setBranch(ctx context.Context, task Task, place Workspace, tree string) (string, error) {
 	step := "set branch " + task.Branch
-	defer w.lock(place.Source)()
+	unlock, err := w.lock(ctx, place.Source)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	ref := "refs/heads/" + task.Branch
 	title, _, _ := strings.Cut(strings.TrimSpace(task.Prompt), "\n")
 	if len(title) > 72 {
@@ -253,7 +264,11 @@ func (w *Workspaces) Remove(ctx context.Context, place Workspace) error {
 	if place.Source == "" {
 		return nil
 	}
-	defer w.lock(place.Source)()
+	unlock, err := w.lock(ctx, place.Source)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return w.removeLocked(ctx, place)
 }
 

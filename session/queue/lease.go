@@ -27,6 +27,7 @@ import (
 const (
 	heartbeatInterval = 10 * time.Second
 	leaseTime         = time.Minute
+	reclaimInterval   = 5 * time.Second // in which a worker looks for what dead ones left
 	// homeTime is how long a task that was given back waits for a worker of its own
 	// machine, which has its session: a machine that starts again is back by then.
 	homeTime = 15 * time.Minute
@@ -116,13 +117,21 @@ func (q *Queue) owners(ctx context.Context) ([]owner, error) {
 	return list, nil
 }
 
-// claim takes a lease on a task that waits. False: somebody else has it, or it is
+// claim takes a lease on the task that a job stands for. False: somebody else has it, or it is
 // over; then until says when it may be asked again, if it only waits for its time.
 func (q *Queue) claim(
-	ctx context.Context, id, worker string, job int64,
+	ctx context.Context, worker string, job int64,
 ) (e Entry, until time.Time, taken bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		now := q.o.Now()
+		id, busy, err := q.placed(ctx, tx, job)
+		if err != nil {
+			return err
+		}
+		if busy {
+			until = now.Add(time.Second)
+			return nil
+		}
 		result, err := tx.ExecContext(ctx, q.bind(`UPDATE belay_task SET state = 'running', worker = ?, token = token + 1,
 			tries = tries + 1, lease_until = ?, started = CASE started WHEN 0 THEN ? ELSE started END, updated = ?
 			WHERE id = ? AND job = ? AND state = 'waiting' AND cancelling = 0 AND not_before <= ?
@@ -149,6 +158,47 @@ func (q *Queue) claim(
 		return Entry{}, time.Time{}, false, &Error{"take a task", err, ""}
 	}
 	return e, until, taken, nil
+}
+
+// placed finds the task that a job stands for. Those of one folder are carried out one
+// after another in the order of their batch, so that of their jobs any stands for the
+// first that waits. Busy says that another works in the folder now.
+func (q *Queue) placed(ctx context.Context, tx *sql.Tx, job int64) (first string, busy bool, err error) {
+	var id, place, batchID string
+	const find = "SELECT id, place, batch FROM belay_task WHERE job = ? AND state = 'waiting'"
+	err = tx.QueryRowContext(ctx, q.bind(find), job).Scan(&id, &place, &batchID)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && place == "" {
+		return id, false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	var n int
+	err = tx.QueryRowContext(ctx, q.bind(`SELECT count(*) FROM belay_task WHERE place = ? AND state IN ('running', 'parked')
+		AND worker IN (SELECT id FROM belay_worker WHERE machine = ?)`), place, q.machine).Scan(&n)
+	if err != nil || n > 0 {
+		return "", true, err
+	}
+	var other int64
+	err = tx.QueryRowContext(ctx, q.bind(`SELECT id, job FROM belay_task WHERE place = ? AND state = 'waiting' AND batch = ?
+		AND cancelling = 0 AND not_before <= ? AND machine IN ('', ?) ORDER BY priority, number LIMIT 1`),
+		place, batchID, nanos(q.o.Now()), q.machine).Scan(&first, &other)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && first == id {
+		return id, false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	const swap = "UPDATE belay_task SET job = ? WHERE id = ?"
+	for _, swapped := range []struct {
+		id  string
+		job int64
+	}{{first, job}, {id, other}} {
+		if _, err := tx.ExecContext(ctx, q.bind(swap), swapped.job, swapped.id); err != nil {
+			return "", false, err
+		}
+	}
+	return first, false, nil
 }
 
 // held changes a task under its lease.

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -80,11 +79,7 @@ func (q *Queue) pointAgain(ctx context.Context, living map[string]bool) error {
 			if len(job.AttemptedBy) > 0 && living[job.AttemptedBy[len(job.AttemptedBy)-1]] {
 				continue
 			}
-			var to pointer
-			if err := json.Unmarshal(job.EncodedArgs, &to); err != nil {
-				return &Error{"look for lost jobs", err, ""}
-			}
-			lost, err := q.entries(ctx, "WHERE id = ? AND job = ? AND state = 'waiting'", to.Task, job.ID)
+			lost, err := q.entries(ctx, "WHERE job = ? AND state = 'waiting'", job.ID)
 			if err != nil {
 				return err
 			}

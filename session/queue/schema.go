@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS belay_task (
 	lane       TEXT NOT NULL,
 	priority   BIGINT NOT NULL,
 	scope      TEXT NOT NULL,
+	place      TEXT NOT NULL,   -- the folder that it works in; empty: a worktree of its own
 	state      TEXT NOT NULL,
 	not_before BIGINT NOT NULL,
 	tries      BIGINT NOT NULL,
@@ -53,6 +54,8 @@ CREATE TABLE IF NOT EXISTS belay_task (
 	record   blob                -- the session's log, gzip
 );
 CREATE INDEX IF NOT EXISTS belay_task_batch ON belay_task (batch, number);
+CREATE INDEX IF NOT EXISTS belay_task_job ON belay_task (job);
+CREATE INDEX IF NOT EXISTS belay_task_place ON belay_task (place, state);
 CREATE INDEX IF NOT EXISTS belay_task_leases ON belay_task (state, lease_until);
 
 CREATE TABLE IF NOT EXISTS belay_worker (

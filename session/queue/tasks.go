@@ -126,23 +126,28 @@ func (q *Queue) insert(
 	jobs := make([]river.InsertManyParams, len(tasks))
 	ids := make([]string, len(tasks))
 	times := make([]time.Time, len(tasks))
+	scopes := make([]string, len(tasks))
 	for i, task := range tasks {
 		ids[i] = fmt.Sprintf("%s-%d", b.ID, from+i+1)
 		if at != nil {
 			times[i] = at(task)
 		}
+		scopes[i] = b.Scope
+		if b.Scope == Workers && q.postgres && task.Repository == "" {
+			scopes[i] = q.machine // its folder is here
+		}
 		jobs[i] = river.InsertManyParams{
-			Args: pointer{ids[i]}, InsertOpts: insertOpts(b.Scope, task.Lane, task.Priority, times[i]),
+			Args: pointer{ids[i]}, InsertOpts: insertOpts(scopes[i], task.Lane, task.Priority, times[i]),
 		}
 	}
 	inserted, err := q.client.InsertManyTx(ctx, tx, jobs)
 	if err != nil {
 		return err
 	}
-	const statement = `INSERT INTO belay_task (id, batch, number, name, spec, tier, lane, priority, scope, state,
+	const statement = `INSERT INTO belay_task (id, batch, number, name, spec, tier, lane, priority, scope, place, state,
 		not_before, tries, failures, restarts, job, token, worker, machine, lease_until, cancelling, progress,
 		started, ended, updated, result)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, '', '', 0, 0, '', 0, 0, ?, '')`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, '', '', 0, 0, '', 0, 0, ?, '')`
 	insert, err := tx.PrepareContext(ctx, q.bind(statement))
 	if err != nil {
 		return err
@@ -155,12 +160,20 @@ func (q *Queue) insert(
 			return err
 		}
 		_, err = insert.ExecContext(ctx, ids[i], b.ID, from+i+1, task.Name, string(spec), string(task.Tier),
-			string(task.Lane), task.Priority, b.Scope, string(batch.Waiting), nanos(times[i]), inserted[i].Job.ID, now)
+			string(task.Lane), task.Priority, scopes[i], placeOf(task), string(batch.Waiting), nanos(times[i]), inserted[i].Job.ID, now)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// placeOf is the folder that a task works in, with others one after another.
+func placeOf(task batch.Task) string {
+	if task.Worktree {
+		return ""
+	}
+	return task.Folder
 }
 
 // insertOpts is how river keeps a task's job. A job fails only where the queue itself

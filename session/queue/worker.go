@@ -114,14 +114,14 @@ func (w *worker) watch(ctx context.Context) {
 		case <-ticker.C:
 		}
 		now := w.q.o.Now()
-		if err := w.endCancelled(ctx); err != nil || now.Sub(last) < heartbeatInterval {
-			continue
-		}
-		last = now
 		// What fails here is made up for by the next; a lease that is lost shows when
 		// something is written under it.
-		_ = w.q.beat(ctx, w.id)
-		if now.Sub(reclaimed) >= 2*heartbeatInterval {
+		_ = w.endCancelled(ctx)
+		if now.Sub(last) >= heartbeatInterval {
+			last = now
+			_ = w.q.beat(ctx, w.id)
+		}
+		if now.Sub(reclaimed) >= reclaimInterval {
 			reclaimed = now
 			_ = w.reclaim(ctx)
 		}
@@ -171,7 +171,7 @@ func (w *worker) workOn(_ context.Context, job *river.Job[pointer]) error {
 			w.Pace.Leave()
 		}
 	}()
-	e, until, taken, err := w.q.claim(context.WithoutCancel(w.life), job.Args.Task, w.id, job.ID)
+	e, until, taken, err := w.q.claim(context.WithoutCancel(w.life), w.id, job.ID)
 	switch {
 	case err != nil:
 		return err // river tries it again

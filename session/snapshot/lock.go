@@ -45,4 +45,14 @@ func tryAcquire(name string) (*lock, error) {
 	return nil, err
 }
 
+// LockFile waits for the lock in a file, for others that change a repository with git.
+// The system takes it back when its holder dies.
+func LockFile(ctx context.Context, name string) (release func(), err error) {
+	l, err := acquire(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
 func (l *lock) release() { l.f.Close() }

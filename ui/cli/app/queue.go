@@ -19,7 +19,9 @@ import (
 	"belay/session"
 	"belay/session/batch"
 	"belay/session/queue"
+	"belay/session/request"
 	"belay/session/store"
+	"belay/ui/plain"
 )
 
 // OpenQueue opens the queue of tasks that the settings name.
@@ -103,6 +105,18 @@ func (o taskOpener) open(ctx context.Context, task batch.Task, dir string) (batc
 			var b bytes.Buffer
 			err := a.Store.Export(ctx, id, &b, "jsonl")
 			return b.Bytes(), err
+		},
+		Answer: func(ctx context.Context, id session.ID) (string, error) {
+			state, err := a.Store.Load(ctx, id)
+			if err != nil {
+				return "", err
+			}
+			tail, err := request.ReadTail(ctx, a.Store, state)
+			var turn plain.Turn
+			for _, record := range tail.Records {
+				turn.Add(record)
+			}
+			return turn.Text, err
 		},
 	}, nil
 }
