@@ -249,14 +249,14 @@ func TestABatchThatIsKilledAgainAndAgainHasEachResultOnce(t *testing.T) {
 func checkPace(t *testing.T, starts []time.Time) {
 	t.Helper()
 	const least, slack = 500 * time.Millisecond, 150 * time.Millisecond
-	close := 0
+	early := 0
 	for i := 1; i < len(starts); i++ {
 		if starts[i].Sub(starts[i-1]) < least-slack {
-			close++
+			early++
 		}
 	}
-	if close > len(starts)/50 {
-		t.Errorf("%d of %d requests came less than half a second after the one before", close, len(starts))
+	if early > len(starts)/50 {
+		t.Errorf("%d of %d requests came less than half a second after the one before", early, len(starts))
 	}
 }
 
@@ -287,7 +287,8 @@ func TestTwoWorkersOnPostgreSQLOneOfThemKilled(t *testing.T) {
 	if allBatch {
 		second = newBatchHome(t, url, setting) // one of another begins it anew
 	}
-	out, err := first.command("belay", "batch", "submit", taskFile(t, first, count, lane, filepath.Join(first.dir, "work"))).Output()
+	file := taskFile(t, first, count, lane, filepath.Join(first.dir, "work"))
+	out, err := first.command("belay", "batch", "submit", file).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

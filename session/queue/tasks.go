@@ -98,8 +98,8 @@ func (q *Queue) Submit(ctx context.Context, s Submission) (Batch, error) {
 		b.Scope = b.ID
 	}
 	err := q.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, q.bind("INSERT INTO belay_batch (id, name, scope, machine, created) VALUES (?, ?, ?, ?, ?)"),
-			b.ID, b.Name, b.Scope, b.Machine, nanos(b.Created))
+		const insert = "INSERT INTO belay_batch (id, name, scope, machine, created) VALUES (?, ?, ?, ?, ?)"
+		_, err := tx.ExecContext(ctx, q.bind(insert), b.ID, b.Name, b.Scope, b.Machine, nanos(b.Created))
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,8 @@ func (q *Queue) insert(
 			return err
 		}
 		_, err = insert.ExecContext(ctx, ids[i], b.ID, from+i+1, task.Name, string(spec), string(task.Tier),
-			string(task.Lane), task.Priority, scopes[i], placeOf(task), string(batch.Waiting), nanos(times[i]), inserted[i].Job.ID, now)
+			string(task.Lane), task.Priority, scopes[i], placeOf(task), string(batch.Waiting), nanos(times[i]),
+			inserted[i].Job.ID, now)
 		if err != nil {
 			return err
 		}
@@ -305,82 +306,6 @@ func (q *Queue) batches(ctx context.Context, prefix string) ([]Batch, error) {
 		return nil, &Error{step, err, ""}
 	}
 	return list, nil
-}
-
-// ShiftTier moves the tasks of a batch that wait to another tier; an empty batch
-// means the whole queue. It returns how many there were.
-func (q *Queue) ShiftTier(ctx context.Context, batchID string, tier models.Tier) (int, error) {
-	statement, args := "UPDATE belay_task SET tier = ?, updated = ? WHERE state IN ('waiting', 'parked')",
-		[]any{string(tier), nanos(q.o.Now())}
-	if batchID != "" {
-		statement, args = statement+" AND batch = ?", append(args, batchID)
-	}
-	return q.change(ctx, "move the tasks", statement, args...)
-}
-
-func (q *Queue) change(ctx context.Context, step, statement string, args ...any) (int, error) {
-	result, err := q.db.ExecContext(ctx, q.bind(statement), args...)
-	if err != nil {
-		return 0, &Error{step, err, ""}
-	}
-	n, err := result.RowsAffected()
-	if err != nil {
-		return 0, &Error{step, err, ""}
-	}
-	return int(n), nil
-}
-
-// Cancel ends the tasks of a batch, or one of them, that are not over. What runs
-// ends when its worker hears of it, within a second.
-func (q *Queue) Cancel(ctx context.Context, batchID, taskID string) (int, error) {
-	const step = "cancel"
-	where, args := "batch = ?", []any{batchID}
-	if taskID != "" {
-		where, args = "id = ?", []any{taskID}
-	}
-	now := nanos(q.o.Now())
-	result, err := json.Marshal(batch.Result{State: batch.Cancelled})
-	if err != nil {
-		return 0, err
-	}
-	waiting, err := q.change(ctx, step, "UPDATE belay_task SET state = 'cancelled', result = ?, ended = ?, updated = ? WHERE state = 'waiting' AND "+where,
-		append([]any{string(result), now, now}, args...)...)
-	if err != nil {
-		return 0, err
-	}
-	running, err := q.change(ctx, step,
-		"UPDATE belay_task SET cancelling = ? WHERE state IN ('running', 'parked') AND "+where, append([]any{now}, args...)...)
-	return waiting + running, err
-}
-
-// RetryFailed lets the failed and cancelled tasks of a batch wait again, those that
-// have a session with it. It returns how many there were.
-func (q *Queue) RetryFailed(ctx context.Context, batchID string) (int, error) {
-	list, err := q.entries(ctx, "WHERE batch = ? AND state IN ('failed', 'cancelled') ORDER BY number", batchID)
-	if err != nil {
-		return 0, err
-	}
-	err = q.inTx(ctx, func(tx *sql.Tx) error {
-		for _, e := range list {
-			set := ""
-			if e.Machine != "" && e.Machine != q.machine && e.scope != e.Machine {
-				set = ", progress = '', machine = ''" // its session is elsewhere
-			}
-			_, err := tx.ExecContext(ctx, q.bind(`UPDATE belay_task SET state = 'waiting', failures = 0, cancelling = 0, ended = 0,
-				not_before = 0, result = '', token = token + 1, updated = ?`+set+` WHERE id = ?`), nanos(q.o.Now()), e.ID)
-			if err != nil {
-				return err
-			}
-			if err := q.point(ctx, tx, e, e.scope, time.Time{}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, &Error{"retry the failed tasks", err, ""}
-	}
-	return len(list), nil
 }
 
 // Artifacts are the patch of a task and the log of its session, as JSON lines.

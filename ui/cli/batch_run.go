@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"belay/models"
+	"belay/models/route"
 	"belay/session"
 	"belay/session/batch"
 	"belay/session/queue"
@@ -111,6 +112,9 @@ func (cli batchCLI) watchBatch(
 ) watched {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
+	// Counting takes the longer the more tasks there are: it is done a few times a
+	// second at most, however many of them end.
+	const between = 300 * time.Millisecond
 	for {
 		b, err := q.Batch(ctx, id)
 		if ctx.Err() != nil {
@@ -129,6 +133,7 @@ func (cli batchCLI) watchBatch(
 		case err := <-worker:
 			return watched{ended: true, err: err}
 		case <-changed:
+			_ = route.SleepUntil(ctx, cli.Now, cli.Now().Add(between), between)
 		case <-ticker.C:
 		}
 	}
@@ -221,17 +226,21 @@ type batchLines struct{ w io.Writer }
 type batchLine struct {
 	V int `json:"v"`
 	batch.Event
-	Error     string `json:"error,omitempty"`
-	Done      *int   `json:"done,omitempty"`
-	Failed    *int   `json:"failed,omitempty"`
-	Cancelled *int   `json:"cancelled,omitempty"`
-	Open      *int   `json:"open,omitempty"`
-	Restarts  int    `json:"restarts,omitempty"`
+	Fault     any  `json:"fault,omitempty"` // as in the lines of belay run
+	Done      *int `json:"done,omitempty"`
+	Failed    *int `json:"failed,omitempty"`
+	Cancelled *int `json:"cancelled,omitempty"`
+	Open      *int `json:"open,omitempty"`
+	Restarts  int  `json:"restarts,omitempty"`
 }
 
 func (l *batchLines) event(e batch.Event) {
 	if e.Type != batch.AttemptDone {
-		_ = plain.JSONLine(l.w, batchLine{V: 1, Event: e}) // the queue has it in any case
+		line := batchLine{V: 1, Event: e}
+		if e.Fault != nil {
+			line.Fault = plain.JSONFault(e.Fault)
+		}
+		_ = plain.JSONLine(l.w, line) // the queue has it in any case
 	}
 }
 

@@ -55,6 +55,9 @@ type request struct {
 	Target string `json:"target"`
 }
 
+// JSONFault is a fault as the lines tell it, for those of other commands.
+func JSONFault(f *models.Fault) any { return faultOf(f) }
+
 func faultOf(f *models.Fault) *fault {
 	if f == nil {
 		return nil
