@@ -154,10 +154,14 @@ func (b *bundle) put(name, what string, write func(io.Writer) error) error {
 	file := &b.manifest.Files[len(b.manifest.Files)-1]
 	sum := sha256.New()
 	lines := &lineWriter{to: io.MultiWriter(spool, sum), secrets: b.Secrets, left: b.MaxFile}
-	if err := write(lines); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	err = write(lines)
+	if err == nil {
+		err = lines.flush()
 	}
-	if err := lines.flush(); err != nil {
+	if lines.err != nil {
+		err = lines.err // and not what the store makes of it: it is another disk's
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	file.Bytes, file.SHA256, file.Cut = b.MaxFile-lines.left, sumOf(sum), lines.cut

@@ -209,6 +209,15 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
+// The disk of the archive is full, and not that of the database.
+func TestALineThatCannotBeWrittenIsNotBlamedOnTheStore(t *testing.T) {
+	full := errors.New("no space left")
+	lines := &lineWriter{to: failing{full}, left: 100}
+	if _, err := io.WriteString(lines, "a line\n"); !errors.Is(err, full) || !errors.Is(lines.err, full) {
+		t.Errorf("the error is %v, kept %v", err, lines.err)
+	}
+}
+
 func TestAnArchiveIsNamedByItsEnding(t *testing.T) {
 	for name, want := range map[string]Kind{"a.zip": Zip, "A.ZIP": Zip, "a.tar.gz": TarGz, "a.tgz": TarGz} {
 		if got, err := KindOf(name); got != want || err != nil {

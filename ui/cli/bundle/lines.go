@@ -15,6 +15,7 @@ type lineWriter struct {
 	left    int64 // bytes that may still be written
 	cut     bool
 	pending []byte // a line that is not whole yet
+	err     error  // why a line could not be written
 }
 
 func (l *lineWriter) Write(p []byte) (int, error) {
@@ -49,6 +50,7 @@ func (l *lineWriter) pass(lines []byte) error {
 			return nil
 		}
 		if _, err := io.WriteString(l.to, line); err != nil {
+			l.err = err
 			return err
 		}
 		l.left -= int64(len(line))
