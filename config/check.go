@@ -100,6 +100,8 @@ var checks = map[string]checkFunc{
 	"alerts.webhook":     checkOptionalAddress,
 	"alerts.secret_env":  checkVariableName,
 
+	"telemetry.otlp": checkOptionalAddress,
+
 	"gateway.address":   checkListen,
 	"gateway.token_env": checkVariableName,
 	"gateway.hold":      durationBetween(time.Second, time.Hour),
@@ -304,7 +306,7 @@ func checkProjectValue(path []string, old, v reflect.Value) (problem, hint strin
 		return "a project may not say what keys do", advice
 	case path[0] == "queue" || path[0] == "lanes":
 		return "a project may not say where tasks are kept and how fast they go", advice
-	case path[0] == "record" || path[0] == "alerts":
+	case path[0] == "record" || path[0] == "alerts" || path[0] == "telemetry":
 		return "a project may not say what is recorded and what runs", advice
 	case path[0] == "gateway":
 		return "a project may not say who is served", advice

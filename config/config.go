@@ -27,6 +27,7 @@ type Settings struct {
 	Budget      CostBudget          `toml:"budget"`
 	Alerts      Alerts              `toml:"alerts"`
 	Gateway     Gateway             `toml:"gateway"`
+	Telemetry   Telemetry           `toml:"telemetry"`
 	Permissions Permissions         `toml:"permissions"`
 	Sandbox     Sandbox             `toml:"sandbox"`
 	Screen      Screen              `toml:"screen"`

@@ -36,6 +36,10 @@ type Attempt struct {
 	ReasoningTokens int64   `json:"reasoning_tokens"`
 	Cost            float64 `json:"cost"`     // US dollars
 	DelayMS         int64   `json:"delay_ms"` // that was waited before it
+
+	// What follows is for who listens, and not kept.
+	Operation string `json:"-"` // the same for all attempts at one request
+	Finish    string `json:"-"` // why the reply ended, as the API says it: stop, tool_calls, length or content_filter
 }
 
 // Purpose says whose a request is, for the record.

@@ -117,6 +117,7 @@ type measure struct {
 	opened      models.Opened
 	done        models.Finished
 	served      string // the model that really serves
+	called      bool   // the reply holds a call
 }
 
 func (m *measure) chunk(c models.Chunk) {
@@ -132,6 +133,9 @@ func (m *measure) chunk(c models.Chunk) {
 	case models.TextDelta, models.ReasoningDelta, models.CallDelta, models.ItemDone:
 		if m.firstToken == 0 {
 			m.firstToken = max(m.op.r.o.Now().Sub(m.began), time.Nanosecond)
+		}
+		if item, ok := c.(models.ItemDone); ok && item.Item.Kind == models.Call {
+			m.called = true
 		}
 	}
 }
@@ -200,6 +204,8 @@ func (m *measure) write(fault *models.Fault) {
 		FirstTokenMS: m.firstToken.Milliseconds(),
 		DelayMS:      op.delay.Milliseconds(),
 		ServedModel:  m.served,
+		Operation:    op.need.Operation,
+		Finish:       m.finish(fault),
 	}
 	if fault != nil {
 		m.writeFault(attempt, fault)
@@ -210,6 +216,21 @@ func (m *measure) write(fault *models.Fault) {
 	}
 	op.delay = 0
 	op.last = attempt
+}
+
+// finish is why the reply ended; empty: it did not come to an end of its own.
+func (m *measure) finish(fault *models.Fault) string {
+	switch {
+	case fault == nil && m.called:
+		return "tool_calls"
+	case fault == nil:
+		return "stop"
+	case fault.AtLengthLimit():
+		return "length"
+	case fault.Kind == models.KindIncomplete:
+		return "content_filter"
+	}
+	return ""
 }
 
 func (m *measure) writeFault(attempt *models.Attempt, fault *models.Fault) {

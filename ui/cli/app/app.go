@@ -18,7 +18,6 @@ import (
 	"belay/models"
 	"belay/models/capacity"
 	"belay/models/catalog"
-	"belay/models/metrics"
 	"belay/models/redact"
 	"belay/models/route"
 	"belay/session"
@@ -97,7 +96,7 @@ type App struct {
 	Tools    func(root string) (*tools.Set, error)
 
 	env         Env
-	metrics     *metrics.Metrics // nil: nobody looks
+	listeners   listeners
 	options     Options
 	trusted     bool // the project's own instructions and commands may be read
 	live        *live
@@ -109,7 +108,9 @@ type App struct {
 // Close ends what runs, in a way that can be gone on from.
 func (a *App) Close() error {
 	a.maintenance.Stop()
-	return errors.Join(a.Engine.Close(), a.Store.Close(), a.transport.Close())
+	err := errors.Join(a.Engine.Close(), a.Store.Close(), a.transport.Close())
+	a.listeners.close() // when nothing is asked any more
+	return err
 }
 
 // Open opens everything that runs sessions.

@@ -63,14 +63,13 @@ func (b *builder) build(ctx context.Context) *App {
 		NewID:     b.env.NewID,
 		States:    func() []maintenance.State { return targetStates(router, breakers) },
 	})
-	record := upkeep.Record
-	var counted *metrics.Metrics
+	listeners := listeners{tracer: b.tracer()}
 	if b.options.Metrics {
-		counted = metrics.New(func() []models.Condition { return router.Outlook(route.NewControl(models.Heavy)) })
-		record = func(ctx context.Context, a models.Attempt) {
-			upkeep.Record(ctx, a)
-			counted.Attempt(a)
-		}
+		listeners.metrics = metrics.New(func() []models.Condition { return router.Outlook(route.NewControl(models.Heavy)) })
+	}
+	record := func(ctx context.Context, a models.Attempt) {
+		upkeep.Record(ctx, a)
+		listeners.attempt(a)
 	}
 	router = b.newRouter(breakers, record)
 	eng := b.newEngine(router, breakers, upkeep.BudgetShare)
@@ -87,7 +86,7 @@ func (b *builder) build(ctx context.Context) *App {
 		Router:      router,
 		Tools:       b.newTools,
 		env:         b.env,
-		metrics:     counted,
+		listeners:   listeners,
 		options:     b.options,
 		trusted:     b.trusted,
 		live:        b.live,

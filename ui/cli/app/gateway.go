@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -46,27 +45,18 @@ func (a *App) NewGateway(token string) *gateway.Gateway {
 		NewID:      a.env.NewID,
 		Metrics:    a.MetricsHandler(),
 		Done: func(e gateway.Exchange) {
-			if a.metrics != nil {
-				a.metrics.Request(e.API, e.Status, string(e.Outcome), e.Code, e.Held)
+			if a.listeners.metrics != nil {
+				a.listeners.metrics.Request(e.API, e.Status, string(e.Outcome), e.Code, e.Held)
 			}
 		},
 	})
-	if a.metrics != nil {
-		a.metrics.Gateway(func() (streams, waiting int64) {
+	if a.listeners.metrics != nil {
+		a.listeners.metrics.Gateway(func() (streams, waiting int64) {
 			load := made.Load()
 			return load.Streams, load.Waiting
 		})
 	}
 	return made
-}
-
-// MetricsHandler tells Prometheus of the app's requests; nil unless the app was opened
-// with Metrics.
-func (a *App) MetricsHandler() http.Handler {
-	if a.metrics == nil {
-		return nil
-	}
-	return a.metrics.Handler()
 }
 
 // askable are the models of the catalogue that could be asked, of providers that the

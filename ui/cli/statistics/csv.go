@@ -19,7 +19,11 @@ func writeCSV[T any](w io.Writer, list []T) error {
 	kind := reflect.TypeFor[T]()
 	var head []string
 	for field := range kind.Fields() {
-		head = append(head, field.Tag.Get("json"))
+		name := field.Tag.Get("json")
+		if name == "-" {
+			break // what is not kept stands at the end
+		}
+		head = append(head, name)
 	}
 	if err := out.Write(head); err != nil {
 		return err
