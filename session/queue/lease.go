@@ -160,29 +160,37 @@ func (q *Queue) claim(
 	return e, until, taken, nil
 }
 
-// placed finds the task that a job stands for. Those of one folder are carried out one
-// after another in the order of their batch, so that of their jobs any stands for the
-// first that waits. Busy says that another works in the folder now.
+// placed finds the task that a job stands for. River hands several jobs out at once, so
+// that of a batch's jobs any stands for the first of its tasks that waits: they begin
+// in the order of their file. Those of one folder are carried out one after
+// another: busy says that one works there now.
 func (q *Queue) placed(ctx context.Context, tx *sql.Tx, job int64) (first string, busy bool, err error) {
-	var id, place, batchID string
-	const find = "SELECT id, place, batch FROM belay_task WHERE job = ? AND state = 'waiting'"
-	err = tx.QueryRowContext(ctx, q.bind(find), job).Scan(&id, &place, &batchID)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && place == "" {
-		return id, false, nil
+	var id, place, batchID, lane string
+	if q.postgres { // two workers must not exchange the same jobs at once
+		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(7214564)"); err != nil {
+			return "", false, err
+		}
+	}
+	const find = "SELECT id, place, batch, lane FROM belay_task WHERE job = ? AND state = 'waiting'"
+	err = tx.QueryRowContext(ctx, q.bind(find), job).Scan(&id, &place, &batchID, &lane)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
 	}
 	if err != nil {
 		return "", false, err
 	}
-	var n int
-	err = tx.QueryRowContext(ctx, q.bind(`SELECT count(*) FROM belay_task WHERE place = ? AND state IN ('running', 'parked')
-		AND worker IN (SELECT id FROM belay_worker WHERE machine = ?)`), place, q.machine).Scan(&n)
-	if err != nil || n > 0 {
-		return "", true, err
+	if place != "" {
+		var n int
+		const works = `SELECT count(*) FROM belay_task WHERE place = ? AND state IN ('running', 'parked')
+			AND worker IN (SELECT id FROM belay_worker WHERE machine = ?)`
+		if err := tx.QueryRowContext(ctx, q.bind(works), place, q.machine).Scan(&n); err != nil || n > 0 {
+			return "", true, err
+		}
 	}
 	var other int64
-	err = tx.QueryRowContext(ctx, q.bind(`SELECT id, job FROM belay_task WHERE place = ? AND state = 'waiting' AND batch = ?
-		AND cancelling = 0 AND not_before <= ? AND machine IN ('', ?) ORDER BY priority, number LIMIT 1`),
-		place, batchID, nanos(q.o.Now()), q.machine).Scan(&first, &other)
+	const next = `SELECT id, job FROM belay_task WHERE batch = ? AND lane = ? AND state = 'waiting' AND place = ?
+		AND cancelling = 0 AND not_before <= ? AND machine IN ('', ?) ORDER BY priority, number LIMIT 1`
+	err = tx.QueryRowContext(ctx, q.bind(next), batchID, lane, place, nanos(q.o.Now()), q.machine).Scan(&first, &other)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && first == id {
 		return id, false, nil
 	}

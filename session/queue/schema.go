@@ -54,6 +54,7 @@ CREATE TABLE IF NOT EXISTS belay_task (
 	record   blob                -- the session's log, gzip
 );
 CREATE INDEX IF NOT EXISTS belay_task_batch ON belay_task (batch, number);
+CREATE INDEX IF NOT EXISTS belay_task_next ON belay_task (batch, lane, state, place, priority, number);
 CREATE INDEX IF NOT EXISTS belay_task_counts ON belay_task (batch, state);
 CREATE INDEX IF NOT EXISTS belay_task_job ON belay_task (job);
 CREATE INDEX IF NOT EXISTS belay_task_place ON belay_task (place, state);

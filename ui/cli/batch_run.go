@@ -65,7 +65,14 @@ func (cli batchCLI) workOn(
 	if err != nil {
 		return err
 	}
-	view := cli.batchView(flags, q, b)
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var view batchView
+	if flags.json || cli.Width(cli.Out) == 0 {
+		view = &batchLines{w: cli.Out}
+	} else {
+		view = newBatchTable(ctx, cli, q, b, worker.Pace.Limit, stop)
+	}
 	var mu sync.Mutex
 	changed := make(chan struct{}, 1)
 	worker.Scopes = []string{b.ID}
@@ -80,8 +87,6 @@ func (cli batchCLI) workOn(
 			}
 		}
 	}
-	working, stop := context.WithCancel(ctx)
-	defer stop()
 	failed := make(chan error, 1)
 	go func() { failed <- q.Run(working, worker, nil) }()
 	watching := cli.watchBatch(working, q, b.ID, changed, failed, view.tick)
@@ -150,6 +155,11 @@ func (cli batchCLI) endBatch(ctx context.Context, flags batchFlags, q *queue.Que
 	if err := cli.printEnd(flags, b, sum); err != nil {
 		return err
 	}
+	if flags.report != "" {
+		if err := cli.writeReport(flags.report, reportOf(b, tasks, sum, cli.Now())); err != nil {
+			return err
+		}
+	}
 	if sum.open > 0 {
 		fmt.Fprintln(cli.Err, locale.T("to go on: belay batch --resume %s", b.ID))
 		return &exit.Error{Code: exit.Interrupted}
@@ -212,7 +222,7 @@ func resultCode(r batch.Result) int {
 	return exit.Failed
 }
 
-func (cli batchCLI) batchView(flags batchFlags, _ *queue.Queue, _ queue.Batch) batchView {
+func (cli batchCLI) workerView(flags batchFlags) batchView {
 	if flags.json || cli.Width(cli.Out) == 0 {
 		return &batchLines{w: cli.Out}
 	}

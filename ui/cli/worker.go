@@ -49,7 +49,7 @@ func (cli batchCLI) runWorker(ctx context.Context, flags batchFlags, options app
 	if err != nil {
 		return err
 	}
-	view := cli.batchView(flags, q, queue.Batch{})
+	view := cli.workerView(flags)
 	var mu sync.Mutex
 	worker.Scopes = q.Scopes()
 	worker.Event = func(e batch.Event) {

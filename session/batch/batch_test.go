@@ -1,0 +1,184 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"belay/models"
+	"belay/models/ledger"
+)
+
+func read(t *testing.T, name, text string) []Task {
+	t.Helper()
+	base := Defaults()
+	base.Folder = "/work"
+	tasks, err := Read([]byte(text), ReadOptions{Name: name, Dir: "/work", Base: base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks
+}
+
+func TestTheThreeFormatsSayTheSame(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.toml": "[defaults]\ntier = \"light\"\n[[task]]\nprompt = \"one\"\ntimeout = \"5m\"\n[[task]]\nname = \"b\"\nprompt = \"two\"\n",
+		"a.yaml": "defaults: {tier: light}\ntasks:\n- prompt: one\n  timeout: 5m\n- name: b\n  prompt: two\n",
+		"-":      "defaults:\n  tier: light\ntasks:\n  - {prompt: one, timeout: 5m}\n  - {name: b, prompt: two}\n",
+		"a.json": `{"defaults": {"tier": "light"}, "tasks": [{"prompt": "one", "timeout": "5m"}, {"name": "b", "prompt": "two"}]}`,
+	} {
+		tasks := read(t, name, text)
+		if len(tasks) != 2 || tasks[0].Prompt != "one" || tasks[0].Timeout != 5*time.Minute || tasks[0].Name != "task-001" ||
+			tasks[1].Name != "b" || tasks[1].Tier != models.Light || tasks[1].Folder != "/work" || tasks[1].Lane != Bulk {
+			t.Errorf("%s: %+v", name, tasks)
+		}
+	}
+	if tasks := read(t, "-", "fix this\n\n# not this\n- and: that\n"); len(tasks) != 2 || tasks[1].Prompt != "- and: that" {
+		t.Errorf("lines: %+v", tasks)
+	}
+	remote := read(t, "a.yaml", "- {prompt: x, repository: 'https://example.org/x.git', branch: b/c}\n")[0]
+	if remote.Folder != "" || !remote.Worktree {
+		t.Errorf("a repository is worked on in a worktree: %+v", remote)
+	}
+}
+
+func TestEveryMistakeIsToldAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct{ text, want string }{
+		"a.toml": {"[[task]]\nprompt = 3\ntier = \"hevy\"\n[[task]]\nprompt = \"x\"\nprio = 1\nretries = 99\n",
+			"a.toml:2: task 1: prompt|a.toml:3: task 1: tier|a.toml:6: task 2: prio: is not known (did you mean priority?)|a.toml:7: task 2: retries"},
+		"b.yaml":  {"- prompt: x\n  branch: ../up\n  worktree: yes\n- 5\n- [a]\n", "b.yaml:2: task 1: branch|b.yaml:5: task 3: must be a map"},
+		"c.toml":  {"[[task]\n", "c.toml:1: is not TOML"},
+		"d.yaml":  {"a: [\n", "is not YAML"},
+		"e.txt":   {"\n#\n", "there is no task in it"},
+		"f.txt":   {"a\nb\x00\n", "f.txt:2: is not text"},
+		"g.txt":   {"a\xff\n", "g.txt:1: is not text"},
+		"h.toml":  {"[[task]]\nprompt=\"x\"\nname=\"n\"\n[[task]]\nprompt=\"y\"\nname=\"n\"\n", `task 2: name: "n" is the name of task 1`},
+		"i.toml":  {"[[task]]\nprompt=\"x\"\nrepository=\"ext::sh -c id\"\n[[task]]\nprompt=\"y\"\nrepository=\"-u\"\n", "i.toml:3: task 1: repository|i.toml:6: task 2: repository"},
+		"j.toml":  {"[[task]]\nprompt=\"x\"\nrevision=\"--output=x\"\nworktree=true\n", "j.toml:3: task 1: revision"},
+		"k.toml":  {"[[job]]\nprompt=\"x\"\n", "k.toml:1: job: is not known here"},
+		"l.toml":  {"[[task]]\nprompt=\"x\"\nmax_cost = nan\ntimeout = \"-1s\"\n", "l.toml:3: task 1: max_cost|l.toml:4: task 1: timeout"},
+		"m.yaml":  {"", "there is no task in it"},
+		"n.empty": {"", "there is no task in it"},
+	} {
+		_, err := Read([]byte(tt.text), ReadOptions{Name: name, Dir: "/work", Base: Defaults()})
+		var mistakes Mistakes
+		if !errors.As(err, &mistakes) {
+			t.Errorf("%s: %v, want Mistakes", name, err)
+			continue
+		}
+		for part := range strings.SplitSeq(tt.want, "|") {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not say %q", name, err, part)
+			}
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{"- prompt: x", "[[task]]\nprompt='x'", "a\nb", "{\"tasks\":[]}", "a: &a [*a]"} {
+		for _, format := range []string{"toml", "yaml", "lines", ""} {
+			f.Add([]byte(text), format)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, format string) {
+		tasks, err := Read(data, ReadOptions{Name: "x", Format: format, Dir: "/work", Base: Defaults()})
+		if (err == nil) == (len(tasks) == 0) {
+			t.Errorf("%d tasks and %v", len(tasks), err)
+		}
+	})
+}
+
+func sleep(ctx context.Context, until time.Time) error {
+	select {
+	case <-time.After(time.Until(until)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func TestThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(3, time.Now, func() float64 { return 0.5 }, sleep)
+		begun := time.Now()
+		enter := func(lane Lane) {
+			t.Helper()
+			if err := p.Enter(t.Context(), lane); err != nil {
+				t.Fatal(err)
+			}
+		}
+		enter(Bulk)
+		enter(Bulk)
+		if got, want := time.Since(begun), 1250*time.Millisecond; got != want {
+			t.Errorf("the second began after %v, want %v", got, want)
+		}
+		enter(Interactive)
+		if got := time.Since(begun); got != 1250*time.Millisecond {
+			t.Errorf("somebody waited until %v", got)
+		}
+		p.Leave()
+		var order []Lane
+		done := make(chan struct{})
+		for _, lane := range []Lane{Bulk, Normal} {
+			go func() {
+				if err := p.Enter(context.Background(), lane); err != nil {
+					t.Error(err)
+				}
+				order = append(order, lane)
+				done <- struct{}{}
+			}()
+			synctest.Wait()
+		}
+		p.Leave()
+		<-done
+		p.Leave()
+		<-done
+		if order[0] != Normal {
+			t.Errorf("%v: the more urgent lane goes first", order)
+		}
+		for range growAfter {
+			p.Clean()
+		}
+		if limit, _ := p.Limit(); limit != 3 {
+			t.Errorf("limit %d after a clean while, want 3", limit)
+		}
+		p.Full()
+		p.Full()
+		if limit, _ := p.Limit(); limit != 1 {
+			t.Errorf("limit %d after no room twice, want 1", limit)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(ErrReleased)
+		if err := p.Enter(ctx, Bulk); !errors.Is(err, ErrReleased) {
+			t.Errorf("%v, want the cause", err)
+		}
+	})
+}
+
+func TestQuietHoursAreThoseOfTheRecord(t *testing.T) {
+	now := time.Date(2026, 12, 1, 14, 30, 0, 0, time.UTC)
+	week := &ledger.Week{Enough: true}
+	for day := range week.Hours {
+		for hour := range 24 {
+			h := ledger.Hour{Attempts: 10, Capacity: 5}
+			if hour >= 2 && hour < 5 {
+				h.Capacity = 0
+			}
+			week.Hours[day][hour] = h
+		}
+	}
+	for random, want := range map[float64]time.Time{
+		0:   time.Date(2026, 12, 2, 2, 0, 0, 0, time.UTC),
+		0.5: time.Date(2026, 12, 2, 3, 0, 0, 0, time.UTC),
+	} {
+		if at, known := QuietTime(week, now, func() float64 { return random }); !known || !at.Equal(want) {
+			t.Errorf("%v, %v, want %v", at, known, want)
+		}
+	}
+	if at, known := QuietTime(&ledger.Week{}, now, func() float64 { return 0.9 }); known || !at.Equal(now) {
+		t.Errorf("%v, %v: a record of less than a week says nothing", at, known)
+	}
+}
