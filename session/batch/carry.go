@@ -56,6 +56,9 @@ type Attempt struct {
 	Save func(ctx context.Context, p Progress) error
 	// Seen hears of what happens: parking, failed attempts.
 	Seen func(e Event)
+	// Tier is the tier that the task is to ask now: it may have been moved while it was
+	// parked. Nil: the one that it names.
+	Tier func(ctx context.Context) (models.Tier, error)
 	// Rest gives the place among those that work back while the task is parked;
 	// Rejoin waits for one.
 	Rest   func()
@@ -160,6 +163,9 @@ func (r *sessionRun) run(ctx context.Context) (Result, error) {
 		return failedOr(ctx, err)
 	}
 	r.before = state.LastSeq
+	if err := r.chooseTier(ctx, state); err != nil {
+		return failedOr(ctx, err)
+	}
 	var command session.Command
 	switch {
 	case !state.HasPrompt(r.ID):
@@ -275,7 +281,25 @@ func (r *sessionRun) afterTurn(ctx context.Context, id session.ID, end session.T
 		return false, nil
 	}
 	r.Seen(Event{Type: TaskResumed, Session: id, State: Running})
+	if err := r.chooseTier(ctx, state); err != nil {
+		return false, err
+	}
 	return true, r.sessions.Do(ctx, id, session.Resume{})
+}
+
+// chooseTier moves the session to the tier of its task.
+func (r *sessionRun) chooseTier(ctx context.Context, state session.Session) error {
+	tier := r.Task.Tier
+	if r.Tier != nil {
+		var err error
+		if tier, err = r.Tier(ctx); err != nil {
+			return err
+		}
+	}
+	if tier == "" || tier == state.Tier {
+		return nil
+	}
+	return r.sessions.Do(ctx, state.ID, session.ChooseTier{Tier: tier})
 }
 
 // judge says what came of the try.

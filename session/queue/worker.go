@@ -238,6 +238,10 @@ func (w *worker) carry(ctx context.Context, e *Entry, resting *bool) (batch.Resu
 			}
 			w.emit(*e, event)
 		},
+		Tier: func(ctx context.Context) (models.Tier, error) {
+			now, err := w.q.Task(ctx, e.ID)
+			return now.Task.Tier, err
+		},
 		Rest: func() { *resting = true; w.Pace.Leave() },
 		Rejoin: func(ctx context.Context) error {
 			err := w.Pace.Enter(ctx, e.Task.Lane)
