@@ -68,6 +68,7 @@ func (b *Breakers) outOfUse(target models.Target, e *entry, now instant) (*model
 // answer is no, the condition says why, and until when if that is known.
 func (b *Breakers) Allow(ctx context.Context, target models.Target, force bool) (models.Condition, bool) {
 	b.ensureLoaded(ctx)
+	b.refreshStale(ctx)
 	now := b.clock.observe()
 	condition := b.condition(target, b.entry(id{target}), now)
 	switch {

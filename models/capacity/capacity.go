@@ -57,6 +57,9 @@ type Options struct {
 	Alive         func(owner string) bool   // reports whether such a program still runs; nil: all do
 	Concurrency   func(provider string) int // the user's limit on queued requests at once; nil or 0: none
 	FailbackDelay time.Duration             // the first fail-back delay; 0: 5 minutes
+	// Fresh is how old what others know may be when a request asks whether it may go:
+	// then the store is read. 0: it is not read for that, as somebody calls Refresh.
+	Fresh time.Duration
 
 	Now    func() time.Time // nil: time.Now
 	Random func() float64   // uniform in [0, 1); nil: always a half
@@ -81,6 +84,7 @@ type Breakers struct {
 	loaded       atomic.Bool
 	reported     sync.Once
 	storeBackoff atomic.Int64 // until when on the monotonic clock the store is left alone
+	staleAt      atomic.Int64 // on the monotonic clock, with Fresh
 
 	// refusals is what speaks against targets, and against all of a provider's,
 	// in this program only. The map is replaced, never changed.
@@ -236,6 +240,18 @@ func (b *Breakers) ensureLoaded(ctx context.Context) {
 	b.loadMu.Lock()
 	defer b.loadMu.Unlock()
 	if !b.loaded.Swap(true) {
+		b.Refresh(ctx)
+	}
+}
+
+// refreshStale reads the store where nobody tells when others write.
+func (b *Breakers) refreshStale(ctx context.Context) {
+	if b.o.Fresh <= 0 {
+		return
+	}
+	now := b.clock.observe().mono
+	stale := b.staleAt.Load()
+	if now >= time.Duration(stale) && b.staleAt.CompareAndSwap(stale, int64(now+b.o.Fresh)) {
 		b.Refresh(ctx)
 	}
 }

@@ -508,3 +508,23 @@ func ExampleBreakers_Allow() {
 	fmt.Println(c.State, ok)
 	// Output: resting false
 }
+
+func TestWhatOthersKnowIsReadWhereNobodyTellsOfIt(t *testing.T) {
+	under(t, func(t *testing.T, shared capacity.Shared) {
+		fresh := func(o *capacity.Options) { o.Fresh = time.Second }
+		a, b := board(shared, "a"), board(shared, "b", fresh)
+		if _, ok := b.Allow(ctx, sol, false); !ok {
+			t.Fatal("nothing has failed yet")
+		}
+		for range 3 {
+			a.Failed(ctx, sol, full())
+		}
+		if _, ok := b.Allow(ctx, sol, false); !ok {
+			t.Error("the store was read twice within a second")
+		}
+		time.Sleep(time.Second)
+		if _, ok := b.Allow(ctx, sol, false); ok {
+			t.Error("after a second it does not know of the other's circuit")
+		}
+	})
+}

@@ -98,7 +98,12 @@ func (b *builder) build(ctx context.Context) *App {
 
 // newBreakers makes the state of all targets, shared with other belays.
 func (b *builder) newBreakers() *capacity.Breakers {
+	fresh := time.Duration(0) // the engine watches this machine's store
+	if b.options.Shared != nil {
+		fresh = time.Second
+	}
 	return capacity.New(capacity.Options{
+		Fresh:         fresh,
 		Shared:        namespacedStore{b.shared(), b.endpoint},
 		Tiers:         TierTargets(b.settings),
 		Owner:         ownerName(b.env.NewID()),
