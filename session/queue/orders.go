@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"belay/models"
@@ -84,4 +85,36 @@ func (q *Queue) RetryFailed(ctx context.Context, batchID string) (int, error) {
 		return 0, &Error{"retry the failed tasks", err, ""}
 	}
 	return len(list), nil
+}
+
+// ErrOpen is a batch of which tasks are not over.
+var ErrOpen = errors.New("it is not over")
+
+// Delete forgets a batch with all that came of it: patches and logs too. One with tasks
+// that are not over is left alone, with ErrOpen.
+func (q *Queue) Delete(ctx context.Context, batchID string) error {
+	step := "delete batch " + batchID
+	err := q.inTx(ctx, func(tx *sql.Tx) error {
+		const over = "DELETE FROM belay_task WHERE batch = ? AND state IN ('done', 'failed', 'cancelled')"
+		if _, err := tx.ExecContext(ctx, q.bind(over), batchID); err != nil {
+			return err
+		}
+		open := 0
+		const left = "SELECT count(*) FROM belay_task WHERE batch = ?"
+		if err := tx.QueryRowContext(ctx, q.bind(left), batchID).Scan(&open); err != nil {
+			return err
+		}
+		if open > 0 {
+			return ErrOpen
+		}
+		_, err := tx.ExecContext(ctx, q.bind("DELETE FROM belay_batch WHERE id = ?"), batchID)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrOpen):
+		return &Error{step, err, "belay batch cancel " + batchID + " ends what is open"}
+	case err != nil:
+		return &Error{step, err, ""}
+	}
+	return nil
 }

@@ -325,6 +325,45 @@ func TestShiftingCancellingAndRetrying(t *testing.T) {
 	})
 }
 
+func TestOnlyABatchThatIsOverIsDeleted(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		q := open("machine1")
+		b, other := submitted(t, q, tasks(2, nil)), submitted(t, q, tasks(1, nil))
+		list := jobs(t, q, b.ID)
+		first, _ := claimed(t, q, "w", list[0].job)
+		if err := q.finish(t.Context(), first, batch.Result{State: batch.Done, Patch: []byte("diff")}); err != nil {
+			t.Fatal(err)
+		}
+		running, _ := claimed(t, q, "w", list[1].job)
+		for _, state := range []batch.State{batch.Running, batch.Parked} {
+			if err := q.setState(t.Context(), running, state, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := q.Delete(t.Context(), b.ID); !errors.Is(err, ErrOpen) {
+				t.Errorf("a task is %s: %v, want ErrOpen", state, err)
+			}
+		}
+		if patch, _, err := q.Artifacts(t.Context(), first.ID); err != nil || string(patch) != "diff" {
+			t.Errorf("what was refused has deleted %q, %v", patch, err)
+		}
+		if err := q.finish(t.Context(), running, batch.Result{State: batch.Failed}); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Delete(t.Context(), b.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.Batch(t.Context(), b.ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("it is still there: %v", err)
+		}
+		if _, taken := claimed(t, q, "w", list[0].job); taken {
+			t.Error("its task was taken")
+		}
+		if got := states(t, q, other.ID); got[batch.Waiting] != 1 {
+			t.Errorf("another batch has %v", got)
+		}
+	})
+}
+
 func TestTheSharedStateIsChangedByOneAtATime(t *testing.T) {
 	onBoth(t, func(t *testing.T, open opener) {
 		q := open("machine1")

@@ -71,6 +71,7 @@ task is done, the code of the failures when all are of one kind, else 1.`,
 		cli.batchWaitCommand(globals),
 		cli.batchCancelCommand(globals),
 		cli.batchLogsCommand(globals),
+		cli.batchDeleteCommand(globals),
 	)
 	return command
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"belay/session/batch"
 	"belay/session/queue"
+	"belay/ui/cli/app"
 	"belay/ui/cli/exit"
 	"belay/ui/locale"
 	"belay/ui/plain"
@@ -117,7 +119,7 @@ func (cli batchCLI) plainCommand(
 ) (*cobra.Command, *batchFlags) {
 	flags := &batchFlags{globalFlags: globals}
 	command := &cobra.Command{
-		Use: use, Short: short, Args: cobra.MaximumNArgs(1),
+		Use: use, Short: short, Args: cobra.MaximumNArgs(1), ValidArgsFunction: cli.batchIDs(globals),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options, err := cli.options(*globals, "batch")
 			if err != nil {
@@ -250,8 +252,84 @@ func (cli batchCLI) batchCancelCommand(globals *globalFlags) *cobra.Command {
 			}
 			return err
 		})
-	command.Args = cobra.ExactArgs(1)
+	command.Args = oneName
 	return command
+}
+
+// oneName takes one argument with something in it: an empty one, as of a variable that
+// is not set, would mean the newest batch.
+func oneName(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && args[0] == "" {
+		args = args[1:]
+	}
+	return cobra.ExactArgs(1)(cmd, args)
+}
+
+func (cli batchCLI) batchDeleteCommand(globals *globalFlags) *cobra.Command {
+	command, _ := cli.plainCommand(globals, "delete ID", "Delete a batch that is over, with its patches and logs",
+		func(ctx context.Context, flags batchFlags, q *queue.Queue, args []string) error {
+			return cli.deleteBatch(ctx, flags, q, args[0])
+		})
+	command.Long = "Delete a batch that is over, with its patches and logs, and the worktrees that its failed\n" +
+		"tasks left on this machine. Branches and sessions stay (belay sessions delete). Nothing is\n" +
+		"deleted by itself."
+	command.Args = oneName
+	return command
+}
+
+func (cli batchCLI) deleteBatch(ctx context.Context, flags batchFlags, q *queue.Queue, id string) error {
+	b, err := q.Batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	tasks, err := q.Tasks(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	options, err := cli.options(*flags.globalFlags, "batch")
+	if err != nil {
+		return err
+	}
+	workspaces, err := app.TaskWorkspaces(ctx, options)
+	if err != nil {
+		return err
+	}
+	if err := q.Delete(ctx, b.ID); err != nil {
+		return err
+	}
+	var left error
+	for _, e := range tasks {
+		if e.Machine == q.Machine() {
+			left = errors.Join(left, workspaces.Remove(ctx, e.Progress.Workspace))
+		}
+	}
+	fmt.Fprintln(cli.Err, locale.N(len(tasks), "%d task deleted with batch %s", "%d tasks deleted with batch %s", b.ID))
+	return left
+}
+
+// batchIDs completes the id of a batch; what cannot be read is not offered.
+func (cli batchCLI) batchIDs(globals *globalFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var found []cobra.Completion
+		options, err := cli.options(*globals, "batch")
+		if len(args) > 0 || err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx := cmd.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		_ = cli.withQueue(ctx, options, func(ctx context.Context, q *queue.Queue) error {
+			list, err := q.Batches(ctx)
+			for _, b := range list[:min(len(list), maxCompletions)] {
+				if strings.HasPrefix(b.ID, typed) {
+					found = append(found, cobra.CompletionWithDesc(b.ID, theme.Cut(theme.Line(b.Name), 60)))
+				}
+			}
+			return err
+		})
+		return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
 }
 
 func (cli batchCLI) batchLogsCommand(globals *globalFlags) *cobra.Command {

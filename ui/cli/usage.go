@@ -52,6 +52,9 @@ func argsError(cmd *cobra.Command, args []string) error {
 	help := cmd.CommandPath() + " --help"
 	if strings.HasPrefix(takes, "ID") {
 		help = "belay sessions, which lists them"
+		if strings.HasPrefix(name, "batch ") {
+			help = "belay batch status, which lists them"
+		}
 	}
 	switch want := strings.Fields(takes); {
 	case len(want) == 0:
@@ -61,7 +64,7 @@ func argsError(cmd *cobra.Command, args []string) error {
 			Err: fmt.Errorf("%s takes %s and nothing more: what is %q?", name, takes, args[len(want)]),
 			See: help,
 		}
-	case len(args) > 0:
+	case len(args) > 0 && len(args) < len(want):
 		return &exit.UsageError{
 			Err: fmt.Errorf("%s needs %s: %s is missing", name, takes, strings.Join(want[len(args):], " ")),
 			See: help,

@@ -69,6 +69,19 @@ func TaskWorker(ctx context.Context, env Env, options Options, q *queue.Queue) (
 	}, nil
 }
 
+// TaskWorkspaces are the places where tasks work on this machine.
+func TaskWorkspaces(ctx context.Context, options Options) (*batch.Workspaces, error) {
+	ctx, err := options.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := DataDir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return batch.NewWorkspaces(worktreeDir(dir)), nil
+}
+
 // worktreeDir is where the worktrees of tasks are: beside the data, as tools open
 // nothing in it.
 func worktreeDir(data string) string { return filepath.Clean(data) + "-worktrees" }
