@@ -126,7 +126,7 @@ func attributes(list []attribute.KeyValue) []otlpAttribute {
 				value.Array.Values = append(value.Array.Values, otlpValue{String: &s})
 			}
 		default:
-			value.String = new(kv.Value.Emit())
+			value.String = new(kv.Value.String())
 		}
 		all = append(all, otlpAttribute{Key: string(kv.Key), Value: value})
 	}
