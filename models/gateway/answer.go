@@ -255,7 +255,9 @@ func (x *exchange) end(e ending) error {
 	defer x.mu.Unlock()
 	x.status = http.StatusOK
 	x.deadline()
-	writeJSON(x.rw, http.StatusOK, x.encoder.document(e))
+	if err := writeJSON(x.rw, http.StatusOK, x.encoder.document(e)); err != nil {
+		return fmt.Errorf("%w: %w", errSlow, err)
+	}
 	return nil
 }
 

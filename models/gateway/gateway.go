@@ -171,6 +171,12 @@ func (g *Gateway) Load() Load { return Load{Streams: g.running.Load(), Waiting: 
 
 // ServeHTTP answers one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	now := g.o.Now()
+	if r.ContentLength != 0 { // also of what is refused unread: net/http reads it before it answers
+		_ = control.SetReadDeadline(now.Add(g.o.ReadLimit)) // one that cannot is not on a socket
+	}
+	_ = control.SetWriteDeadline(now.Add(g.o.ReadLimit + g.o.WriteLimit))
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	if path == "/healthz" {
 		g.health(w)
@@ -212,7 +218,7 @@ func (g *Gateway) health(w http.ResponseWriter) {
 	if g.draining() {
 		status, code = "draining", http.StatusServiceUnavailable
 	}
-	writeJSON(w, code, struct {
+	_ = writeJSON(w, code, struct { // whoever has gone needs no answer
 		Status string `json:"status"`
 		Load
 	}{status, g.Load()})
@@ -259,10 +265,7 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 	if total > maxBodies*g.o.MaxBody {
 		return nil, release, overloaded("the gateway holds as many bytes of requests as it may")
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(g.o.Now().Add(g.o.ReadLimit)) // one that cannot is not on a socket
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.o.MaxBody))
-	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -272,6 +275,7 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 			status: http.StatusRequestTimeout, kind: invalidRequest, message: "The request did not come to its end.",
 		}
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it would end the wait for a reply
 	return body, release, nil
 }
 
@@ -357,7 +361,7 @@ func (g *Gateway) listModels(w http.ResponseWriter) {
 	for _, name := range g.names() {
 		data = append(data, newModelObject(name))
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
+	_ = writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
 func (g *Gateway) describeModel(w http.ResponseWriter, name string) {
@@ -365,7 +369,7 @@ func (g *Gateway) describeModel(w http.ResponseWriter, name string) {
 		bad.write(w)
 		return
 	}
-	writeJSON(w, http.StatusOK, newModelObject(name))
+	_ = writeJSON(w, http.StatusOK, newModelObject(name))
 }
 
 func (g *Gateway) unknownModel(name string) *refusal {
@@ -382,12 +386,13 @@ func (g *Gateway) unknownModel(name string) *refusal {
 	}
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil { // only foreign raw JSON could be at fault
 		status, b = http.StatusInternalServerError, []byte(`{"error":{"message":"the reply cannot be written"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // whoever has gone needs no answer
+	_, err = w.Write(append(b, '\n'))
+	return err
 }

@@ -44,7 +44,7 @@ func (r *refusal) write(w http.ResponseWriter) {
 	if r.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="belay"`)
 	}
-	writeJSON(w, r.status, map[string]any{"error": r.object()})
+	_ = writeJSON(w, r.status, map[string]any{"error": r.object()})
 }
 
 func orNull(s string) any {
