@@ -34,6 +34,19 @@ func (g *Gateway) admit(r *http.Request) *refusal {
 	return nil
 }
 
+// Guard lets requests through to a handler that the gateway would let in: with the
+// token, or without one those of this computer that come from no web page.
+func Guard(token string, next http.Handler) http.Handler {
+	g := New(Options{Token: token})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if bad := g.admit(r); bad != nil {
+			bad.write(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 func forbidden(message string) *refusal {
 	return &refusal{status: http.StatusForbidden, kind: invalidRequest, code: "forbidden", message: message}
 }

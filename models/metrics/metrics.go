@@ -133,6 +133,10 @@ func (m *Metrics) Gateway(load func() (streams, waiting int64)) {
 	)
 }
 
+// Tasks shows how many tasks a queue has of each state. Counts returns nil when that is
+// not known.
+func (m *Metrics) Tasks(counts func() map[string]int) { m.registry.MustRegister(&taskBoard{counts}) }
+
 // label are the labels of a target, as long as there are not too many.
 func (m *Metrics) label(t models.Target) (provider, model string) {
 	m.mu.Lock()

@@ -42,6 +42,7 @@ func filled() *Metrics {
 	m.Request(models.Chat, 200, "answered", "", time.Second)
 	m.Request(models.Responses, 503, "refused", "a code that a provider made up", time.Minute)
 	m.Gateway(func() (streams, waiting int64) { return 7, 3 })
+	m.Tasks(func() map[string]int { return map[string]int{"waiting": 3, "failed": 0} })
 	return m
 }
 
@@ -56,6 +57,7 @@ func TestPrometheusIsToldWhatHappened(t *testing.T) {
 		`belay_cost_dollars_total{model="sol",provider="p"} 0.5`,
 		`belay_switches_total{model="sol",provider="p",to="p/terra"} 1`,
 		`belay_gateway_requests_total{api="responses",code="other",outcome="refused",status="503"} 1`,
+		`belay_tasks{state="waiting"} 3`, `belay_tasks{state="failed"} 0`,
 		`belay_gateway_held_seconds_count 2`, `belay_gateway_streams 7`, `belay_gateway_waiting 3`,
 		`belay_target_open{model="sol",provider="p",state="resting",tier="heavy"} 0`,
 		`belay_target_open{model="sol",provider="p",state="has room",tier="light"} 1`,

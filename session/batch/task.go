@@ -97,6 +97,9 @@ const (
 	Cancelled State = "cancelled"
 )
 
+// States lists all of them.
+func States() []State { return []State{Waiting, Running, Parked, Done, Failed, Cancelled} }
+
 // Over reports whether a state is for good.
 func (s State) Over() bool { return s == Done || s == Failed || s == Cancelled }
 

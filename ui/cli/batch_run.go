@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
@@ -60,15 +61,25 @@ type batchView interface {
 // workOn carries out the tasks of a batch in this process until all are over.
 func (cli batchCLI) workOn(
 	ctx context.Context, flags batchFlags, options app.Options, q *queue.Queue, b queue.Batch,
-) error {
+) (err error) {
 	worker, err := app.TaskWorker(ctx, cli.Env, options, q)
 	if err != nil {
 		return err
 	}
 	working, stop := context.WithCancel(ctx)
 	defer stop()
+	lines := flags.json || cli.Width(cli.Out) == 0
+	watch, err := app.WatchTasks(ctx, cli.Env, options, q, func(text string) {
+		if lines { // the table shows what fails
+			fmt.Fprintln(cli.Err, "! "+theme.Line(text))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, watch.Close()) }()
 	var view batchView
-	if flags.json || cli.Width(cli.Out) == 0 {
+	if lines {
 		view = &batchLines{w: cli.Out}
 	} else {
 		view = newBatchTable(ctx, cli, q, b, worker.Pace.Limit, stop)
@@ -77,6 +88,7 @@ func (cli batchCLI) workOn(
 	changed := make(chan struct{}, 1)
 	worker.Scopes = []string{b.ID}
 	worker.Event = func(e batch.Event) {
+		watch.Event(e)
 		mu.Lock()
 		defer mu.Unlock()
 		view.event(e)

@@ -18,6 +18,7 @@ import (
 	"belay/models"
 	"belay/models/capacity"
 	"belay/models/catalog"
+	"belay/models/metrics"
 	"belay/models/redact"
 	"belay/models/route"
 	"belay/session"
@@ -63,8 +64,9 @@ type Options struct {
 	// Shared is where the state of the models is kept for several machines; nil: in the
 	// store, for this one.
 	Shared        capacity.Shared
-	Metrics       bool   // requests are counted for Prometheus
-	FailbackAfter string // how soon a model that gave way is gone back to; for the demo
+	Metrics       bool             // requests are counted for Prometheus
+	Counted       *metrics.Metrics // where they are counted with those of other apps; nil: nowhere
+	FailbackAfter string           // how soon a model that gave way is gone back to; for the demo
 }
 
 // Screen is what the full screen opens with.

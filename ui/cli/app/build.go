@@ -63,7 +63,7 @@ func (b *builder) build(ctx context.Context) *App {
 		NewID:     b.env.NewID,
 		States:    func() []maintenance.State { return targetStates(router, breakers) },
 	})
-	listeners := listeners{tracer: b.tracer()}
+	listeners := listeners{tracer: b.tracer(), metrics: b.options.Counted}
 	if b.options.Metrics {
 		listeners.metrics = metrics.New(func() []models.Condition { return router.Outlook(route.NewControl(models.Heavy)) })
 	}
