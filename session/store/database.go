@@ -34,6 +34,11 @@ func OpenDatabase(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
+// ReadDatabase opens such a database to read it. It is not made.
+func ReadDatabase(path string) (*sql.DB, error) {
+	return connect(path, "mode=ro", pragmas("busy_timeout(1000)"))
+}
+
 // ProcessStart tells when a process began, in a form that only compares as equal: with
 // its number it names the process. It is empty when there is no such process, and "?"
 // when that cannot be told.

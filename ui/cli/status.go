@@ -8,15 +8,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"belay/models"
+	"belay/session/queue"
 	"belay/ui/cli/app"
 	"belay/ui/locale"
 	"belay/ui/plain"
+	"belay/ui/theme"
 )
 
 // statusReport is how things stand, for programs.
 type statusReport struct {
 	Targets  []models.Condition `json:"targets"`
 	Gateways []app.GatewayState `json:"gateways"`
+	Queue    *queue.Summary     `json:"queue"` // null: there is none
 }
 
 func newStatusCommand(cli CLI, globals *globalFlags) *cobra.Command {
@@ -61,12 +64,21 @@ func printStatus(ctx context.Context, cli CLI, options app.Options, asJSON bool)
 		return err
 	}
 	report.Gateways = append(report.Gateways, gateways...)
+	report.Queue, err = opened.QueueSummary(ctx)
+	if err != nil { // the rest is told all the same
+		fmt.Fprintln(cli.Err, "belay: "+theme.Line(err.Error()))
+	}
 	if asJSON {
 		return plain.JSONLine(cli.Out, report)
 	}
 	for _, g := range gateways {
 		busy := locale.T("%d requests, %d of them waiting", g.Streams, g.Waiting)
 		rows = append(rows, []string{locale.T("gateway"), g.URL + "/v1", busy})
+	}
+	if q := report.Queue; q != nil {
+		tasks := locale.T("%d open batches: tasks %d waiting, %d running, %d failed; %d workers",
+			q.Batches, q.Waiting, q.Running, q.Failed, q.Workers)
+		rows = append(rows, []string{locale.T("queue"), q.Where, tasks})
 	}
 	if err := plain.Table(cli.Out, rows, cli.Width(cli.Out)); err != nil {
 		return fmt.Errorf("print the status: %w", err)
