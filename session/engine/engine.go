@@ -189,7 +189,14 @@ func (e *Engine) startWatchLocked() {
 // Next waits for events and returns all that have come, of every open session,
 // in order; pieces of text that follow each other come as one. One caller at
 // a time.
-func (e *Engine) Next(ctx context.Context) ([]session.Record, error) { return e.events.next(ctx) }
+func (e *Engine) Next(ctx context.Context) ([]session.Record, error) {
+	e.mu.Lock()
+	if !e.closing { // who listens wants to hear of the models, with and without a session
+		e.startWatchLocked()
+	}
+	e.mu.Unlock()
+	return e.events.next(ctx)
+}
 
 // Alert publishes an event that belongs to no session.
 func (e *Engine) Alert(a session.Alerted) { e.events.put(session.Record{Time: e.o.Now(), Event: a}) }
