@@ -117,14 +117,7 @@ func (a *App) Close() error {
 
 // Open opens everything that runs sessions.
 func Open(ctx context.Context, env Env, options Options) (*App, error) {
-	settings, err := LoadSettings(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	if ctx, err = options.Within(ctx); err != nil {
-		return nil, err
-	}
-	dir, err := DataDir(ctx)
+	ctx, settings, dir, err := locate(ctx, options)
 	if err != nil {
 		return nil, err
 	}

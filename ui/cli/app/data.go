@@ -61,3 +61,17 @@ func (o Options) Within(ctx context.Context) (context.Context, error) {
 	}
 	return ctx, nil
 }
+
+// locate reads the settings and finds the data of an app with these options; the context
+// is that of the data.
+func locate(ctx context.Context, o Options) (context.Context, config.Settings, string, error) {
+	settings, err := LoadSettings(ctx, o)
+	if err != nil {
+		return ctx, settings, "", err
+	}
+	if ctx, err = o.Within(ctx); err != nil {
+		return ctx, settings, "", err
+	}
+	dir, err := DataDir(ctx)
+	return ctx, settings, dir, err
+}

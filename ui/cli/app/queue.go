@@ -26,14 +26,7 @@ import (
 
 // OpenQueue opens the queue of tasks that the settings name.
 func OpenQueue(ctx context.Context, env Env, options Options) (*queue.Queue, error) {
-	settings, err := LoadSettings(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	if ctx, err = options.Within(ctx); err != nil {
-		return nil, err
-	}
-	dir, err := DataDir(ctx)
+	ctx, settings, dir, err := locate(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +52,7 @@ func (a *App) QueueSummary(ctx context.Context) (*queue.Summary, error) {
 // TaskWorker is what a queue's tasks are carried out with by this belay: each in an App
 // of its own, as its folder's settings and trust are its own. Options hold for all.
 func TaskWorker(ctx context.Context, env Env, options Options, q *queue.Queue) (queue.WorkerOptions, error) {
-	settings, err := LoadSettings(ctx, options)
-	if err != nil {
-		return queue.WorkerOptions{}, err
-	}
-	if ctx, err = options.Within(ctx); err != nil {
-		return queue.WorkerOptions{}, err
-	}
-	dir, err := DataDir(ctx)
+	_, settings, dir, err := locate(ctx, options)
 	if err != nil {
 		return queue.WorkerOptions{}, err
 	}

@@ -31,14 +31,7 @@ type TaskWatch struct {
 func WatchTasks(
 	ctx context.Context, env Env, options Options, q *queue.Queue, say func(text string),
 ) (*TaskWatch, error) {
-	settings, err := LoadSettings(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	if ctx, err = options.Within(ctx); err != nil {
-		return nil, err
-	}
-	dir, err := DataDir(ctx)
+	ctx, settings, dir, err := locate(ctx, options)
 	if err != nil {
 		return nil, err
 	}
