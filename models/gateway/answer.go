@@ -165,7 +165,7 @@ func (x *exchange) try(ctx context.Context, need route.Need) error {
 			}
 			x.fault = c.Fault
 			if c.Fault.Kind != models.KindIncomplete {
-				x.giveWay()
+				x.discard()
 			}
 		case models.Opened, models.TextDelta, models.ReasoningDelta, models.ItemDone:
 			if err := x.take(c); err != nil {
@@ -186,8 +186,8 @@ func (x *exchange) start(target models.Target) {
 	x.encoder = newEncoder(x.q, reply{id: x.id, created: x.began, target: target})
 }
 
-// giveWay drops what a failed attempt has said, and waits for another.
-func (x *exchange) giveWay() {
+// discard drops what a failed attempt has said, and waits for another.
+func (x *exchange) discard() {
 	x.held = x.held[:0]
 	x.mu.Lock()
 	x.kept = false
