@@ -104,9 +104,9 @@ func SourceOf(it models.Item) Source {
 // SummarizedTurn is the last turn that the summary stands for; 0: there is none.
 func (c *Conversation) SummarizedTurn() int {
 	turn := 0
-	for _, e := range c.entries {
-		if e.seq > 0 && e.seq <= c.summaryThrough {
-			turn = e.turn
+	for _, at := range c.places {
+		if at.seq > 0 && at.seq <= c.summaryThrough {
+			turn = at.turn
 		}
 	}
 	return turn
@@ -115,11 +115,11 @@ func (c *Conversation) SummarizedTurn() int {
 // LastToolCalls counts the calls of tools in the last turn.
 func (c *Conversation) LastToolCalls() int {
 	n := 0
-	for _, e := range slices.Backward(c.entries) {
-		if e.turn != c.entries[len(c.entries)-1].turn {
+	for i, at := range slices.Backward(c.places) {
+		if at.turn != c.places[len(c.places)-1].turn {
 			break
 		}
-		if e.item.Kind == models.Call {
+		if c.whole[i].Kind == models.Call {
 			n++
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // room. Making it valid for one target is the work of the one who builds a
 // request. The zero value is an empty conversation.
 type Conversation struct {
-	entries          []entry
+	whole            []models.Item   // as they were added
+	places           []place         // of each of them
 	masked           map[string]bool // by call id
 	summaryThrough   int64           // the summary stands for all up to this record
 	summary          string
@@ -26,7 +27,7 @@ type Conversation struct {
 	firstPrompt      string // the words that began the session, bounded
 	todos            []Todo
 
-	items      []models.Item // as Items gave them; valid while fresh
+	items      []models.Item // as Items gave them, while that holds; whole itself if all is shown
 	itemsValid bool
 }
 
@@ -44,23 +45,22 @@ func NewConversation(s Session) Conversation {
 	}
 }
 
-// Grow makes room for the entries of as many records, which are about half as many.
-func (c *Conversation) Grow(records int) { c.entries = slices.Grow(c.entries, records/2) }
+// Grow makes room for the items of as many records, which are about half as many.
+func (c *Conversation) Grow(records int) {
+	c.whole, c.places = slices.Grow(c.whole, records/2), slices.Grow(c.places, records/2)
+}
 
 // OmitBeginning says that the beginning of the log was not read. What must not be
 // lost of it stands in its place, unless a summary does.
 func (c *Conversation) OmitBeginning() {
 	if c.summary == "" {
-		c.add(entry{
-			item: models.NewMessage(models.Developer,
-				strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Essentials())),
-		})
+		c.add(models.NewMessage(models.Developer,
+			strings.TrimSpace("The beginning of this conversation was left out to save room.\n"+c.Essentials())), place{})
 	}
 }
 
-// entry is an item in its place.
-type entry struct {
-	item         models.Item
+// place says where an item comes from.
+type place struct {
 	seq          int64
 	turn         int
 	isTaskPrompt bool // the words that began a turn
@@ -79,42 +79,37 @@ type Piece struct {
 
 // Apply takes the next record.
 func (c *Conversation) Apply(record Record) {
+	at := place{seq: record.Seq, turn: record.Turn}
+	note := func(text string) { c.add(models.NewMessage(models.Developer, text), at) }
 	switch e := record.Event.(type) {
 	case TurnStarted:
 		if e.Note != "" {
-			c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
+			note(e.Note)
 		}
-		c.add(entry{item: e.Prompt.item(), seq: record.Seq, turn: record.Turn, isTaskPrompt: true})
+		at.isTaskPrompt = true
+		c.add(e.Prompt.item(), at)
 		if c.firstPrompt == "" {
 			c.firstPrompt = truncate(e.Prompt.Text, maxFirstPrompt)
 		}
 		c.todos = carryOverTodos(c.todos)
 	case PromptTaken:
 		if e.Note != "" {
-			c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
+			note(e.Note)
 		}
-		c.add(entry{item: e.Prompt.item(), seq: record.Seq, turn: record.Turn, isTaken: true})
+		at.isTaken = true
+		c.add(e.Prompt.item(), at)
 	case ReplyContinued:
-		c.add(entry{item: models.NewMessage(models.Developer, e.Note), seq: record.Seq, turn: record.Turn})
+		note(e.Note)
 	case TodosChanged:
 		c.todos = e.Todos
 	case StepMoved:
 		if e.Step.State == StepDone {
-			c.add(entry{
-				item: models.NewMessage(models.Developer,
-					fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note)),
-				seq:  record.Seq,
-				turn: record.Turn,
-			})
+			note(fmt.Sprintf("Step %d, %s, is done. %s", e.Number, e.Step.Title, e.Step.Note))
 		}
 	case ItemAdded:
-		c.add(entry{item: e.Item, seq: record.Seq, turn: record.Turn})
+		c.add(e.Item, at)
 	case ToolEnded:
-		c.add(entry{
-			item: models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images},
-			seq:  record.Seq,
-			turn: record.Turn,
-		})
+		c.add(models.Item{Kind: models.Output, CallID: e.CallID, Text: e.Output, Images: e.Images}, at)
 	case Pruned:
 		c.mask(e.Calls, true)
 		c.reasoningThrough = max(c.reasoningThrough, e.Reasoning)
@@ -146,12 +141,20 @@ func (c *Conversation) Apply(record Record) {
 	}
 }
 
-// add appends an entry. What Items gave before stays as it is.
-func (c *Conversation) add(e entry) {
-	c.entries = append(c.entries, e)
-	if c.itemsValid {
-		c.items = append(c.items, c.shown(e))
+// add appends an item. What Items gave before stays as it is.
+func (c *Conversation) add(item models.Item, at place) {
+	c.whole, c.places = append(c.whole, item), append(c.places, at)
+	switch {
+	case c.allShown():
+		c.items = c.whole
+	case c.itemsValid:
+		c.items = append(c.items, c.shown(len(c.whole)-1))
 	}
+}
+
+// allShown reports whether nothing was ever taken out: then the items are kept once.
+func (c *Conversation) allShown() bool {
+	return c.summaryThrough == 0 && c.reasoningThrough == 0 && len(c.masked)+len(c.excerpts) == 0
 }
 
 func (c *Conversation) mask(calls []string, on bool) {
@@ -179,16 +182,16 @@ func (c *Conversation) Snapshot() Conversation {
 // Stub stands in for an output that was taken out.
 const Stub = "(this output was taken out to save room. Make the call again if you need it.)"
 
-// shown is an entry as the model sees it.
-func (c *Conversation) shown(e entry) models.Item {
-	if e.item.Kind == models.Output && c.masked[e.item.CallID] {
-		return models.Item{Kind: models.Output, CallID: e.item.CallID, Text: Stub}
+// shown is an item as the model sees it.
+func (c *Conversation) shown(i int) models.Item {
+	it, at := c.whole[i], c.places[i]
+	if c.isMasked(i) {
+		return models.Item{Kind: models.Output, CallID: it.CallID, Text: Stub}
 	}
-	texts := c.excerpts[e.turn]
-	if !e.isTaskPrompt || len(texts) == 0 {
-		return e.item
+	texts := c.excerpts[at.turn]
+	if !at.isTaskPrompt || len(texts) == 0 {
+		return it
 	}
-	it := e.item
 	it.Attachments = slices.Clone(it.Attachments)
 	for i := range min(len(texts), len(it.Attachments)) {
 		it.Attachments[i].Text = texts[i]
@@ -196,9 +199,15 @@ func (c *Conversation) shown(e entry) models.Item {
 	return it
 }
 
-// hidden reports whether an entry is not shown at all.
-func (c *Conversation) hidden(e entry) bool {
-	return e.seq <= c.summaryThrough && e.seq > 0 || e.item.Kind == models.Reasoning && e.turn <= c.reasoningThrough
+func (c *Conversation) isMasked(i int) bool {
+	return c.whole[i].Kind == models.Output && c.masked[c.whole[i].CallID]
+}
+
+// hidden reports whether an item is not shown at all.
+func (c *Conversation) hidden(i int) bool {
+	at := c.places[i]
+	return at.seq <= c.summaryThrough && at.seq > 0 ||
+		c.whole[i].Kind == models.Reasoning && at.turn <= c.reasoningThrough
 }
 
 // Items is the conversation behind its head. The caller must not change it.
@@ -206,14 +215,18 @@ func (c *Conversation) Items() []models.Item {
 	if c.itemsValid {
 		return slices.Clip(c.items)
 	}
-	items := make([]models.Item, 0, len(c.entries)+2)
-	for _, e := range c.entries {
-		if !c.hidden(e) {
-			items = append(items, c.shown(e))
+	c.itemsValid = true
+	if c.allShown() {
+		c.items = c.whole
+		return slices.Clip(c.items)
+	}
+	c.items = make([]models.Item, 0, len(c.whole)+2)
+	for i := range c.whole {
+		if !c.hidden(i) {
+			c.items = append(c.items, c.shown(i))
 		}
 	}
-	c.items, c.itemsValid = items, true
-	return slices.Clip(items)
+	return slices.Clip(c.items)
 }
 
 // HeadItem is an item of the head, and where it comes from.
@@ -272,9 +285,9 @@ func (c *Conversation) Essentials() string {
 
 // steered reports whether words of the user's came while the last turn ran.
 func (c *Conversation) steered() bool {
-	for _, e := range slices.Backward(c.entries) {
-		if e.isTaskPrompt || e.isTaken {
-			return e.isTaken
+	for _, at := range slices.Backward(c.places) {
+		if at.isTaskPrompt || at.isTaken {
+			return at.isTaken
 		}
 	}
 	return false
@@ -282,16 +295,12 @@ func (c *Conversation) steered() bool {
 
 // Pieces lists what could be taken out, oldest first.
 func (c *Conversation) Pieces() []Piece {
-	pieces := make([]Piece, 0, len(c.entries))
-	for _, e := range c.entries {
-		if !c.hidden(e) {
-			pieces = append(
-				pieces,
-				Piece{
-					Item: c.shown(e), Seq: e.seq, Turn: e.turn, Whole: e.isTaken,
-					Masked: e.item.Kind == models.Output && c.masked[e.item.CallID],
-				},
-			)
+	pieces := make([]Piece, 0, len(c.whole))
+	for i, at := range c.places {
+		if !c.hidden(i) {
+			pieces = append(pieces, Piece{
+				Item: c.shown(i), Seq: at.seq, Turn: at.turn, Whole: at.isTaken, Masked: c.isMasked(i),
+			})
 		}
 	}
 	return pieces
@@ -300,9 +309,9 @@ func (c *Conversation) Pieces() []Piece {
 // SummaryInput gives the items that a summary up to a record has to stand for,
 // whole, together with the summary that stood for the ones before them.
 func (c *Conversation) SummaryInput(through int64) (summary string, items []models.Item) {
-	for _, e := range c.entries {
-		if e.seq <= through && (e.seq > c.summaryThrough || e.seq == 0) {
-			items = append(items, e.item)
+	for i, at := range c.places {
+		if at.seq <= through && (at.seq > c.summaryThrough || at.seq == 0) {
+			items = append(items, c.whole[i])
 		}
 	}
 	return c.summary, items
@@ -311,15 +320,16 @@ func (c *Conversation) SummaryInput(through int64) (summary string, items []mode
 // Task is the user's words of the last turn, also those that came while it ran, and
 // which of them a summary up to a record swallows.
 func (c *Conversation) Task(through int64) (words, swallowed string) {
-	for _, e := range slices.Backward(c.entries) {
-		if !e.isTaskPrompt && !e.isTaken {
+	for i, at := range slices.Backward(c.places) {
+		if !at.isTaskPrompt && !at.isTaken {
 			continue
 		}
-		words = joinWords(e.item.Text, words)
-		if e.seq <= through {
-			swallowed = joinWords(e.item.Text, swallowed)
+		text := c.whole[i].Text
+		words = joinWords(text, words)
+		if at.seq <= through {
+			swallowed = joinWords(text, swallowed)
 		}
-		if e.isTaskPrompt {
+		if at.isTaskPrompt {
 			return words, swallowed
 		}
 	}

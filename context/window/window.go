@@ -108,10 +108,24 @@ type Conversation struct {
 	Essentials string        // takes the place of turns that are left out: what must not be lost with them
 }
 
+// Complete is all of a conversation, as a target may see it if there is room. The items
+// must not be changed.
+func (c Conversation) Complete(target models.Target) []models.Item {
+	return behind(c.Head, Repair(c.Items, target))
+}
+
+func behind(head, items []models.Item) []models.Item {
+	if len(head) == 0 {
+		return slices.Clip(items)
+	}
+	return slices.Concat(head, items)
+}
+
 // Fit makes a request of a conversation for one model. The items it leaves out
 // are the oldest turns, whole; within the last turn it shortens the oldest
 // outputs, and what is attached to words. A conversation that even then takes more
-// than is known to fit is a fault of kind size.
+// than is known to fit is a fault of kind size. The items of the request must not be
+// changed: they may be those of the conversation.
 func Fit(
 	model models.Model,
 	limits Limits,
@@ -137,6 +151,9 @@ func Fit(
 	for i, it := range items {
 		sizes[i] = int64(counter.Item(it))
 		account.Conversation += sizes[i]
+	}
+	if account.Total() > aim || limits.UnderPressure {
+		items = slices.Clone(items) // they are the conversation's, and are going to be changed
 	}
 	if over := account.Total() - aim; over > 0 {
 		trimToFit(counter, tools, items, sizes, &account, over)
@@ -192,7 +209,7 @@ func Fit(
 	}
 	return models.Request{
 		Instructions: instructions,
-		Items:        append(slices.Clip(conversation.Head), items...),
+		Items:        behind(conversation.Head, items),
 		Tools:        tools,
 		Tokens:       account.Total(),
 	}, account, nil
@@ -302,6 +319,10 @@ func nextTurn(items []models.Item, i int) int {
 }
 
 func withoutImages(items []models.Item) []models.Item {
+	if !slices.ContainsFunc(items, func(it models.Item) bool { return len(it.Images) > 0 }) {
+		return items
+	}
+	items = slices.Clone(items)
 	for i := range items {
 		if n := len(items[i].Images); n > 0 {
 			items[i].Images = nil

@@ -65,14 +65,10 @@ func (s *openSession) prepare(ctx context.Context) error {
 		return err
 	}
 	s.approvals = newApprovals(grants)
-	tail, err := request.ReadTail(ctx, s.e.o.Store, s.state)
+	taskEvent := func(r session.Record) { s.task.apply(r.Event) }
+	s.conversation, err = request.ReadConversation(ctx, s.e.o.Store, s.state, s.tools.Remember(), taskEvent)
 	if err != nil {
 		return err
-	}
-	s.conversation = tail.Conversation(s.state)
-	s.tools.Remember(tail.Records)
-	for _, r := range tail.Records {
-		s.task.apply(r.Event)
 	}
 	if s.requests, err = s.e.requests.Builder(ctx, s.state, s.tools, s); err != nil {
 		return err

@@ -43,10 +43,9 @@ func (s *openSession) Rewound(ctx context.Context, e session.Rewound) error {
 		s.timer.stop()
 	}
 	s.task.rewound()
-	tail, err := request.ReadTail(ctx, s.e.o.Store, s.state)
-	if err != nil {
+	var err error
+	if s.conversation, err = request.ReadConversation(ctx, s.e.o.Store, s.state); err != nil {
 		return err
 	}
-	s.conversation = tail.Conversation(s.state)
 	return s.tools.Focus(s.state.Focus)
 }

@@ -9,6 +9,7 @@ import (
 	"belay/context/tokens"
 	"belay/context/window"
 	"belay/models"
+	"belay/models/route"
 	"belay/session"
 	"belay/session/tools"
 )
@@ -37,6 +38,11 @@ func lengthy(thousands int) *session.Conversation {
 	return &c
 }
 
+// unlimited knows nothing of any target.
+type unlimited struct{ route.RateLimiter }
+
+func (unlimited) Condition(models.Target) models.Condition { return models.Condition{} }
+
 // BenchmarkBuild makes a request of a long session, when nothing has changed
 // and when one item was added.
 func BenchmarkBuild(b *testing.B) {
@@ -50,7 +56,10 @@ func BenchmarkBuild(b *testing.B) {
 	}
 	target := models.Target{Provider: "p", Model: "sol"}
 	f := NewFactory(Options{
-		Model:       func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} },
+		Router: route.New(route.Options{
+			Model:       func(t models.Target) models.Model { return models.Model{Target: t, Window: 400_000} },
+			RateLimiter: unlimited{},
+		}),
 		Calibration: counter,
 		Counter:     func(models.Model) Counter { return counter },
 		Window:      func(models.Target) window.Limits { return window.Limits{} },

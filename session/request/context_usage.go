@@ -17,7 +17,7 @@ func (f *Factory) measure(
 	m := f.o.Model(f.Preferred(s))
 	// What does not fit is measured here nevertheless.
 	req, account, _ := f.fit(m, c)
-	req.Items = append(c.conversation.Head, window.Repair(c.conversation.Items, m.Target)...)
+	req.Items = c.conversation.Complete(m.Target)
 	if f.o.FailureThreshold != nil {
 		failing := f.o.FailureThreshold(ctx)
 		f.failing.Store(&failing)

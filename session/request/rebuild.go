@@ -26,15 +26,18 @@ func (f *Factory) rebuild(ctx context.Context, id session.ID) (models.Target, mo
 	if err != nil {
 		return models.Target{}, models.Request{}, err
 	}
-	tail, err := ReadTail(ctx, f.o.Store, state)
+	tail, err := Tail(ctx, f.o.Store, state)
+	var records []session.Record
+	if err == nil {
+		err = tail.Each(ctx, func(r session.Record) { records = append(records, r) })
+	}
 	if err != nil {
 		return models.Target{}, models.Request{}, err
 	}
-	records, target := beforeLastRequest(tail.Records)
+	records, target := beforeLastRequest(records)
 	if len(records) == 0 {
 		return models.Target{}, models.Request{}, errors.New("it has made none")
 	}
-	tail.Records = records
 	if target == (models.Target{}) {
 		target = f.Preferred(state)
 	}
@@ -50,7 +53,10 @@ func (f *Factory) rebuild(ctx context.Context, id session.ID) (models.Target, mo
 	if c.system = promptOf(stored); stored == nil {
 		c.system = f.o.SystemPrompt(ctx, state.Project)
 	}
-	conversation := tail.Conversation(state)
+	conversation := newConversation(tail, state)
+	for _, r := range records {
+		conversation.Apply(r)
+	}
 	c.conversation = fitted(&conversation)
 	req, _, err := f.fit(f.o.Model(target), c)
 	return target, req, errors.Join(err, set.Close())

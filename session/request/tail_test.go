@@ -48,7 +48,7 @@ func TestTheTailOfALongLogBeginsWithAPrompt(t *testing.T) {
 	}{
 		{"a short log is whole", 3, 2, "prompt 1"},
 		{"of many turns the last ones, whole", 60, 10, ""},
-		{"of one long turn the prompt and the end", 1, 600, "prompt 1"},
+		{"of one long turn the prompt and the end", 1, 700, "prompt 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			st := openStore(t)
@@ -57,11 +57,10 @@ func TestTheTailOfALongLogBeginsWithAPrompt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tail, err := ReadTail(t.Context(), st, state)
+			conversation, err := ReadConversation(t.Context(), st, state)
 			if err != nil {
 				t.Fatal(err)
 			}
-			conversation := tail.Conversation(state)
 			items := conversation.Items()
 			if tt.turns*tt.calls > 100 {
 				if items[0].Role != models.Developer {
@@ -102,7 +101,7 @@ func openStore(t testing.TB) *store.Store {
 	return st
 }
 
-func BenchmarkReadTail(b *testing.B) {
+func BenchmarkReadConversation(b *testing.B) {
 	st := openStore(b)
 	id := long(b, st, b.TempDir(), 500, 20) // 110 MB
 	state, err := st.Load(b.Context(), id)
@@ -111,11 +110,10 @@ func BenchmarkReadTail(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		tail, err := ReadTail(b.Context(), st, state)
+		conversation, err := ReadConversation(b.Context(), st, state)
 		if err != nil {
 			b.Fatal(err)
 		}
-		conversation := tail.Conversation(state)
 		if len(conversation.Items()) == 0 {
 			b.Fatal("the tail is empty")
 		}

@@ -113,7 +113,7 @@ func (s *Store) Records(
 	if err == nil || !isDamaged(err) {
 		return page, s.wrap(step, err)
 	}
-	first, last, err := s.pageBounds(ctx, id, before, limit, maxBytes)
+	first, last, err := pageBounds(ctx, s.reader, id, before, limit, maxBytes)
 	if err != nil {
 		return nil, s.wrap(step, err)
 	}
@@ -126,11 +126,11 @@ func (s *Store) Records(
 }
 
 // pageBounds measures which records fit, without reading them: not all can be read.
-func (s *Store) pageBounds(
-	ctx context.Context, id session.ID, before int64, limit, maxBytes int,
+func pageBounds(
+	ctx context.Context, q querier, id session.ID, before int64, limit, maxBytes int,
 ) (first, last int64, err error) {
 	const query = "SELECT seq, length(data) FROM events WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
-	rows, err := s.reader.QueryContext(ctx, query, id, before, limit)
+	rows, err := q.QueryContext(ctx, query, id, before, limit)
 	if err != nil {
 		return 0, 0, err
 	}

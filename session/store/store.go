@@ -118,13 +118,17 @@ func (s *Store) openForWriting(ctx context.Context) error {
 	if err := s.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&s.dataVersion); err != nil {
 		return err
 	}
-	s.reader, err = connect(s.path, "mode=ro", pragmas(busyTimeout, "query_only(1)"))
+	s.reader, err = connect(s.path, "mode=ro", pragmas(busyTimeout, readerCache, "query_only(1)"))
 	if err != nil {
 		return err
 	}
 	s.reader.SetMaxOpenConns(4)
 	return nil
 }
+
+// readerCache keeps the caches of readers small: logs are read once from end to end, the
+// system has their pages as well, and each page takes twice its size here.
+const readerCache = "cache_size(-512)"
 
 // busyTimeout is how long SQLite itself polls for a lock that somebody holds who
 // does not queue. Longer waits are ours, because they can be ended.
@@ -215,7 +219,7 @@ func (s *Store) copyAside() (string, error) {
 }
 
 func (s *Store) openReader(ctx context.Context, path, mode string) error {
-	db, err := connect(path, mode, pragmas(busyTimeout, "query_only(1)"))
+	db, err := connect(path, mode, pragmas(busyTimeout, readerCache, "query_only(1)"))
 	if err != nil {
 		return err
 	}

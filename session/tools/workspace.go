@@ -189,11 +189,11 @@ func (s *seenFiles) get(path string) (string, bool) {
 	return "", false
 }
 
-// Remember takes over from a log which files the model has seen, so that a change
-// it was about to make can still be made.
-func (s *Set) Remember(records []session.Record) {
+// Remember returns what takes over from the records of a log which files the model has
+// seen, so that a change it was about to make can still be made.
+func (s *Set) Remember() func(session.Record) {
 	args := map[string]string{} // by call id
-	for _, r := range records {
+	return func(r session.Record) {
 		switch e := r.Event.(type) {
 		case session.ItemAdded:
 			if traits := s.entries[e.Item.Name].traits; traits.ReadsFile || traits.EditsFile {

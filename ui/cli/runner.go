@@ -109,11 +109,11 @@ func (r *sessionRunner) printAgain(ctx context.Context, state session.Session) (
 	if state.Status != session.Idle {
 		return false, nil
 	}
-	tail, err := request.ReadTail(ctx, r.app.Store, state)
+	tail, err := request.Tail(ctx, r.app.Store, state)
 	if err != nil {
 		return false, err
 	}
-	for _, record := range tail.Records {
+	err = tail.Each(ctx, func(record session.Record) {
 		r.turn.Add(record)
 		switch e := record.Event.(type) {
 		case session.TurnEnded:
@@ -123,6 +123,9 @@ func (r *sessionRunner) printAgain(ctx context.Context, state session.Session) (
 				r.turn.Usage, r.turn.Cost = r.turn.Usage.Add(e.Step.Usage), r.turn.Cost+e.Step.Cost
 			}
 		}
+	})
+	if err != nil {
+		return false, err
 	}
 	if end, ok := r.end.Event.(session.TurnEnded); !ok || end.Outcome != session.OutcomeDone {
 		return false, nil

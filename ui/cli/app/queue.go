@@ -126,11 +126,12 @@ func (o taskOpener) open(ctx context.Context, task batch.Task, dir string) (batc
 			if err != nil {
 				return "", err
 			}
-			tail, err := request.ReadTail(ctx, a.Store, state)
-			var turn plain.Turn
-			for _, record := range tail.Records {
-				turn.Add(record)
+			tail, err := request.Tail(ctx, a.Store, state)
+			if err != nil {
+				return "", err
 			}
+			var turn plain.Turn
+			err = tail.Each(ctx, turn.Add)
 			return turn.Text, err
 		},
 	}, nil
