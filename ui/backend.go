@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 const (
 	tailRecords = 200       // read when a session opens, and for each older page
 	tailBytes   = 256 << 10 // the same in bytes
+	longLog     = 5000      // records; to read as many takes megabytes
 )
 
 // backend takes what the screen asks of the engine and the store to them. All
@@ -115,13 +117,21 @@ func (b *backend) open(id session.ID, takeover bool) tea.Cmd {
 		}
 		return openedMsg{id: id, state: s, records: records, ahead: true}
 	}
-	return tea.Sequence(ahead, func() tea.Msg {
+	long := false
+	opened := func() tea.Msg {
 		s, err := engine.Open(ctx, id, takeover)
 		if err != nil {
 			return openedMsg{id: id, err: err}
 		}
+		long = s.LastSeq > longLog
 		records, err := store.Records(ctx, s.ID, s.LastSeq+1, tailRecords, tailBytes)
 		return openedMsg{id: id, state: s, records: records, err: err}
+	}
+	return tea.Sequence(ahead, opened, func() tea.Msg {
+		if long {
+			debug.FreeOSMemory() // what reading took: the screen will need little for a while
+		}
+		return nil
 	})
 }
 
