@@ -89,9 +89,13 @@ func (a *providerState) startDelay(now time.Time, most int) time.Duration {
 	return 0
 }
 
-// releaseSlot frees a slot and adapts the limit to how the request went.
-func (a *providerState) releaseSlot(slotID string, now time.Time, clean bool) {
+// freeSlot frees a slot.
+func (a *providerState) freeSlot(slotID string, now time.Time) {
 	a.Slots = slices.DeleteFunc(a.activeSlots(now), func(s slot) bool { return s.ID == slotID })
+}
+
+// adaptLimit adapts the limit to how a request went.
+func (a *providerState) adaptLimit(clean bool) {
 	limit := a.limit(0)
 	switch a.Clean++; {
 	case !clean:
@@ -164,8 +168,19 @@ func (b *Breakers) userLimit(name string) int {
 // well. Leave must be called when the request has ended; clean is false when
 // the provider had no capacity for it. The error is the context's cause.
 func (b *Breakers) Enter(ctx context.Context, name string) (leave func(clean bool), err error) {
+	slotID, err := b.waitForSlot(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	leave, _ = b.releaser(ctx, name, slotID)
+	return leave, nil
+}
+
+// waitForSlot waits as Enter does, and names the slot that was taken.
+func (b *Breakers) waitForSlot(ctx context.Context, name string) (slotID string, err error) {
 	b.ensureLoaded(ctx)
-	slotID, most := b.newSlotID(), b.userLimit(name)
+	slotID = b.newSlotID()
+	most := b.userLimit(name)
 	look := false // into the store, whatever memory says
 	for {
 		changed := b.Changed()
@@ -176,12 +191,12 @@ func (b *Breakers) Enter(ctx context.Context, name string) (leave func(clean boo
 			e, entered := b.enter(ctx, now, name, slotID,
 				func(a *providerState) bool { return a.startDelay(now.wall, most) == 0 })
 			if entered {
-				return b.releaser(ctx, name, slotID), nil
+				return slotID, nil
 			}
 			wait = max(e.Provider.startDelay(now.wall, most), time.Millisecond)
 		}
 		if look, err = sleep(ctx, wait, changed); err != nil {
-			return nil, err
+			return "", err
 		}
 	}
 }
@@ -205,8 +220,9 @@ func sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) (bool,
 }
 
 // Join counts a request that does not wait for its turn, because a person
-// does. Queued work waits for it. Leave is as with Enter.
-func (b *Breakers) Join(ctx context.Context, name string) (leave func(clean bool)) {
+// does. Queued work waits for it. Leave is as with Enter; withdraw is called in its
+// place when the request was not sent after all.
+func (b *Breakers) Join(ctx context.Context, name string) (leave func(clean bool), withdraw func()) {
 	slotID := b.newSlotID()
 	b.enter(ctx, b.clock.observe(), name, slotID, func(*providerState) bool { return true })
 	return b.releaser(ctx, name, slotID)
@@ -235,15 +251,20 @@ func (b *Breakers) enter(
 	})
 }
 
-func (b *Breakers) releaser(ctx context.Context, name, slotID string) func(bool) {
+func (b *Breakers) releaser(
+	ctx context.Context, name, slotID string,
+) (leave func(clean bool), withdraw func()) {
 	var once sync.Once
-	return func(clean bool) {
+	free := func(adapt func(*providerState)) {
 		once.Do(func() {
 			now := b.clock.observe()
 			b.update(ctx, now, providerID(name), func(k *saved) bool {
-				k.Provider.releaseSlot(slotID, now.wall, clean)
+				k.Provider.freeSlot(slotID, now.wall)
+				adapt(&k.Provider)
 				return true
 			})
 		})
 	}
+	return func(clean bool) { free(func(a *providerState) { a.adaptLimit(clean) }) },
+		func() { free(func(*providerState) {}) }
 }

@@ -129,13 +129,21 @@ func TestConcurrencyAdapts(t *testing.T) {
 	})
 }
 
+// join counts a request and gives how its end is told.
+func join(ctx context.Context, b interface {
+	Join(ctx context.Context, provider string) (leave func(clean bool), withdraw func())
+}) func(clean bool) {
+	leave, _ := b.Join(ctx, "p")
+	return leave
+}
+
 func TestAPersonNeverWaitsButCounts(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
 		b := board(shared, "a")
 		began := time.Now()
 		var leaves []func(bool)
 		for range 3 {
-			leaves = append(leaves, b.Join(ctx, "p"))
+			leaves = append(leaves, join(ctx, b))
 		}
 		if time.Since(began) != 0 {
 			t.Errorf("a person waited %v", time.Since(began))
@@ -169,8 +177,8 @@ func TestTheUsersOwnLimitHolds(t *testing.T) {
 func TestASlotOfADeadProgramIsFreeInTheEnd(t *testing.T) {
 	under(t, func(t *testing.T, shared capacity.Shared) {
 		dead, b := board(shared, "dead"), board(shared, "b")
-		dead.Join(ctx, "p")
-		dead.Join(ctx, "p")
+		join(ctx, dead)
+		join(ctx, dead)
 		began := time.Now()
 		if _, err := b.Enter(ctx, "p"); err != nil || time.Since(began) != 15*time.Minute {
 			t.Errorf("entered after %v, %v", time.Since(began), err)
@@ -182,8 +190,8 @@ func TestWaitersDoNotWriteToTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{}
 		b := board(m, "a")
-		b.Join(ctx, "p")
-		b.Join(ctx, "p")
+		join(ctx, b)
+		join(ctx, b)
 		before := m.writes
 		short, cancel := context.WithTimeout(ctx, 14*time.Minute)
 		defer cancel()
@@ -220,7 +228,7 @@ func TestWorkGoesOnWithTheRaceDetectorWatching(t *testing.T) {
 				case 3:
 					b.Refresh(ctx)
 				case 4:
-					b.Join(ctx, "p")(i%2 == 0)
+					join(ctx, b)(i%2 == 0)
 				case 5:
 					s.mu.Lock()
 					s.broken = map[bool]error{true: errors.New("x")}[i%4 == 0]

@@ -435,7 +435,7 @@ func FuzzSavedState(f *testing.F) {
 		b.Failed(ctx, sol, full())
 		b.StartFailback(ctx, sol)
 		b.Retry(ctx, "p")
-		b.Join(ctx, "p")(false)
+		join(ctx, b)(false)
 		b.Succeeded(ctx, sol, time.Second)
 		if n := b.Budget("p"); n < 0 || n > 10 {
 			t.Errorf("budget is %d", n)

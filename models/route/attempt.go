@@ -29,10 +29,14 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 		return faultOf(err, models.KindRequest, target)
 	}
 	req.Operation = op.need.Operation
+	leave, withdraw, stands := op.join(ctx)
+	if !stands {
+		withdraw()
+		return unsent
+	}
 	op.history.attempts++
 	op.made++
 	op.history.sent = true
-	leave := router.o.RateLimiter.Join(ctx, target.Provider) // it may keep a pace, which is no latency
 	meter := &measure{
 		op: op, model: model, began: router.o.Now(), awake: router.elapsed(),
 		size: req.Tokens, stream: !req.NoStream, concurrency: router.enter(target.Provider),
@@ -45,7 +49,7 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	)
 	if !more || ctx.Err() != nil { // nothing has been sent, so nothing is recorded
 		op.made--
-		leave(true)
+		withdraw()
 		router.o.Breakers.Release(parent, target)
 		if !more {
 			return nil
@@ -85,6 +89,29 @@ func (op *operation) attempt(parent context.Context) *models.Fault {
 	}
 	meter.failed(parent, leave, f)
 	return f
+}
+
+// longJoin is after which a wait for the pace is long: what was known of the target
+// before it is out of date.
+const longJoin = time.Second
+
+// join waits for the pace of work that nobody waits for, which is no latency and no time
+// of the request's. It reports whether the target may still be asked: its circuit may
+// have opened meanwhile, or another request have taken the place of this one as the
+// only one that tries it.
+func (op *operation) join(ctx context.Context) (leave func(clean bool), withdraw func(), stands bool) {
+	router, target := op.r, op.target.Target
+	began := router.o.Now()
+	leave, withdraw = router.o.RateLimiter.Join(ctx, target.Provider)
+	took := router.o.Now().Sub(began)
+	op.history.began = op.history.began.Add(took)
+	if took < longJoin || ctx.Err() != nil {
+		return leave, withdraw, true
+	}
+	asking := context.WithoutCancel(ctx)
+	router.o.Breakers.Release(asking, target)
+	_, stands = router.o.Breakers.Allow(asking, target, false)
+	return leave, withdraw, stands
 }
 
 // of is how many attempts there are at most.

@@ -43,9 +43,11 @@ type Breakers interface {
 type RateLimiter interface {
 	// Retry takes one automatic retry at a provider, if there is one left.
 	Retry(ctx context.Context, provider string) bool
-	// Join counts a request at a provider while it runs. For work that nobody waits
-	// for it may wait, until the context ends, for its turn.
-	Join(ctx context.Context, provider string) (leave func(clean bool))
+	// Join counts a request at a provider until leave is called: clean is false when
+	// there was no capacity for it. For work that nobody waits for it may wait, until
+	// the context ends, for its turn. Withdraw is called in the place of leave when the
+	// request was not sent after all.
+	Join(ctx context.Context, provider string) (leave func(clean bool), withdraw func())
 	// StartFailback notes that requests are moved away from a target, and
 	// returns when they may come back; FailbackAt returns the same.
 	StartFailback(ctx context.Context, t models.Target) time.Time
