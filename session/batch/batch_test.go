@@ -3,7 +3,9 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,4 +183,100 @@ func TestQuietHoursAreThoseOfTheRecord(t *testing.T) {
 	if at, known := QuietTime(&ledger.Week{}, now, func() float64 { return 0.9 }); known || !at.Equal(now) {
 		t.Errorf("%v, %v: a record of less than a week says nothing", at, known)
 	}
+}
+
+func TestATaskHasOnePlaceWhoeverAsksForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(3, time.Now, func() float64 { return 0 }, sleep)
+		place := p.Place(Bulk)
+		check := func(when string, want int) {
+			t.Helper()
+			if _, working := p.Limit(); working != want {
+				t.Errorf("%s %d work, want %d", when, working, want)
+			}
+		}
+		place.Leave()
+		check("left without a place,", 0)
+		var asking sync.WaitGroup
+		for range 5 {
+			asking.Go(func() {
+				if err := place.Enter(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		asking.Wait()
+		check("asked for by five,", 1)
+		for range 5 {
+			asking.Go(place.Leave)
+		}
+		asking.Wait()
+		check("left by five,", 0)
+		for i := range 50 {
+			asking.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%7)*time.Second)
+				defer cancel()
+				for range 10 {
+					if i%2 == 0 {
+						place.Leave()
+					} else if place.Enter(ctx) == nil {
+						if _, working := p.Limit(); working > 1 {
+							t.Errorf("one task has %d places", working)
+						}
+					}
+					time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+				}
+			})
+		}
+		asking.Wait()
+		place.Leave()
+		check("in the end", 0)
+	})
+}
+
+func TestATaskThatWaitsForItsFolderNeedsNoPlace(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		pace := NewPace(1, time.Now, func() float64 { return 0 }, sleep)
+		c := &Carrier{Workspaces: NewWorkspaces(dir)}
+		for _, tt := range []struct {
+			held time.Duration // by another belay
+			want string
+		}{{4 * time.Second, "1 work"}, {time.Hour, "parked: another task works in /work, 0 work, resumed"}} {
+			free, err := c.Workspaces.lock(t.Context(), "/work")
+			if err != nil {
+				t.Fatal(err)
+			}
+			place := pace.Place(Normal)
+			if err := place.Enter(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var told []string
+			a := Attempt{Place: place, Progress: Progress{Workspace: Workspace{Dir: "/work"}}, Seen: func(e Event) {
+				told = append(told, strings.TrimSuffix(strings.TrimPrefix(string(e.Type), "task.")+": "+e.Text, ": "))
+			}}
+			var locking sync.WaitGroup
+			locking.Go(func() {
+				unlock, err := c.lockFolder(t.Context(), a)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				unlock()
+			})
+			time.Sleep(tt.held)
+			synctest.Wait()
+			_, working := pace.Limit()
+			told = append(told, fmt.Sprintf("%d work", working))
+			free()
+			locking.Wait()
+			if got := strings.Join(told, ", "); got != tt.want {
+				t.Errorf("after %v: %s, want %s", tt.held, got, tt.want)
+			}
+			if _, working := pace.Limit(); working != 1 {
+				t.Errorf("%d work at last, want 1", working)
+			}
+			place.Leave()
+		}
+	})
 }

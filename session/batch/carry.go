@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"belay/models"
+	"belay/models/capacity"
 	"belay/session"
 	"belay/session/engine"
 )
@@ -33,8 +34,10 @@ type Opened struct {
 
 // Carrier carries tasks out, one call each.
 type Carrier struct {
-	// Open opens what runs a task's session in a folder.
-	Open func(ctx context.Context, task Task, dir string) (Opened, error)
+	// Open opens what runs the session of a task in its workspace. Its requests, other
+	// than those that somebody waits for, ask resting before they go out.
+	Open func(ctx context.Context, a Attempt, resting capacity.Resting) (Opened, error)
+	Now  func() time.Time
 	// Sleep waits until a time, or until the context ends.
 	Sleep      func(ctx context.Context, until time.Time) error
 	Workspaces *Workspaces
@@ -45,6 +48,7 @@ type Carrier struct {
 type Progress struct {
 	Session   session.ID `json:"session,omitempty"`
 	Workspace Workspace  `json:"workspace,omitzero"`
+	Waits     string     `json:"waits,omitempty"` // what it waits for while it is parked, in words
 }
 
 // Attempt is one try of a task.
@@ -54,15 +58,13 @@ type Attempt struct {
 	Progress Progress // of the tries before; empty: there are none
 	// Save keeps the progress before the next thing happens.
 	Save func(ctx context.Context, p Progress) error
-	// Seen hears of what happens: parking, failed attempts.
+	// Seen hears of what happens: parking, failed attempts. Several goroutines call it.
 	Seen func(e Event)
 	// Tier is the tier that the task is to ask now: it may have been moved while it was
 	// parked. Nil: the one that it names.
 	Tier func(ctx context.Context) (models.Tier, error)
-	// Rest gives the place among those that work back while the task is parked;
-	// Rejoin waits for one.
-	Rest   func()
-	Rejoin func(ctx context.Context) error
+	// Place is what the task has among those that work, and gives back while it waits.
+	Place *Place
 }
 
 // ErrReleased is why the work on a task ended when it is to be gone on with later.
@@ -90,18 +92,19 @@ func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
 			return failedOr(ctx, err)
 		}
 	}
-	if a.Progress.Workspace.Source == "" { // two tasks in one folder would mix their changes
-		unlock, err := c.Workspaces.lock(ctx, a.Progress.Workspace.Dir)
+	if a.Progress.Workspace.Source == "" {
+		unlock, err := c.lockFolder(ctx, a)
 		if err != nil {
 			return failedOr(ctx, err)
 		}
 		defer unlock()
 	}
-	opened, err := c.Open(ctx, a.Task, a.Progress.Workspace.Dir)
+	run := &sessionRun{Carrier: c, Attempt: a}
+	opened, err := c.Open(ctx, a, &budgetRest{run: run})
 	if err != nil {
 		return failedOr(ctx, err)
 	}
-	run := &sessionRun{Carrier: c, Attempt: a, sessions: opened}
+	run.sessions = opened
 	result, err := run.run(ctx)
 	if err == nil && result.Text == "" && result.State == Done { // it was done before a kill
 		result.Text, err = opened.Answer(context.WithoutCancel(ctx), run.Progress.Session)
@@ -254,6 +257,8 @@ func (r *sessionRun) note(record session.Record) (end session.TurnEnded, over bo
 			}
 		}
 		r.Seen(event)
+	case session.Waiting:
+		r.noteWait(e)
 	case session.TurnEnded:
 		r.end = e
 		return e, record.Seq == 0 || record.Seq > r.before
@@ -276,8 +281,8 @@ func (r *sessionRun) afterTurn(ctx context.Context, id session.ID, end session.T
 		event.Text = state.Fault.Error()
 	}
 	r.Seen(event)
-	r.Rest()
-	if r.Sleep(ctx, state.RetryAt) != nil || r.Rejoin(ctx) != nil {
+	r.Place.Leave()
+	if r.Sleep(ctx, state.RetryAt) != nil || r.Place.Enter(ctx) != nil {
 		return false, nil
 	}
 	r.Seen(Event{Type: TaskResumed, Session: id, State: Running})

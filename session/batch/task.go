@@ -91,7 +91,7 @@ type State string
 const (
 	Waiting   State = "waiting"
 	Running   State = "running"
-	Parked    State = "parked" // its models gave way; it goes on by itself
+	Parked    State = "parked" // its models gave way, or its lane's budget is spent; it goes on by itself
 	Done      State = "done"
 	Failed    State = "failed"
 	Cancelled State = "cancelled"

@@ -229,8 +229,14 @@ func (q *Queue) saveProgress(ctx context.Context, e Entry, p batch.Progress) err
 	return q.held(ctx, "keep the progress", e, "progress = ?, machine = ?", string(data), q.machine)
 }
 
+// setState keeps how a task stands, and in its progress what it waits for.
 func (q *Queue) setState(ctx context.Context, e Entry, state batch.State, until time.Time) error {
-	return q.held(ctx, "keep the state", e, "state = ?, not_before = ?", string(state), nanos(until))
+	data, err := json.Marshal(e.Progress)
+	if err != nil {
+		return err
+	}
+	return q.held(ctx, "keep the state", e, "state = ?, not_before = ?, progress = ?",
+		string(state), nanos(until), string(data))
 }
 
 // finish writes the result of a task, once.

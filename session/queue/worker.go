@@ -12,7 +12,6 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"belay/models"
 	"belay/session/batch"
 )
 
@@ -162,15 +161,11 @@ func (w *worker) emit(e Entry, event batch.Event) {
 // what becomes of the job.
 func (w *worker) workOn(_ context.Context, job *river.Job[pointer]) error {
 	lane := laneOf(job.Queue)
-	if err := w.Pace.Enter(w.life, lane); err != nil {
+	place := w.Pace.Place(lane)
+	if err := place.Enter(w.life); err != nil {
 		return river.JobSnooze(time.Second) // the worker ends: somebody else will take it
 	}
-	resting := false
-	defer func() {
-		if !resting {
-			w.Pace.Leave()
-		}
-	}()
+	defer place.Leave()
 	e, until, taken, err := w.q.claim(context.WithoutCancel(w.life), w.id, job.ID)
 	switch {
 	case err != nil:
@@ -195,7 +190,7 @@ func (w *worker) workOn(_ context.Context, job *river.Job[pointer]) error {
 		begun.Type = batch.TaskResumed
 	}
 	w.emit(e, begun)
-	result, err := w.carry(ctx, &e, &resting)
+	result, err := w.carry(ctx, &e, place)
 	return w.settle(ctx, e, result, err)
 }
 
@@ -206,49 +201,6 @@ func laneOf(name string) batch.Lane {
 		}
 	}
 	return batch.Bulk
-}
-
-// carry carries out one try under the lease.
-func (w *worker) carry(ctx context.Context, e *Entry, resting *bool) (batch.Result, error) {
-	task := e.Task
-	if task.MaxCost > 0 {
-		task.MaxCost -= e.Result.Cost
-		if task.MaxCost <= 0 {
-			return batch.Result{State: batch.Failed, Limit: true, Error: "its limit of cost is used up", Cost: e.Result.Cost}, nil
-		}
-	}
-	return w.Carrier.Carry(ctx, batch.Attempt{
-		ID: e.ID, Task: task, Progress: e.Progress,
-		Save: func(ctx context.Context, p batch.Progress) error {
-			e.Progress = p
-			return w.q.saveProgress(ctx, *e, p)
-		},
-		Seen: func(event batch.Event) {
-			switch event.Type {
-			case batch.AttemptDone:
-				w.Pace.Clean()
-			case batch.AttemptFailed:
-				if event.Fault != nil && event.Fault.Kind == models.KindCapacity {
-					w.Pace.Full()
-				}
-			case batch.TaskParked:
-				_ = w.q.setState(ctx, *e, batch.Parked, event.Until) // the list alone is poorer
-			case batch.TaskResumed:
-				_ = w.q.setState(ctx, *e, batch.Running, time.Time{})
-			}
-			w.emit(*e, event)
-		},
-		Tier: func(ctx context.Context) (models.Tier, error) {
-			now, err := w.q.Task(ctx, e.ID)
-			return now.Task.Tier, err
-		},
-		Rest: func() { *resting = true; w.Pace.Leave() },
-		Rejoin: func(ctx context.Context) error {
-			err := w.Pace.Enter(ctx, e.Task.Lane)
-			*resting = err != nil
-			return err
-		},
-	})
 }
 
 // next is what follows a try.

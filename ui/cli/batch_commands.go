@@ -102,14 +102,19 @@ type taskStatus struct {
 	Worker   string       `json:"worker,omitempty"`
 	Prompt   string       `json:"prompt"`
 	Until    time.Time    `json:"until,omitzero"`
+	Waits    string       `json:"waits,omitempty"` // for what, while it is parked
 	Result   batch.Result `json:"result,omitzero"`
 }
 
 func taskStatusOf(e queue.Entry) taskStatus {
+	waits := ""
+	if e.State == batch.Parked {
+		waits = e.Progress.Waits
+	}
 	return taskStatus{
 		V: 1, Type: "task", Task: e.ID, Name: e.Task.Name, State: e.State, Tier: string(e.Task.Tier), Lane: e.Task.Lane,
 		Tries: e.Tries, Restarts: e.Restarts, Session: string(e.Progress.Session), Worker: e.Worker,
-		Prompt: e.Task.Prompt, Until: e.NotBefore, Result: e.Result,
+		Prompt: e.Task.Prompt, Until: e.NotBefore, Waits: waits, Result: e.Result,
 	}
 }
 
@@ -200,9 +205,21 @@ func taskNote(e queue.Entry) string {
 	case e.Result.Error != "" && e.State != batch.Done:
 		return ": " + e.Result.Error
 	case e.State == batch.Parked:
-		return ": " + locale.T("until %s", e.NotBefore.Local().Format("15:04:05"))
+		return waitNote(e)
 	}
 	return ""
+}
+
+// waitNote says until when a task is parked, and why, as far as that is known.
+func waitNote(e queue.Entry) string {
+	note := ""
+	if !e.NotBefore.IsZero() {
+		note = ": " + locale.T("until %s", e.NotBefore.Local().Format("15:04:05"))
+	}
+	if e.Progress.Waits != "" {
+		note += ": " + locale.Said(e.Progress.Waits)
+	}
+	return note
 }
 
 func (cli batchCLI) batchWaitCommand(globals *globalFlags) *cobra.Command {

@@ -84,7 +84,7 @@ var sources = []string{
 	"session/permit", "session/disk_error.go", "session/agent", "session/engine", "session/steps", "session/rewind",
 	"session/sandbox/grip.go", "session/request_hint.go", "session/planedit.go", "session/store/errors.go",
 	"session/store/writer_lock.go", "session/store/repair.go", "session/snapshot/errors.go", "models/ledger/alert.go",
-	"models/route", "context/window/prune.go", "ui/cli", "ui/plain", "ui/controls.go", "ui/perform.go", "ui/handlers.go", "ui/keyboard.go", "ui/opener.go",
+	"models/route", "session/batch/place.go", "context/window/prune.go", "ui/cli", "ui/plain", "ui/controls.go", "ui/perform.go", "ui/handlers.go", "ui/keyboard.go", "ui/opener.go",
 	"ui/session_commands.go", "ui/toast.go", "ui/plan_file.go", "ui/plan_follower.go", "ui/rewind_dialog.go", "ui/steps_panel.go",
 	"ui/entry.go", "ui/capacity_panel.go", "ui/own_command.go", "ui/update.go", "ui/failure_page.go",
 }

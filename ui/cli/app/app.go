@@ -57,10 +57,11 @@ type Options struct {
 	Data           string // another data folder; for the demo
 	NoWait         bool   // a parked turn ends the run
 	MaxWait        time.Duration
-	MaxSteps       int     // requests of a task; 0: as the settings say
-	MaxCost        float64 // of a task, in US dollars; 0: as the settings say
-	DebugHTTP      string  // a file for every exchange with a model
-	Lane           string  // of queued work, which keeps a pace and a budget; empty: it keeps none
+	MaxSteps       int              // requests of a task; 0: as the settings say
+	MaxCost        float64          // of a task, in US dollars; 0: as the settings say
+	DebugHTTP      string           // a file for every exchange with a model
+	Lane           string           // of queued work, which keeps a pace and a budget; empty: it keeps none
+	Resting        capacity.Resting // hears when the lane's budget is waited for; nil: nobody does
 	// Shared is where the state of the models is kept for several machines; nil: in the
 	// store, for this one.
 	Shared        capacity.Shared

@@ -64,10 +64,12 @@ func TaskWorker(ctx context.Context, env Env, options Options, q *queue.Queue) (
 	}
 	opener := taskOpener{env: env, options: options, data: dir}
 	return queue.WorkerOptions{
-		Carrier: &batch.Carrier{Open: opener.open, Sleep: sleep, Workspaces: batch.NewWorkspaces(worktreeDir(dir))},
-		Pace:    batch.NewPace(settings.Queue.Tasks, env.Now, mathrand.Float64, sleep),
-		Most:    settings.Queue.Tasks,
-		Random:  mathrand.Float64,
+		Carrier: &batch.Carrier{
+			Open: opener.open, Now: env.Now, Sleep: sleep, Workspaces: batch.NewWorkspaces(worktreeDir(dir)),
+		},
+		Pace:   batch.NewPace(settings.Queue.Tasks, env.Now, mathrand.Float64, sleep),
+		Most:   settings.Queue.Tasks,
+		Random: mathrand.Float64,
 	}, nil
 }
 
@@ -95,9 +97,10 @@ type taskOpener struct {
 	data    string
 }
 
-func (o taskOpener) open(ctx context.Context, task batch.Task, dir string) (batch.Opened, error) {
-	options := o.options
-	options.Project, options.NonInteractive, options.Program = dir, true, "batch"
+func (o taskOpener) open(ctx context.Context, try batch.Attempt, resting capacity.Resting) (batch.Opened, error) {
+	options, task := o.options, try.Task
+	options.Project, options.NonInteractive, options.Program = try.Progress.Workspace.Dir, true, "batch"
+	options.Resting = resting
 	options.Tier, options.Effort, options.Mode = string(task.Tier), task.Effort, string(task.Approve)
 	options.Lane, options.MaxCost, options.MaxSteps = string(task.Lane), task.MaxCost, task.MaxSteps
 	if task.Worktree && task.Folder != "" && !options.Trust { // a worktree is trusted as its folder is
@@ -171,7 +174,9 @@ func (b *builder) rateLimiter(breakers *capacity.Breakers) route.RateLimiter {
 	case batch.Normal:
 		budget = b.settings.Lanes.Normal
 	}
-	return capacity.Paced{Breakers: breakers, Lane: b.options.Lane, Budget: capacity.LaneBudget(budget)}
+	return capacity.Paced{
+		Breakers: breakers, Lane: b.options.Lane, Budget: capacity.LaneBudget(budget), Resting: b.options.Resting,
+	}
 }
 
 // shared is where the state of the models is kept.
