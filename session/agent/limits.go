@@ -35,7 +35,6 @@ const (
 type Spent struct {
 	Requests, Retries int
 	Tokens            int64
-	Cost              float64
 
 	warned map[string]bool // by the name of the limit
 }
@@ -50,7 +49,7 @@ type limit struct {
 }
 
 func (t *turn) limits() []limit {
-	spent, most := t.Spent, t.Limits
+	spent, most, cost := t.Spent, t.Limits, t.Cost()
 	return []limit{
 		{
 			name: "requests", used: float64(spent.Requests), max: float64(most.Requests),
@@ -58,8 +57,8 @@ func (t *turn) limits() []limit {
 		},
 		t.retryLimit(),
 		{
-			name: "cost", used: spent.Cost, max: most.Cost, stopEarly: true,
-			text: fmt.Sprintf("$%.2f of $%.2f", spent.Cost, most.Cost),
+			name: "cost", used: cost, max: most.Cost, stopEarly: true,
+			text: fmt.Sprintf("$%.2f of $%.2f", cost, most.Cost),
 		},
 		{
 			name: "tokens", used: float64(spent.Tokens), max: float64(most.Tokens), stopEarly: true,

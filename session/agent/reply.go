@@ -123,7 +123,7 @@ func (r *reply) take(ctx context.Context, chunk models.Chunk) (restart bool, err
 	case models.Finished:
 		return false, r.finish(ctx, c)
 	case models.AttemptFailed:
-		r.spend(c.Fault.Usage, c.Cost)
+		r.spend(c.Fault.Usage)
 		if c.Fault.Kind == models.KindCapacity {
 			r.noRoom++
 		}
@@ -175,18 +175,15 @@ func (r *reply) finish(ctx context.Context, finished models.Finished) error {
 		r.t.Measured(r.target, r.tokens, finished.Usage.Input)
 	}
 	r.t.ParkRetry = false
-	r.spend(finished.Usage, cost)
+	r.spend(finished.Usage)
 	return r.commit(ctx, session.ReplyEnded{
 		Tier: r.tier, Target: r.target, Served: finished.Served, RequestID: finished.RequestID,
 		Usage: finished.Usage, Cost: cost, Window: model.Window, LeftOut: r.leftOut,
 	})
 }
 
-// spend counts against the limits what a request took.
-func (r *reply) spend(usage models.Usage, cost float64) {
-	r.t.Spent.Tokens += usage.Input + usage.Output
-	r.t.Spent.Cost += cost
-}
+// spend counts against the limits what a request took; the log tells what it cost.
+func (r *reply) spend(usage models.Usage) { r.t.Spent.Tokens += usage.Input + usage.Output }
 
 // takeItem holds a finished item back until a finished call, or the end of the
 // reply, commits it.
@@ -250,7 +247,7 @@ func (r *reply) stop(ctx context.Context, err error) error {
 	if errors.As(err, &fault) && fault.Kind == models.KindCancelled {
 		taken.Usage = fault.Usage
 		taken.Cost = r.t.Model(r.target).Cost(fault.Usage)
-		r.spend(taken.Usage, taken.Cost)
+		r.spend(taken.Usage)
 	}
 	return r.cut(ctx, taken, nil)
 }

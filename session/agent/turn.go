@@ -87,6 +87,7 @@ type Options struct {
 	ParkRetry      bool           // the first request is the automatic retry of a parked turn
 	Force          bool           // a person wants the first request to go out, whatever is known of the target
 	Limits         Limits
+	Cost           func() float64            // what the task has cost so far, in US dollars: all of it, summaries too
 	Failed         *models.Fault             // why a turn that goes on had ended; nil: it is new, or nobody knows
 	Wrote          bool                      // the turn has changed something before
 	Spent          *Spent                    // what the task has taken so far; nil: nothing

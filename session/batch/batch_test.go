@@ -280,3 +280,14 @@ func TestATaskThatWaitsForItsFolderNeedsNoPlace(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatALostSessionCostIsSpent(t *testing.T) {
+	c := &Carrier{} // nothing is opened
+	r, err := c.Carry(t.Context(), Attempt{
+		Task:     Task{MaxCost: 2},
+		Progress: Progress{Session: "s1", Workspace: Workspace{Dir: "/deleted"}, Cost: 1.5, Lost: 0.5},
+	})
+	if err != nil || r.State != Failed || !r.Limit || r.Cost != 2 {
+		t.Errorf("%+v, %v, want a task whose limit is used up", r, err)
+	}
+}

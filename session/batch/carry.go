@@ -49,7 +49,13 @@ type Progress struct {
 	Session   session.ID `json:"session,omitempty"`
 	Workspace Workspace  `json:"workspace,omitzero"`
 	Waits     string     `json:"waits,omitempty"` // what it waits for while it is parked, in words
+	Since     time.Time  `json:"since,omitzero"`  // when a person last let it begin again: its limits count from then
+	Cost      float64    `json:"cost,omitempty"`  // of its session, in US dollars
+	Lost      float64    `json:"lost,omitempty"`  // cost of sessions before, which are lost with their machine or folder
 }
+
+// Anew is the progress of a task whose session is lost: what it cost stays spent.
+func (p Progress) Anew() Progress { return Progress{Since: p.Since, Lost: p.Lost + p.Cost} }
 
 // Attempt is one try of a task.
 type Attempt struct {
@@ -80,7 +86,12 @@ const maxText = 64 << 10
 // what there is can be gone on with.
 func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
 	if _, err := os.Stat(a.Progress.Workspace.Dir); errors.Is(err, fs.ErrNotExist) {
-		a.Progress = Progress{} // somebody has deleted it: its session has nothing to go on with
+		a.Progress = a.Progress.Anew() // somebody has deleted it: its session has nothing to go on with
+	}
+	if a.Task.MaxCost > 0 {
+		if a.Task.MaxCost -= a.Progress.Lost; a.Task.MaxCost <= 0 {
+			return Result{State: Failed, Limit: true, Error: "its limit of cost is used up", Cost: a.Progress.Lost}, nil
+		}
 	}
 	if a.Progress.Workspace.Dir == "" {
 		place, err := c.Workspaces.Prepare(ctx, a.Task, a.ID)
@@ -165,7 +176,7 @@ func (r *sessionRun) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return failedOr(ctx, err)
 	}
-	r.before = state.LastSeq
+	r.before, r.Progress.Cost = state.LastSeq, state.Cost
 	if err := r.chooseTier(ctx, state); err != nil {
 		return failedOr(ctx, err)
 	}
@@ -188,6 +199,7 @@ func (r *sessionRun) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return failedOr(ctx, err)
 	}
+	r.result.Cost, r.result.Usage = state.Cost+r.Progress.Lost, state.Usage
 	if ctx.Err() != nil && state.Status != session.Idle && !errors.Is(context.Cause(ctx), errTimeout) {
 		return r.result, ErrReleased
 	}
@@ -222,6 +234,10 @@ func (r *sessionRun) follow(ctx context.Context, id session.ID) error {
 		for _, record := range records {
 			if record.Session != id {
 				continue
+			}
+			if _, cost := session.RequestUsage(record.Event); cost > 0 {
+				r.Progress.Cost += cost
+				_ = r.Save(context.WithoutCancel(ctx), r.Progress) // it matters only where the session is lost
 			}
 			if end, over := r.note(record); over {
 				again, err := r.afterTurn(ctx, id, end)
@@ -310,7 +326,6 @@ func (r *sessionRun) chooseTier(ctx context.Context, state session.Session) erro
 // judge says what came of the try.
 func (r *sessionRun) judge(ctx context.Context, state session.Session) {
 	out := &r.result
-	out.Cost, out.Usage = state.Cost, state.Usage
 	switch {
 	case state.Status == session.Idle:
 		out.State = Done

@@ -27,10 +27,12 @@ import (
 type Options struct {
 	request.Options
 
-	Tier           models.Tier  // of new sessions
-	Mode           session.Mode // of new sessions
-	Program        string       // what others see of this program: "screen", "run"
-	NonInteractive bool         // nobody can answer: an approval ends the turn
+	Tier    models.Tier  // of new sessions
+	Mode    session.Mode // of new sessions
+	Program string       // what others see of this program: "screen", "run"
+	// NonInteractive says that nobody can answer: an approval ends the turn, and all that is
+	// done in a session is one task, whose limits nobody gives anew.
+	NonInteractive bool
 
 	ParkSchedule []time.Duration             // waits between the retries of a parked turn
 	Random       func() float64              // uniform in [0, 1), spreads the waits by a tenth; nil: exact
@@ -38,6 +40,7 @@ type Options struct {
 	Snapshots    func(root string) Snapshots // nil: the files of checkpoints are not kept
 	Watch        time.Duration               // how often changes by other belays are looked for; 0: never
 	Limits       agent.Limits                // of a task
+	TaskSince    *time.Time                  // since when they count what programs before took; nil: they do not
 	Grants       []string                    // rules of the settings, which hold in every project
 	TooWide      func(root string) string    // why changes in a workspace ask in every mode; nil: they never do
 

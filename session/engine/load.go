@@ -30,7 +30,7 @@ func (e *Engine) load(ctx context.Context, id session.ID, lease *store.Lease) (*
 	}
 	opened := &openSession{
 		e: e, id: id, root: root, lease: lease, tools: set, control: route.NewControl(state.Tier), state: state,
-		task: task{limits: e.o.Limits},
+		task: task{limits: e.o.Limits, whole: e.o.NonInteractive && state.PartOf == ""},
 	}
 	opened.life, opened.end = context.WithCancel(context.Background())
 	opened.control.Pin(state.PinnedTarget)
@@ -71,6 +71,9 @@ func (s *openSession) prepare(ctx context.Context) error {
 		return err
 	}
 	if s.requests, err = s.e.requests.Builder(ctx, s.state, s.tools, s); err != nil {
+		return err
+	}
+	if err := s.task.recall(ctx, &s.e.o, s.state); err != nil {
 		return err
 	}
 	return s.recover(ctx)

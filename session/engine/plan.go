@@ -85,13 +85,6 @@ func (s *openSession) runPlan(ctx context.Context, ready func(context.Context)) 
 	})
 }
 
-// taskCost is what the task has taken since a person last said go.
-func (s *openSession) taskCost() float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.Cost - s.task.costBefore
-}
-
 // runningStep is the session of the step that runs; nil: none does here.
 func (s *openSession) runningStep() *openSession {
 	s.mu.Lock()

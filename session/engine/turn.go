@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"belay/models"
 	"belay/session"
@@ -26,47 +25,6 @@ const (
 	byUser                  // a person wants it to go on now: a resting target is asked as well
 	byTimer                 // the time of a parked turn has come
 )
-
-// task is what a person has asked for last, over all the retries of a parked
-// turn.
-type task struct {
-	limits     agent.Limits
-	spent      *agent.Spent  // nil: nothing
-	costBefore float64       // what the session had cost when a person last said go
-	parked     time.Duration // how long it has been parked, its next wait included
-	trigger    trigger       // of the turn that runs
-	wrote      bool          // the last turn has changed something
-	failed     *models.Fault // why the turn that goes on had ended
-}
-
-// apply follows the log: a turn has changed something once a call that is not
-// only a read has started.
-func (t *task) apply(e session.Event) {
-	switch e := e.(type) {
-	case session.TurnStarted:
-		t.wrote = false
-	case session.ToolStarted:
-		t.wrote = t.wrote || e.Effect.Class != session.Read
-	}
-}
-
-// launch notes that a turn begins. A person's word gives the task its limits
-// anew.
-func (t *task) launch(by trigger, cost float64) {
-	t.trigger = by
-	if by == byTimer && t.spent != nil {
-		return
-	}
-	t.spent = &agent.Spent{}
-	t.parked = 0
-	t.costBefore = cost
-}
-
-// rewound forgets what was taken back.
-func (t *task) rewound() {
-	t.wrote = false
-	t.spent = nil
-}
 
 // startLocked begins a turn with a prompt.
 func (s *openSession) startLocked(ctx context.Context, p session.Prompt) error {
@@ -161,7 +119,7 @@ func (s *openSession) turnOptionsLocked(ready func(context.Context)) agent.Optio
 		Turn: s.state.Turn, Purpose: purposeOf(s.state), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
 		Failed:    s.task.failed,
 		ParkRetry: s.task.trigger == byTimer, Force: s.task.trigger == byUser,
-		Limits: s.task.limits, Spent: s.task.spent, SwitchAfter: s.switchAfterLocked(),
+		Limits: s.task.limits, Spent: s.task.spent, Cost: s.taskCost, SwitchAfter: s.switchAfterLocked(),
 		NonInteractive: s.e.o.NonInteractive, Now: s.e.o.Now, NewID: s.e.o.NewID,
 	}
 }

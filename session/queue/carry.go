@@ -21,16 +21,9 @@ type carrying struct {
 
 // carry carries out one try.
 func (w *worker) carry(ctx context.Context, e *Entry, place *batch.Place) (batch.Result, error) {
-	task := e.Task
-	if task.MaxCost > 0 {
-		task.MaxCost -= e.Result.Cost
-		if task.MaxCost <= 0 {
-			return batch.Result{State: batch.Failed, Limit: true, Error: "its limit of cost is used up", Cost: e.Result.Cost}, nil
-		}
-	}
 	c := &carrying{w: w, entry: e}
 	return w.Carrier.Carry(ctx, batch.Attempt{
-		ID: e.ID, Task: task, Progress: e.Progress, Save: c.save, Place: place,
+		ID: e.ID, Task: e.Task, Progress: e.Progress, Save: c.save, Place: place,
 		Seen: func(event batch.Event) { c.seen(ctx, event) },
 		Tier: func(ctx context.Context) (models.Tier, error) {
 			now, err := w.q.Task(ctx, e.ID)
@@ -42,6 +35,7 @@ func (w *worker) carry(ctx context.Context, e *Entry, place *batch.Place) (batch
 func (c *carrying) save(ctx context.Context, p batch.Progress) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	p.Waits = c.waits
 	c.entry.Progress = p
 	return c.w.q.saveProgress(ctx, *c.entry, p)
 }

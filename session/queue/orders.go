@@ -67,11 +67,18 @@ func (q *Queue) RetryFailed(ctx context.Context, batchID string) (int, error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		for _, e := range list {
 			set := ""
+			e.Progress.Since, e.Progress.Lost = q.o.Now(), 0 // a person's word: its limits begin anew
 			if e.Machine != "" && e.Machine != q.machine && e.scope != e.Machine {
-				set = ", progress = '', machine = ''" // its session is elsewhere
+				set = ", machine = ''" // its session is elsewhere
+				e.Progress = batch.Progress{}
 			}
-			_, err := tx.ExecContext(ctx, q.bind(`UPDATE belay_task SET state = 'waiting', failures = 0, cancelling = 0, ended = 0,
-				not_before = 0, result = '', token = token + 1, updated = ?`+set+` WHERE id = ?`), nanos(q.o.Now()), e.ID)
+			data, err := json.Marshal(e.Progress)
+			if err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, q.bind(`UPDATE belay_task SET state = 'waiting', failures = 0, cancelling = 0, ended = 0,
+				not_before = 0, result = '', token = token + 1, progress = ?, updated = ?`+set+` WHERE id = ?`),
+				string(data), nanos(q.o.Now()), e.ID)
 			if err != nil {
 				return err
 			}

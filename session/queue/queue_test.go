@@ -209,7 +209,8 @@ func TestATaskLostWithItsMachineBeginsAnew(t *testing.T) {
 		if !taken {
 			t.Fatal("not taken")
 		}
-		if err := there.saveProgress(t.Context(), e, batch.Progress{Session: "s1"}); err != nil {
+		spent := batch.Progress{Session: "s1", Cost: 1.5, Lost: 2, Since: now.UTC()}
+		if err := there.saveProgress(t.Context(), e, spent); err != nil {
 			t.Fatal(err)
 		}
 		restarted, err := here.Reclaim(t.Context())
@@ -217,8 +218,8 @@ func TestATaskLostWithItsMachineBeginsAnew(t *testing.T) {
 			t.Fatalf("restarted %v, %v", restarted, err)
 		}
 		got, taken := claimed(t, here, "new", jobs(t, here, b.ID)[0].job)
-		if !taken || got.Progress.Session != "" || got.Restarts != 1 {
-			t.Errorf("taken %v, %+v: want a fresh start", taken, got)
+		if want := (batch.Progress{Lost: 3.5, Since: now.UTC()}); !taken || got.Progress != want || got.Restarts != 1 {
+			t.Errorf("taken %v, %+v: want a fresh start, with what is spent", taken, got)
 		}
 		if err := there.finish(t.Context(), e, batch.Result{State: batch.Done}); !errors.Is(err, ErrLost) {
 			t.Errorf("its result from the dead: %v", err)
@@ -320,6 +321,9 @@ func TestShiftingCancellingAndRetrying(t *testing.T) {
 		for _, e := range jobs(t, q, b.ID) {
 			if _, taken := claimed(t, q, "w", e.job); !taken {
 				t.Errorf("%s cannot be taken again", e.ID)
+			}
+			if e.Progress.Since.IsZero() {
+				t.Errorf("%s: its limits do not begin anew with a person's word", e.ID)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -99,9 +100,10 @@ func (q *Queue) pointAgain(ctx context.Context, living map[string]bool) error {
 // takeBack lets a task wait again whose holder is dead, unless another worker was
 // faster. One that is lost begins anew.
 func (q *Queue) takeBack(ctx context.Context, e Entry, lost bool) (taken bool, err error) {
-	set, scope := "", e.scope
+	progress, set, scope := e.Progress, "", e.scope
 	if lost {
-		set = ", progress = '', machine = '', restarts = restarts + 1"
+		progress = progress.Anew()
+		set = ", machine = '', restarts = restarts + 1"
 		if scope == e.Machine {
 			scope = Workers
 		}
@@ -111,10 +113,14 @@ func (q *Queue) takeBack(ctx context.Context, e Entry, lost bool) (taken bool, e
 		at = time.Time{} // its session knows until when
 		set += ", not_before = 0"
 	}
+	data, err := json.Marshal(progress)
+	if err != nil {
+		return false, err
+	}
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, q.bind(`UPDATE belay_task SET state = 'waiting', scope = ?, worker = '',
-			lease_until = 0, token = token + 1, updated = ?`+set+` WHERE id = ? AND token = ? AND state = ?`),
-			scope, nanos(q.o.Now()), e.ID, e.token, string(e.State))
+			lease_until = 0, token = token + 1, progress = ?, updated = ?`+set+` WHERE id = ? AND token = ? AND state = ?`),
+			scope, string(data), nanos(q.o.Now()), e.ID, e.token, string(e.State))
 		if err != nil {
 			return err
 		}

@@ -59,6 +59,7 @@ type Options struct {
 	MaxWait        time.Duration
 	MaxSteps       int              // requests of a task; 0: as the settings say
 	MaxCost        float64          // of a task, in US dollars; 0: as the settings say
+	TaskSince      *time.Time       // since when the limits count what programs before took of a session; nil: they do not
 	DebugHTTP      string           // a file for every exchange with a model
 	Lane           string           // of queued work, which keeps a pace and a budget; empty: it keeps none
 	Resting        capacity.Resting // hears when the lane's budget is waited for; nil: nobody does

@@ -254,6 +254,7 @@ func (b *builder) newEngine(
 		Mode:           mode,
 		Program:        b.options.Program,
 		NonInteractive: b.options.NonInteractive,
+		TaskSince:      b.options.TaskSince,
 		ParkSchedule:   b.settings.Park.Ladder,
 		Random:         mathrand.Float64,
 		Breakers:       breakers,

@@ -100,7 +100,7 @@ type taskOpener struct {
 func (o taskOpener) open(ctx context.Context, try batch.Attempt, resting capacity.Resting) (batch.Opened, error) {
 	options, task := o.options, try.Task
 	options.Project, options.NonInteractive, options.Program = try.Progress.Workspace.Dir, true, "batch"
-	options.Resting = resting
+	options.Resting, options.TaskSince = resting, &try.Progress.Since
 	options.Tier, options.Effort, options.Mode = string(task.Tier), task.Effort, string(task.Approve)
 	options.Lane, options.MaxCost, options.MaxSteps = string(task.Lane), task.MaxCost, task.MaxSteps
 	if task.Worktree && task.Folder != "" && !options.Trust { // a worktree is trusted as its folder is

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"belay/models"
+	"belay/session"
+	"belay/session/agent"
+)
+
+// task is what a person has asked for last, over all the retries of a parked
+// turn.
+type task struct {
+	limits     agent.Limits
+	whole      bool          // nobody is there who could give it its limits anew
+	spent      *agent.Spent  // nil: nothing
+	costBefore float64       // what the session had cost when a person last said go
+	parked     time.Duration // how long it has been parked, its next wait included
+	trigger    trigger       // of the turn that runs
+	wrote      bool          // the last turn has changed something
+	failed     *models.Fault // why the turn that goes on had ended
+}
+
+// apply follows the log: a turn has changed something once a call that is not
+// only a read has started.
+func (t *task) apply(e session.Event) {
+	switch e := e.(type) {
+	case session.TurnStarted:
+		t.wrote = false
+	case session.ToolStarted:
+		t.wrote = t.wrote || e.Effect.Class != session.Read
+	}
+}
+
+// launch notes that a turn begins. A person's word gives the task its limits anew;
+// where nobody is, there is one word for all that is done.
+func (t *task) launch(by trigger, cost float64) {
+	t.trigger = by
+	if t.spent != nil && (by == byTimer || t.whole) {
+		return
+	}
+	t.spent = &agent.Spent{}
+	t.parked = 0
+	t.costBefore = cost
+}
+
+// rewound forgets what was taken back.
+func (t *task) rewound() {
+	t.wrote = false
+	t.spent = nil
+}
+
+// taskCost is what the task has taken since a person last said go.
+func (s *openSession) taskCost() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Cost - s.task.costBefore
+}
+
+// recall finds in the log of a session what programs before this one have taken of the
+// limits: of a task that they have carried out as well, or of a parked turn that goes on
+// by itself.
+func (t *task) recall(ctx context.Context, o *Options, state session.Session) error {
+	var begins func(session.Record) bool
+	switch {
+	case state.PartOf != "":
+		return nil
+	case o.TaskSince != nil:
+		begins = func(r session.Record) bool { return !r.Time.After(*o.TaskSince) }
+	case state.Status == session.Parked && !o.NonInteractive:
+		begins = isWord
+	default:
+		return nil
+	}
+	const portion, size = 500, 4 << 20
+	var spent agent.Spent
+	var taken session.Session // of which only the sums are right
+	for before, found := int64(0), false; !found; {
+		page, err := o.Store.Records(ctx, state.ID, before, portion, size)
+		if err != nil {
+			return err
+		}
+		for i := len(page) - 1; i >= 0 && !found; i-- {
+			if found = begins(page[i]); !found {
+				taken.Apply(page[i])
+				countRequest(&spent, page[i].Event)
+			}
+		}
+		if len(page) == 0 || page[0].Seq <= 1 {
+			break
+		}
+		before = page[0].Seq
+	}
+	spent.Tokens = taken.Usage.Input + taken.Usage.Output
+	t.spent, t.costBefore = &spent, state.Cost-taken.Cost
+	return nil
+}
+
+// isWord reports an event by which a person has said go.
+func isWord(r session.Record) bool {
+	if e, ok := r.Event.(session.TurnResumed); ok {
+		return e.Why != reasonDue
+	}
+	_, begins := r.Event.(session.TurnStarted)
+	return begins
+}
+
+// countRequest counts what an event tells of requests and retries.
+func countRequest(spent *agent.Spent, e session.Event) {
+	switch e := e.(type) {
+	case session.ReplyEnded:
+		spent.Requests++
+	case session.AttemptFailed:
+		again := e.Next == models.NextRetry || e.Next == models.NextSwitch
+		switch {
+		case !again:
+			spent.Requests++
+		case e.Fault != nil && !e.Fault.Kind.Policy().Uncounted:
+			spent.Retries++
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"belay/models"
+	"belay/models/route"
+	"belay/session"
+)
+
+// priced gives each model a price: a request of 1,000 tokens costs a dollar.
+func priced(r *rig) {
+	price := func(t models.Target) models.Model {
+		return models.Model{
+			Target: t, Short: t.Model, Window: r.window, Tools: true, Images: true, Dialect: "openai",
+			Price: models.Price{Input: 1000},
+		}
+	}
+	r.route = func(o *route.Options) { o.Model = price }
+	set := r.engine
+	r.engine = func(o *Options) {
+		o.Model = price
+		if set != nil {
+			set(o)
+		}
+	}
+}
+
+const calling = `
+[[reply]]
+times = -1
+usage = { input = 1000, output = 1 }
+[[reply.calls]]
+name = "ls"
+arguments = { path = "." }
+`
+
+func TestTheLimitsOfATaskHoldForAllOfIt(t *testing.T) {
+	t.Parallel()
+	const spoken = "[[reply]]\ntimes = -1\nusage = { input = 1000, output = 1 }\ntext = \"No.\"\n"
+	beginning := time.Time{}
+	for _, tt := range []struct {
+		name   string
+		script string
+		alone  bool
+		set    func(*Options)
+		play   func(r *rig, id session.ID)
+		want   int // requests in all
+		said   string
+	}{
+		{"a repair in the same run", spoken, true, func(o *Options) { o.Limits.Requests = 1 }, func(r *rig, id session.ID) {
+			r.send(id, "answer")
+			r.wait(id)
+			r.send(id, "answer in JSON")
+		}, 1, "the limit of requests is reached (1 of 1 requests)"},
+		{"its cost", spoken, true, func(o *Options) { o.Limits.Cost = 2 }, func(r *rig, id session.ID) {
+			for i := range 3 {
+				r.send(id, fmt.Sprint("answer ", i))
+				r.wait(id)
+			}
+		}, 2, "the limit of cost is reached ($2.00 of $2.00)"},
+		{"a person at the screen gives it anew", spoken, false, func(o *Options) { o.Limits.Requests = 1 },
+			func(r *rig, id session.ID) {
+				r.send(id, "answer")
+				r.wait(id)
+				r.send(id, "and once more")
+			}, 2, ""},
+		{"several programs", calling, true, func(o *Options) { o.Limits.Cost, o.TaskSince = 3, &beginning },
+			func(r *rig, id session.ID) {
+				r.send(id, "go")
+				r.wait(id)
+				r.stop()
+				r.start()
+				if _, err := r.Open(r.t.Context(), id, false); err != nil {
+					r.t.Fatal(err)
+				}
+				r.do(id, session.Resume{})
+			}, 3, "the limit of cost is reached ($3.00 of $3.00)"},
+		{"of one that is gone on with by a new run", calling, true, func(o *Options) { o.Limits.Cost = 3 },
+			func(r *rig, id session.ID) {
+				r.send(id, "go")
+				r.wait(id)
+				r.stop()
+				r.start()
+				if _, err := r.Open(r.t.Context(), id, false); err != nil {
+					r.t.Fatal(err)
+				}
+				r.do(id, session.Resume{})
+			}, 6, "the limit of cost is reached ($3.00 of $3.00)"},
+		{"a parked turn that goes on in another program", `
+[[reply]]
+times = 2
+usage = { input = 1000, output = 1 }
+[[reply.calls]]
+name = "ls"
+arguments = { path = "." }
+[[reply]]
+fault = { how = "status", status = 429, code = "rate_limit_exceeded", message = "slow", headers = { Retry-After = "600" } }
+` + calling, false, func(o *Options) { o.Limits.Cost, o.ParkSchedule = 3, parkWaits },
+			func(r *rig, id session.ID) {
+				r.send(id, "go")
+				if s := r.wait(id); s.Status != session.Parked {
+					r.t.Fatalf("Status = %s, %v", s.Status, s.Fault)
+				}
+				r.stop()
+				r.start()
+				if _, err := r.Open(r.t.Context(), id, false); err != nil {
+					r.t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+			}, 4, "the limit of cost is reached ($3.00 of $3.00)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, tt.script, func(r *rig) {
+				r.nonInteractive = tt.alone
+				r.tiers = map[models.Tier][]models.Target{models.Heavy: {sol}}
+				r.engine = tt.set
+				priced(r)
+			}, func(t *testing.T, r *rig, id session.ID) {
+				tt.play(r, id)
+				s := r.wait(id)
+				if want := map[bool]session.Status{true: session.Idle, false: session.NeedsPerson}[tt.said == ""]; s.Status != want {
+					t.Errorf("Status = %s, want %s", s.Status, want)
+				}
+				if n := len(r.requests()); n != tt.want || !strings.Contains(r.notices(), tt.said) {
+					t.Errorf("%d requests, want %d; said %q, want %q", n, tt.want, r.notices(), tt.said)
+				}
+			})
+		})
+	}
+}
