@@ -76,3 +76,22 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/task")
 }
+
+// BenchmarkCounts counts the tasks of many batches, as Prometheus asks for it.
+func BenchmarkCounts(b *testing.B) {
+	q, err := Open(b.Context(), Options{Dir: b.TempDir(), Machine: "machine1", Now: time.Now, NewID: newID})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = q.Close() })
+	for range 200 {
+		if _, err := q.Submit(context.Background(), Submission{Tasks: tasks(50, nil)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if _, err := q.Counts(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -72,3 +72,29 @@ func (q *Queue) summary(ctx context.Context) (*Summary, error) {
 	}
 	return s, nil
 }
+
+// Counts is how many tasks there are of each state, in all batches.
+func (q *Queue) Counts(ctx context.Context) (map[batch.State]int, error) {
+	const step = "count the tasks"
+	rows, err := q.db.QueryContext(ctx, "SELECT state, count(*) FROM belay_task GROUP BY state")
+	if err != nil {
+		return nil, &Error{step, err, ""}
+	}
+	defer rows.Close()
+	counts := map[batch.State]int{}
+	for _, state := range batch.States() {
+		counts[state] = 0
+	}
+	for rows.Next() {
+		var state batch.State
+		var n int
+		if err := rows.Scan(&state, &n); err != nil {
+			return nil, &Error{step, err, ""}
+		}
+		counts[state] = n
+	}
+	if err := rows.Err(); err != nil {
+		return nil, &Error{step, err, ""}
+	}
+	return counts, nil
+}

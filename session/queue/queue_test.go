@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -326,6 +327,37 @@ func TestShiftingCancellingAndRetrying(t *testing.T) {
 				t.Errorf("%s: its limits do not begin anew with a person's word", e.ID)
 			}
 		}
+	})
+}
+
+func TestTasksAreCountedOverAllBatches(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		q := open("machine1")
+		check := func(want map[batch.State]int) {
+			t.Helper()
+			got, err := q.Counts(t.Context())
+			if err != nil || !maps.Equal(got, want) {
+				t.Errorf("%v, %v, want %v", got, err, want)
+			}
+		}
+		want := map[batch.State]int{}
+		for _, state := range batch.States() {
+			want[state] = 0
+		}
+		check(want)
+		list := jobs(t, q, submitted(t, q, tasks(3, nil)).ID)
+		submitted(t, q, tasks(2, nil))
+		for i, state := range []batch.State{batch.Parked, batch.Failed} {
+			e, taken := claimed(t, q, "w", list[i].job)
+			if !taken {
+				t.Fatal("not taken")
+			}
+			if err := q.setState(t.Context(), e, state, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want[batch.Waiting], want[batch.Parked], want[batch.Failed] = 3, 1, 1
+		check(want)
 	})
 }
 

@@ -64,18 +64,13 @@ const countLimit = 5 * time.Second
 func countTasks(ctx context.Context, q *queue.Queue) map[string]int {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countLimit)
 	defer cancel()
-	list, err := q.Batches(ctx)
+	tasks, err := q.Counts(ctx)
 	if err != nil {
 		return nil
 	}
 	counts := map[string]int{}
-	for _, state := range batch.States() {
-		counts[string(state)] = 0
-	}
-	for _, b := range list {
-		for state, n := range b.Counts {
-			counts[string(state)] += n
-		}
+	for state, n := range tasks {
+		counts[string(state)] = n
 	}
 	return counts
 }
