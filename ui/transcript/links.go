@@ -11,10 +11,11 @@ import (
 	"belay/ui/theme"
 )
 
-// Where words name files: a span of code, and a mention. A place in the file may stand
-// behind its path.
+// Where words name files: a span of code, the aim of a link, and a mention. A place in the
+// file may stand behind its path.
 var (
 	codeSpan  = regexp.MustCompile("`([^`\\s]{1,200})`")
+	linkAim   = regexp.MustCompile(`\]\(([\w./-]{1,200}(?::\d[\d:-]*|#L\d[\dL-]*)?)\)`)
 	mention   = regexp.MustCompile(`(?:^|[\s(])@(?:"([^"\n]+)"|([^\s@()"]+))`)
 	filePlace = regexp.MustCompile(`(?::\d+(?:[-:]\d*)?|#L\d+(?:-L?\d+)?)$`)
 )
@@ -63,6 +64,9 @@ func namedFiles(e *entry) []string {
 		if _, code := e.code(); code {
 			return nil
 		}
+		for _, m := range linkAim.FindAllStringSubmatch(e.text, -1) {
+			names = append(names, m[1])
+		}
 		for _, m := range codeSpan.FindAllStringSubmatch(e.text, -1) {
 			if strings.ContainsAny(m[1], "./") {
 				names = append(names, m[1])
@@ -70,6 +74,17 @@ func namedFiles(e *entry) []string {
 		}
 	}
 	return names
+}
+
+// relative shows the aims of links as they were written: the renderer puts a slash before
+// those that begin with none.
+func relative(source, rendered string) string {
+	for _, m := range linkAim.FindAllStringSubmatch(source, maxLinks) {
+		if wrong := "/" + m[1]; m[1][0] != '/' && !strings.Contains(source, wrong) {
+			rendered = strings.ReplaceAll(rendered, wrong, m[1])
+		}
+	}
+	return rendered
 }
 
 // linkTitle lets the path that is the title of a call, of which a part is shown, be

@@ -105,7 +105,7 @@ func (m *markdown) list(source string, width int) []string {
 		return wrapped(source, width)
 	}
 	var lines []string
-	for _, line := range tidy(theme.Rendered(out), m.wideWidth+width) {
+	for _, line := range tidy(relative(source, theme.Rendered(out)), m.wideWidth+width) {
 		lead := itemLead(xansi.Strip(line))
 		if theme.Width(line) <= width || lead == 0 || lead > width/2 {
 			lines = append(lines, theme.Code(line, width)...)
@@ -144,7 +144,7 @@ func finish(term *glamour.TermRenderer, source string, width int) []string {
 	if err != nil {
 		return wrapped(source, width)
 	}
-	return tidy(theme.Rendered(out), width)
+	return tidy(relative(source, theme.Rendered(out)), width)
 }
 
 // tableWidth is the cells that a piece takes that is a table and nothing else.
