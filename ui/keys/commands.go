@@ -103,6 +103,8 @@ type Named struct {
 	Arguments string // what stands behind it: "[what to keep]"
 	Does      string
 	Begins    bool // its name begins with what was typed
+
+	action Action
 }
 
 // Matching lists the commands whose names fit what was typed after the slash: first
@@ -118,7 +120,7 @@ func Matching(typed string) []Named {
 				if strings.Contains(name, " ") {
 					continue // the older of two names
 				}
-				all = append(all, Named{Name: name, Arguments: arguments, Does: b.Meaning()})
+				all = append(all, Named{Name: name, Arguments: arguments, Does: b.Meaning(), action: b.Action})
 				names = append(names, name)
 			}
 		}
@@ -130,6 +132,9 @@ func Matching(typed string) []Named {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Named) int { return strings.Compare(a.Name, b.Name) })
+	found = slices.CompactFunc(found, func(next, n Named) bool { // "models" beside "model" tells nothing
+		return next.action == n.action && strings.HasPrefix(next.Name, n.Name)
+	})
 	for _, m := range fuzzy.Find(typed, names) {
 		if n := all[m.Index]; !strings.HasPrefix(n.Name, typed) {
 			found = append(found, n)

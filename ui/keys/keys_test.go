@@ -147,6 +147,9 @@ func TestMatchingNames(t *testing.T) {
 	if len(got) < 3 || got[0].Name != "stats" || got[1].Name != "status" || got[2].Name != "steps" || !got[0].Begins {
 		t.Errorf("Matching(st) = %+v", got)
 	}
+	if got := Matching("model"); len(got) == 0 || got[0].Name != "model" || len(got) > 1 && got[1].Name == "models" {
+		t.Errorf("Matching(model) = %+v, want one name of the command", got)
+	}
 	for _, n := range Matching("mcp") {
 		if n.Begins {
 			t.Errorf("Matching(mcp) offers %q as if it began so", n.Name)
