@@ -38,8 +38,9 @@ type Attempt struct {
 	DelayMS         int64   `json:"delay_ms"` // that was waited before it
 
 	// What follows is for who listens, and not kept.
-	Operation string `json:"-"` // the same for all attempts at one request
-	Finish    string `json:"-"` // why the reply ended, as the API says it: stop, tool_calls, length or content_filter
+	Operation string    `json:"-"` // the same for all attempts at one request
+	TurnBegan time.Time `json:"-"` // when its turn began, or last went on; zero: it belongs to none
+	Finish    string    `json:"-"` // why the reply ended, as the API says it: stop, tool_calls, length or content_filter
 }
 
 // Purpose says whose a request is, for the record.
@@ -48,4 +49,16 @@ type Purpose struct {
 	Project string
 	Turn    int
 	Step    string
+	// TurnBegan is when the turn began, or last went on, that the request is a part of;
+	// zero: it is a part of none.
+	TurnBegan time.Time
+}
+
+// Turn is how a turn has gone from when it began, or went on, until it ended or was
+// parked, for who listens.
+type Turn struct {
+	Purpose
+	Ended   time.Time
+	Outcome string // done, parked, stopped, failed, …
+	Fault   *Fault // of its models, if that is why it ended
 }

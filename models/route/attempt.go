@@ -232,6 +232,7 @@ func (m *measure) write(fault *models.Fault) {
 		DelayMS:      op.delay.Milliseconds(),
 		ServedModel:  m.served,
 		Operation:    op.need.Operation,
+		TurnBegan:    op.need.Purpose.TurnBegan,
 		Finish:       m.finish(fault),
 	}
 	if fault != nil {

@@ -41,6 +41,7 @@ type otlpAttribute struct {
 type otlpSpan struct {
 	TraceID    string          `json:"traceId"`
 	SpanID     string          `json:"spanId"`
+	ParentID   string          `json:"parentSpanId,omitempty"`
 	Name       string          `json:"name"`
 	Kind       int             `json:"kind"`
 	Start      string          `json:"startTimeUnixNano"`
@@ -106,8 +107,12 @@ func otlp(s sdk.ReadOnlySpan) otlpSpan {
 	if s.Status().Code == codes.Error {
 		status.Code = 2 // STATUS_CODE_ERROR
 	}
+	parent := ""
+	if s.Parent().HasSpanID() {
+		parent = s.Parent().SpanID().String()
+	}
 	return otlpSpan{
-		TraceID: s.SpanContext().TraceID().String(), SpanID: s.SpanContext().SpanID().String(),
+		ParentID: parent, TraceID: s.SpanContext().TraceID().String(), SpanID: s.SpanContext().SpanID().String(),
 		Name: s.Name(), Kind: int(s.SpanKind()), Status: status, Attributes: attributes(s.Attributes()),
 		Start: strconv.FormatInt(s.StartTime().UnixNano(), 10), End: strconv.FormatInt(s.EndTime().UnixNano(), 10),
 	}

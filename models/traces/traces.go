@@ -1,7 +1,8 @@
 // Package traces decides what OpenTelemetry is told of requests to models, by its
 // semantic conventions for generative AI
-// (https://opentelemetry.io/docs/specs/semconv/gen-ai/): one span for each attempt, and
-// one trace for all attempts at the same request. What was said is never part of it.
+// (https://opentelemetry.io/docs/specs/semconv/gen-ai/): one span for each attempt, below
+// one for the turn that it is a part of. Attempts outside of turns are in one trace with
+// those at the same request. What was said is never part of it.
 //
 // The spans go out by OTLP over HTTP in its JSON form, which every collector takes.
 // The exporter that OpenTelemetry offers would bring gRPC along, 8 MB of it.
@@ -12,6 +13,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -49,7 +51,7 @@ func Start(o Options) *Tracer {
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", "belay"), attribute.String("service.version", o.Version),
 		)),
-		sdk.WithIDGenerator(operationIDs{}),
+		sdk.WithIDGenerator(knownIDs{}),
 		sdk.WithSampler(sdk.AlwaysSample()),
 	)
 	return &Tracer{provider: provider, tracer: provider.Tracer("belay", trace.WithInstrumentationVersion(o.Version))}
@@ -61,7 +63,10 @@ func (t *Tracer) Stop(ctx context.Context) error { return t.provider.Shutdown(ct
 // Attempt tells of a request that was sent to a model. It never waits: what the
 // collector does not take is dropped.
 func (t *Tracer) Attempt(a models.Attempt) {
-	ctx := context.WithValue(context.Background(), operationKey{}, a.Operation)
+	ctx := context.WithValue(context.Background(), idsKey{}, ids{trace: a.Operation})
+	if turn := turnIDs(a.Session, a.Turn, a.TurnBegan); turn != (ids{}) {
+		ctx = trace.ContextWithSpanContext(ctx, turn.context())
+	}
 	const operation = "chat"
 	_, span := t.tracer.Start(ctx, operation+" "+a.Model,
 		trace.WithTimestamp(a.CreatedAt), trace.WithSpanKind(trace.SpanKindClient),
@@ -101,27 +106,77 @@ func (t *Tracer) Attempt(a models.Attempt) {
 	span.End(trace.WithTimestamp(a.CreatedAt.Add(time.Duration(a.LatencyMS) * time.Millisecond)))
 }
 
-// operationKey is under which a context keeps the operation of an attempt.
-type operationKey struct{}
-
-// operationIDs give all attempts at one request the same trace.
-type operationIDs struct{}
-
-// NewIDs gives the ids of an attempt.
-func (o operationIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	var id trace.TraceID
-	if operation, _ := ctx.Value(operationKey{}).(string); operation != "" {
-		sum := sha256.Sum256([]byte(operation))
-		copy(id[:], sum[:])
-	} else {
-		_, _ = rand.Read(id[:]) // never fails, says crypto/rand
+// Turn tells of a turn that has ended: the root of its attempts.
+func (t *Tracer) Turn(turn models.Turn) {
+	const operation, agent = "invoke_agent", "belay"
+	root := turnIDs(turn.Session, turn.Turn, turn.TurnBegan)
+	_, span := t.tracer.Start(context.WithValue(context.Background(), idsKey{}, root), operation+" "+agent,
+		trace.WithTimestamp(turn.TurnBegan), trace.WithSpanKind(trace.SpanKindInternal),
+		trace.WithAttributes(
+			attribute.String("gen_ai.operation.name", operation),
+			attribute.String("gen_ai.agent.name", agent),
+			attribute.String("gen_ai.conversation.id", turn.Session),
+			attribute.Int("belay.turn", turn.Turn),
+			attribute.String("belay.outcome", turn.Outcome),
+		))
+	if f := turn.Fault; f != nil {
+		span.SetAttributes(attribute.String("error.type", cmp.Or(f.Code, string(f.Kind))))
+		span.SetStatus(codes.Error, f.Kind.Policy().Text)
 	}
-	return id, o.NewSpanID(ctx, id)
+	span.End(trace.WithTimestamp(turn.Ended))
 }
 
-// NewSpanID gives the id of a span.
-func (operationIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
-	var id trace.SpanID
-	_, _ = rand.Read(id[:])
+// ids are what the ids of a span are made of: the same gives the same. An empty one
+// stands for chance.
+type ids struct{ trace, span string }
+
+// turnIDs are those of a turn; empty: it is none. A turn that goes on after it was parked
+// has a trace of its own for each time.
+func turnIDs(session string, number int, began time.Time) ids {
+	if began.IsZero() {
+		return ids{}
+	}
+	name := fmt.Sprint(session, "/", number, "/", began.UnixNano())
+	return ids{trace: "turn " + name, span: "span " + name}
+}
+
+func (i ids) context() trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: i.traceID(), SpanID: i.spanID(), TraceFlags: trace.FlagsSampled,
+	})
+}
+
+func (i ids) traceID() (id trace.TraceID) {
+	fill(id[:], i.trace)
 	return id
 }
+
+func (i ids) spanID() (id trace.SpanID) {
+	fill(id[:], i.span)
+	return id
+}
+
+// fill makes an id of a name, or of chance.
+func fill(id []byte, name string) {
+	if name == "" {
+		_, _ = rand.Read(id) // never fails, says crypto/rand
+		return
+	}
+	sum := sha256.Sum256([]byte(name))
+	copy(id, sum[:])
+}
+
+// idsKey is under which a context keeps the ids of a span.
+type idsKey struct{}
+
+// knownIDs give a span the ids that its context names.
+type knownIDs struct{}
+
+// NewIDs gives the ids of a span without a parent.
+func (knownIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	i, _ := ctx.Value(idsKey{}).(ids)
+	return i.traceID(), i.spanID()
+}
+
+// NewSpanID gives the id of a span with one.
+func (knownIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID { return ids{}.spanID() }

@@ -112,6 +112,64 @@ func TestACollectorIsToldOfEachAttempt(t *testing.T) {
 	}
 }
 
+func TestATurnIsTheRootOfItsAttempts(t *testing.T) {
+	c := &collector{}
+	server := httptest.NewServer(c)
+	defer server.Close()
+	tracer := Start(Options{Endpoint: server.URL, HTTP: http.DefaultTransport})
+	began := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	again := began.Add(time.Hour)
+	full := &models.Fault{Kind: models.KindCapacity, Code: "server_is_overloaded"}
+	for _, turn := range []models.Turn{
+		{Ended: began.Add(time.Minute), Outcome: "parked", Fault: full, Purpose: models.Purpose{TurnBegan: began}},
+		{Ended: again.Add(time.Minute), Outcome: "done", Purpose: models.Purpose{TurnBegan: again}},
+	} {
+		for _, operation := range []string{"a", "b"} {
+			tracer.Attempt(models.Attempt{
+				Operation: operation, Model: "sol", Session: "s", Turn: 3, TurnBegan: turn.TurnBegan, CreatedAt: turn.TurnBegan,
+			})
+		}
+		turn.Session, turn.Turn = "s", 3
+		tracer.Turn(turn)
+	}
+	if err := tracer.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.spans) != 6 {
+		t.Fatalf("%d spans", len(c.spans))
+	}
+	for _, part := range [][]otlpSpan{c.spans[:3], c.spans[3:]} {
+		root := part[2]
+		for _, attempt := range part[:2] {
+			if attempt.TraceID != root.TraceID || attempt.ParentID != root.SpanID || attempt.SpanID == root.SpanID {
+				t.Errorf("an attempt %+v is not below its turn %+v", attempt, root)
+			}
+		}
+		if root.Name != "invoke_agent belay" || root.Kind != 1 || root.ParentID != "" || root.SpanID == part[0].SpanID {
+			t.Errorf("%+v", root)
+		}
+	}
+	parked, done := c.spans[2], c.spans[5]
+	if parked.TraceID == done.TraceID || parked.SpanID == done.SpanID {
+		t.Error("a turn that goes on has the ids that it had")
+	}
+	for _, want := range []struct {
+		span       otlpSpan
+		key, value string
+	}{
+		{parked, "gen_ai.operation.name", "invoke_agent"}, {parked, "gen_ai.agent.name", "belay"},
+		{parked, "gen_ai.conversation.id", "s"}, {parked, "belay.turn", "3"}, {parked, "belay.outcome", "parked"},
+		{parked, "error.type", "server_is_overloaded"}, {done, "error.type", ""}, {done, "belay.outcome", "done"},
+	} {
+		if got := text(want.span.Attributes, want.key); got != want.value {
+			t.Errorf("%s of %s is %q, want %q", want.key, want.span.Name, got, want.value)
+		}
+	}
+	if parked.Start != "1796126400000000000" || parked.End != "1796126460000000000" || parked.Status.Code != 2 {
+		t.Errorf("%+v", parked)
+	}
+}
+
 func TestACollectorThatIsNotThereIsNoTrouble(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

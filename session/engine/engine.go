@@ -44,6 +44,9 @@ type Options struct {
 	Grants       []string                    // rules of the settings, which hold in every project
 	TooWide      func(root string) string    // why changes in a workspace ask in every mode; nil: they never do
 
+	// TurnEnded hears of each turn that ends or is parked; it must not wait. Nil: nobody does.
+	TurnEnded func(models.Turn)
+
 	// ModelTitles says that the light tier names a session after its first turn: a
 	// request that the settings ask for, and nobody else.
 	ModelTitles bool

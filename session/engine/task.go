@@ -18,6 +18,7 @@ type task struct {
 	costBefore float64       // what the session had cost when a person last said go
 	parked     time.Duration // how long it has been parked, its next wait included
 	trigger    trigger       // of the turn that runs
+	began      time.Time     // when that turn began, or went on
 	wrote      bool          // the last turn has changed something
 	failed     *models.Fault // why the turn that goes on had ended
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"belay/models"
 	"belay/session"
@@ -79,6 +80,7 @@ func (s *openSession) launchLocked(by trigger) {
 	done := make(chan struct{})
 	s.running = &running{cancel: cancel, done: done}
 	s.task.launch(by, s.state.Cost)
+	s.task.began = s.e.o.Now()
 	var ready func(context.Context)
 	if s.state.CheckpointTurn < s.state.Turn && !s.changedLocked() {
 		ready = s.checkpoints.Before(s.state.Turn, 0, "")
@@ -116,7 +118,7 @@ func (s *openSession) turnOptionsLocked(ready func(context.Context)) agent.Optio
 		Log: s, Gate: s, Tools: s.tools, Root: s.root,
 		Build: s.requests.Build, Shorten: s.requests.Shorten,
 		Prune: s.requests.Prune, Steer: s.takeSteered, Measured: s.requests.Measured, Ready: ready,
-		Turn: s.state.Turn, Purpose: purposeOf(s.state), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
+		Turn: s.state.Turn, Purpose: purposeOf(s.state, s.task.began), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
 		Failed:    s.task.failed,
 		ParkRetry: s.task.trigger == byTimer, Force: s.task.trigger == byUser,
 		Limits: s.task.limits, Spent: s.task.spent, Cost: s.taskCost, SwitchAfter: s.switchAfterLocked(),
@@ -146,8 +148,10 @@ func (s *openSession) switchAfterLocked() int {
 }
 
 // purposeOf says whose the requests of a session are, for the record.
-func purposeOf(state session.Session) models.Purpose {
-	purpose := models.Purpose{Session: string(state.ID), Project: state.Project, Turn: state.Turn}
+func purposeOf(state session.Session, began time.Time) models.Purpose {
+	purpose := models.Purpose{
+		Session: string(state.ID), Project: state.Project, Turn: state.Turn, TurnBegan: began,
+	}
 	switch {
 	case state.PartOf == "":
 	case state.Step == 0:
@@ -164,6 +168,12 @@ func (s *openSession) ended(end session.TurnEnded) {
 	defer s.mu.Unlock()
 	s.running = nil
 	s.approvals.forget()
+	if s.e.o.TurnEnded != nil {
+		purpose := purposeOf(s.state, s.task.began)
+		defer func() { // parking may come to nothing
+			s.e.o.TurnEnded(models.Turn{Purpose: purpose, Ended: s.e.o.Now(), Outcome: string(end.Outcome), Fault: end.Fault})
+		}()
+	}
 	if end.Interrupted && s.state.Status == session.Asking {
 		return // left as it is: the question is asked again when the session is opened
 	}

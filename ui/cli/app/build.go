@@ -72,7 +72,7 @@ func (b *builder) build(ctx context.Context) *App {
 		listeners.attempt(a)
 	}
 	router = b.newRouter(breakers, record)
-	eng := b.newEngine(router, breakers, upkeep.BudgetShare)
+	eng := b.newEngine(router, breakers, upkeep.BudgetShare, listeners.turn)
 	if b.options.onScreen() {
 		b.notices.showOn(func(text string) { eng.Alert(session.Alerted{Text: text, Screen: true}) })
 	}
@@ -210,6 +210,7 @@ func (b *builder) newEngine(
 	router *route.Router,
 	breakers *capacity.Breakers,
 	budget func(context.Context) (float64, string),
+	turnEnded func(models.Turn),
 ) *engine.Engine {
 	mode, reason := startingMode(b.options, b.settings, b.dir)
 	if reason != "" {
@@ -255,6 +256,7 @@ func (b *builder) newEngine(
 		Program:        b.options.Program,
 		NonInteractive: b.options.NonInteractive,
 		TaskSince:      b.options.TaskSince,
+		TurnEnded:      turnEnded,
 		ParkSchedule:   b.settings.Park.Ladder,
 		Random:         mathrand.Float64,
 		Breakers:       breakers,

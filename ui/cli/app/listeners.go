@@ -12,7 +12,7 @@ import (
 	"belay/models/traces"
 )
 
-// listeners are told of requests to models beside the record.
+// listeners are told of requests to models, and of turns, beside the record.
 type listeners struct {
 	metrics *metrics.Metrics // nil: nobody looks
 	tracer  *traces.Tracer   // nil: no collector is named
@@ -24,6 +24,12 @@ func (l listeners) attempt(a models.Attempt) {
 	}
 	if l.tracer != nil {
 		l.tracer.Attempt(a)
+	}
+}
+
+func (l listeners) turn(t models.Turn) {
+	if l.tracer != nil {
+		l.tracer.Turn(t)
 	}
 }
 
