@@ -180,10 +180,7 @@ func (q *Queue) placed(ctx context.Context, tx *sql.Tx, job int64) (first string
 		return "", false, err
 	}
 	if place != "" {
-		var n int
-		const works = `SELECT count(*) FROM belay_task WHERE place = ? AND state IN ('running', 'parked')
-			AND worker IN (SELECT id FROM belay_worker WHERE machine = ?)`
-		if err := tx.QueryRowContext(ctx, q.bind(works), place, q.machine).Scan(&n); err != nil || n > 0 {
+		if busy, err := q.placeBusy(ctx, tx, place); err != nil || busy {
 			return "", true, err
 		}
 	}
@@ -207,6 +204,37 @@ func (q *Queue) placed(ctx context.Context, tx *sql.Tx, job int64) (first string
 		}
 	}
 	return first, false, nil
+}
+
+// busy reports whether a job stands for a task that waits for another one of its folder.
+func (q *Queue) busy(ctx context.Context, job int64) (bool, error) {
+	const step = "look for the folder of a task"
+	var place string
+	const find = "SELECT place FROM belay_task WHERE job = ? AND state = 'waiting'"
+	err := q.db.QueryRowContext(ctx, q.bind(find), job).Scan(&place)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && place == "" {
+		return false, nil
+	}
+	if err != nil {
+		return false, &Error{step, err, ""}
+	}
+	busy, err := q.placeBusy(ctx, q.db, place)
+	if err != nil {
+		return false, &Error{step, err, ""}
+	}
+	return busy, nil
+}
+
+// placeBusy reports whether a task works in a folder of this machine.
+func (q *Queue) placeBusy(ctx context.Context, in interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, place string,
+) (bool, error) {
+	const works = `SELECT count(*) FROM belay_task WHERE place = ? AND state IN ('running', 'parked')
+		AND worker IN (SELECT id FROM belay_worker WHERE machine = ?)`
+	var n int
+	err := in.QueryRowContext(ctx, q.bind(works), place, q.machine).Scan(&n)
+	return n > 0, err
 }
 
 // held changes a task under its lease.

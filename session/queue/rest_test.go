@@ -19,6 +19,7 @@ import (
 type oneRequest struct {
 	limiter capacity.Paced
 	offline time.Duration // before the request
+	takes   time.Duration // the request
 	sent    func()        // hears of each request that goes out
 	records chan []session.Record
 	turn    sync.WaitGroup
@@ -59,6 +60,7 @@ func (o *oneRequest) Do(_ context.Context, id session.ID, c session.Command) err
 			status := session.Stopped
 			if ctx.Err() == nil {
 				o.sent()
+				time.Sleep(o.takes)
 				end.Outcome, status = session.OutcomeDone, session.Idle
 			}
 			leave(true)
@@ -138,6 +140,9 @@ func restingWorker(t *testing.T, test func(*testing.T, *resting)) {
 			}}
 			if strings.HasPrefix(a.Task.Name, "offline") {
 				sessions.offline = time.Minute
+			}
+			if strings.HasPrefix(a.Task.Name, "long") {
+				sessions.takes = time.Minute
 			}
 			sessions.sent = func() {
 				r.mu.Lock()
@@ -286,5 +291,28 @@ func TestTasksThatWaitForTheNetworkHoldNobodyUp(t *testing.T) {
 		if got := states(t, r.q, waiting); got[batch.Done] != 3 {
 			t.Errorf("%v", got)
 		}
+	})
+}
+
+func TestTasksThatWaitForOneOfTheirFolderHoldNobodyUp(t *testing.T) {
+	restingWorker(t, func(t *testing.T, r *resting) {
+		folder := r.folder()
+		submitted(t, r.q, tasks(8, func(task *batch.Task) {
+			task.Worktree, task.Repository, task.Folder = false, "", folder
+			task.Lane, task.Name = batch.Normal, "long "+task.Name
+		}))
+		time.Sleep(10 * time.Second)
+		r.handIn(t, batch.Bulk, "other")
+		began := time.Now()
+		for {
+			sent, _ := r.tell()
+			if len(sent) == 2 && sent[1] == "other" {
+				break
+			}
+			if time.Sleep(time.Second); time.Since(began) > 20*time.Second {
+				t.Fatalf("after %v sent %q, want the other beside the one that works", time.Since(began), sent)
+			}
+		}
+		t.Logf("the other began after %v", time.Since(began))
 	})
 }

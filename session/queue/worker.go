@@ -161,6 +161,12 @@ func (w *worker) emit(e Entry, event batch.Event) {
 // what becomes of the job.
 func (w *worker) workOn(_ context.Context, job *river.Job[pointer]) error {
 	lane := laneOf(job.Queue)
+	// What waits for its folder is in nobody's way; claim asks again.
+	if busy, err := w.q.busy(context.WithoutCancel(w.life), job.ID); err != nil {
+		return err // river tries it again
+	} else if busy {
+		return river.JobSnooze(time.Second)
+	}
 	place := w.Pace.Place(lane)
 	if err := place.Enter(w.life); err != nil {
 		return river.JobSnooze(time.Second) // the worker ends: somebody else will take it
