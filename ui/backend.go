@@ -127,12 +127,16 @@ func (b *backend) open(id session.ID, takeover bool) tea.Cmd {
 		records, err := store.Records(ctx, s.ID, s.LastSeq+1, tailRecords, tailBytes)
 		return openedMsg{id: id, state: s, records: records, err: err}
 	}
-	return tea.Sequence(ahead, opened, func() tea.Msg {
+	// What was needed for a long one is given back: the screen will need little for a
+	// while. That is first to read it, then to count it.
+	release := func() tea.Msg {
 		if long {
-			debug.FreeOSMemory() // what reading took: the screen will need little for a while
+			debug.FreeOSMemory()
 		}
 		return nil
-	})
+	}
+	counted := tea.Tick(time.Second, func(time.Time) tea.Msg { return release() })
+	return tea.Sequence(ahead, opened, release, counted)
 }
 
 // read reads a session without opening it: one whose records did not all

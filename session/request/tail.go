@@ -8,8 +8,8 @@ import (
 )
 
 // tailBytes bounds what is read of a log for the next request: more would not fit into
-// any window. A record takes somewhat more than it is in a request.
-const tailBytes = 6 << 20
+// any window.
+const tailBytes = 4 << 20
 
 // Tail is the end of a session's log that its next request is made of.
 func Tail(ctx context.Context, st *store.Store, state session.Session) (store.Tail, error) {
