@@ -181,17 +181,13 @@ func (e *Engine) closeIdle(ctx context.Context, id session.ID) {
 func (s *openSession) startOrResumeTurn(
 	ctx context.Context, t steps.Turn, plan *openSession,
 ) (number int, err error) {
+	planCost := plan.taskCost() // this step's earlier turns are a part of it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.control.SetNoFailover(t.Step.Pinned)
 	s.checkpoints.KeepFor(plan.checkpoints)
-	s.task.limits = s.e.o.Limits
-	if t.Step.MaxRequests > 0 {
-		s.task.limits.Requests = t.Step.MaxRequests
-	}
-	if t.Step.MaxCost > 0 {
-		s.task.limits.Cost = t.Step.MaxCost
-	}
+	s.task.limitStep(s.e.o.Limits, t.Step, planCost, s.state.Cost)
+	defer func() { s.task.planCost = 0 }() // nothing may have begun
 	if s.state.Mode != t.Mode {
 		if err := s.appendLocked(ctx, session.ModeChosen{Mode: t.Mode}); err != nil {
 			return 0, err

@@ -16,6 +16,8 @@ type task struct {
 	whole      bool          // nobody is there who could give it its limits anew
 	spent      *agent.Spent  // nil: nothing
 	costBefore float64       // what the session had cost when a person last said go
+	costBeside float64       // what others of the same task have cost: the steps of its plan
+	planCost   float64       // the same for the turn that the plan begins next; a person's word has none
 	parked     time.Duration // how long it has been parked, its next wait included
 	trigger    trigger       // of the turn that runs
 	began      time.Time     // when that turn began, or went on
@@ -38,6 +40,7 @@ func (t *task) apply(e session.Event) {
 // where nobody is, there is one word for all that is done.
 func (t *task) launch(by trigger, cost float64) {
 	t.trigger = by
+	t.costBeside, t.planCost = t.planCost, 0
 	if t.spent != nil && (by == byTimer || t.whole) {
 		return
 	}
@@ -52,11 +55,25 @@ func (t *task) rewound() {
 	t.spent = nil
 }
 
-// taskCost is what the task has taken since a person last said go.
+// taskCost is what the task has cost since a person last said go.
 func (s *openSession) taskCost() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Cost - s.task.costBefore
+	return s.state.Cost - s.task.costBefore + s.task.costBeside
+}
+
+// limitStep gives a step its limits: its own, and what the task that it is a part of may
+// still cost. The cost of that is told as of the whole task.
+func (t *task) limitStep(limits agent.Limits, step session.Step, planCost, cost float64) {
+	t.limits, t.planCost = limits, 0
+	if step.MaxRequests > 0 {
+		t.limits.Requests = step.MaxRequests
+	}
+	if step.MaxCost > 0 && (limits.Cost <= 0 || step.MaxCost < limits.Cost-planCost) {
+		t.limits.Cost = step.MaxCost
+		return
+	}
+	t.costBefore, t.planCost = cost, planCost
 }
 
 // recall finds in the log of a session what programs before this one have taken of the

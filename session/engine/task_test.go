@@ -133,3 +133,33 @@ fault = { how = "status", status = 429, code = "rate_limit_exceeded", message = 
 		})
 	}
 }
+
+func TestTheCostOfAPlanIsThatOfAllItsSteps(t *testing.T) {
+	t.Parallel()
+	script := proposal(`{"title":"part 1","do":"look"},{"title":"part 2","do":"look again"}`) + `
+[[reply]]
+user = ": part 1"
+usage = { input = 2000, output = 1 }
+text = "I have looked."
+` + calling
+	inBubble(t, script, func(r *rig) {
+		r.mode = session.All
+		r.engine = func(o *Options) { o.Limits.Cost = 4 }
+		priced(r)
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.split(id, "the large task", true)
+		s := r.wait(id)
+		if s.Status != session.NeedsPerson || plan(s) == "pending pending" {
+			t.Fatalf("Status = %s, %s", s.Status, plan(s))
+		}
+		if s.Cost < 3.8 || s.Cost > 4 {
+			t.Errorf("the plan cost $%.2f, want its limit of $4\n%s", s.Cost, r.notices())
+		}
+		before := len(r.requests())
+		r.send(s.Plan.Steps[1].Session, "go on") // a person takes the step over
+		r.wait(s.Plan.Steps[1].Session)
+		if n := len(r.requests()) - before; n != 4 {
+			t.Errorf("a person's word gives the step %d requests, want 4", n)
+		}
+	})
+}
