@@ -253,6 +253,25 @@ func TestAProjectCannotLoosenTheUsersSettings(t *testing.T) {
 // uncomment makes every line with one # take effect.
 func uncomment(text string) string { return regexp.MustCompile(`(?m)^# `).ReplaceAllString(text, "") }
 
+func TestTheExampleNamesTheVariablesThatAreRead(t *testing.T) {
+	named := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^# ([a-z_]+) = .*\bor ([A-Z][A-Z_]+)\b`).FindAllStringSubmatch(Example(), -1) {
+		named[m[2]] = m[1]
+	}
+	for _, v := range variables {
+		if key := v.key[strings.LastIndex(v.key, ".")+1:]; named[v.name] != key {
+			t.Errorf("the example does not say beside %s that %s sets it", key, v.name)
+		}
+		delete(named, v.name)
+	}
+	for name, key := range named {
+		t.Errorf("the example says that %s sets %s, and nobody reads it", name, key)
+	}
+	if found := regexp.MustCompile(`"\$\{?[A-Z]+`).FindString(Example()); found != "" {
+		t.Errorf("the example promises that %s… is replaced: nothing is", found)
+	}
+}
+
 func TestTheExampleHoldsEveryKeyWithItsDefault(t *testing.T) {
 	whole := uncomment(Example())
 	got := load(t, sources(whole, ""))

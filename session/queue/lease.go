@@ -303,7 +303,7 @@ func (q *Queue) giveBack(ctx context.Context, e Entry, at time.Time, failed bool
 	if scope == Workers && q.postgres {
 		scope = q.machine
 	}
-	return q.inTx(ctx, func(tx *sql.Tx) error {
+	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, q.bind(`UPDATE belay_task SET state = 'waiting', scope = ?, not_before = ?,
 			failures = failures + ?, result = ?, worker = '', lease_until = 0, token = token + 1, updated = ?
 			WHERE id = ? AND token = ? AND state IN ('running', 'parked')`),
@@ -316,6 +316,10 @@ func (q *Queue) giveBack(ctx context.Context, e Entry, at time.Time, failed bool
 		}
 		return q.point(ctx, tx, e, scope, at)
 	})
+	if err != nil {
+		return err
+	}
+	return q.endUnwanted(ctx, "id = ?", e.ID)
 }
 
 // point writes a new job for a task that waits again.

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -20,6 +19,8 @@ type Summary struct {
 	Running int    `json:"running"`
 	Failed  int    `json:"failed"`
 	Workers int    `json:"workers"` // that live and take tasks of everybody
+
+	Shared map[string][]byte `json:"-"` // what workers of several machines know of the models; nil: it is in the sessions' database
 }
 
 // Look tells what a queue holds. It makes and changes nothing: nil means that there is
@@ -28,7 +29,7 @@ func Look(ctx context.Context, o Options) (_ *Summary, err error) {
 	q := &Queue{o: o, postgres: o.URL != "", bound: map[string]string{}}
 	path := filepath.Join(o.Dir, File)
 	if q.postgres {
-		q.db, err = sql.Open("pgx", o.URL)
+		q.db, err = openPostgres(o.URL)
 	} else {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return nil, nil //nolint:nilnil // there is none
@@ -70,7 +71,10 @@ func (q *Queue) summary(ctx context.Context) (*Summary, error) {
 		s.Running += b.Counts[batch.Running]
 		s.Failed += b.Counts[batch.Failed]
 	}
-	return s, nil
+	if shared := q.Shared(); shared != nil {
+		s.Shared, err = shared.SharedStates(ctx)
+	}
+	return s, err
 }
 
 // Counts is how many tasks there are of each state, in all batches.

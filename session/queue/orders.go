@@ -37,24 +37,30 @@ func (q *Queue) change(ctx context.Context, step, statement string, args ...any)
 // Cancel ends the tasks of a batch, or one of them, that are not over. What runs
 // ends when its worker hears of it, within a second.
 func (q *Queue) Cancel(ctx context.Context, batchID, taskID string) (int, error) {
-	const step = "cancel"
 	where, args := "batch = ?", []any{batchID}
 	if taskID != "" {
 		where, args = "id = ?", []any{taskID}
 	}
-	now := nanos(q.o.Now())
+	// All are marked at once: one that is given back, or taken, meanwhile is not missed.
+	n, err := q.change(ctx, "cancel", "UPDATE belay_task SET cancelling = ? WHERE state IN ('waiting', 'running', 'parked') AND "+where,
+		append([]any{nanos(q.o.Now())}, args...)...)
+	if err != nil {
+		return 0, err
+	}
+	return n, q.endUnwanted(ctx, where, args...)
+}
+
+// endUnwanted ends the tasks that are to be cancelled and that nobody works on: also
+// those whose worker ended before it heard of it.
+func (q *Queue) endUnwanted(ctx context.Context, where string, args ...any) error {
 	result, err := json.Marshal(batch.Result{State: batch.Cancelled})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	waiting, err := q.change(ctx, step, "UPDATE belay_task SET state = 'cancelled', result = ?, ended = ?, updated = ? WHERE state = 'waiting' AND "+where,
-		append([]any{string(result), now, now}, args...)...)
-	if err != nil {
-		return 0, err
-	}
-	running, err := q.change(ctx, step,
-		"UPDATE belay_task SET cancelling = ? WHERE state IN ('running', 'parked') AND "+where, append([]any{now}, args...)...)
-	return waiting + running, err
+	now := nanos(q.o.Now())
+	_, err = q.change(ctx, "cancel", "UPDATE belay_task SET state = 'cancelled', result = ?, ended = ?, updated = ? "+
+		"WHERE state = 'waiting' AND cancelling > 0 AND "+where, append([]any{string(result), now, now}, args...)...)
+	return err
 }
 
 // RetryFailed lets the failed and cancelled tasks of a batch wait again, those that

@@ -31,7 +31,6 @@ import (
 	"sync"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
@@ -73,14 +72,28 @@ type Error struct {
 	Advice string
 }
 
-// Error names the step.
-func (e *Error) Error() string { return e.Step + ": " + e.Err.Error() }
+// Error names the step, and the cause in words for people.
+func (e *Error) Error() string { return e.Step + ": " + explain(e.Err) }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is reports whether the server of the queue is not there (ErrUnreachable) or lets
+// nobody in (ErrRefused).
+func (e *Error) Is(target error) bool {
+	kind, _ := reach(e.Err)
+	return kind != nil && kind == target
+}
+
 // Hint says what to do.
-func (e *Error) Hint() string { return e.Advice }
+func (e *Error) Hint() string {
+	if kind, _ := reach(e.Err); e.Advice == "" && kind != nil {
+		return serverAdvice
+	}
+	return e.Advice
+}
+
+const serverAdvice = "queue.url in the settings, or BELAY_QUEUE_URL, names the server"
 
 // ErrNotFound is a batch or task that is not there.
 var ErrNotFound = errors.New("there is no such batch or task")
@@ -95,15 +108,6 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, q.openError(err)
 	}
 	return q, nil
-}
-
-func (q *Queue) openError(err error) error {
-	if q.postgres {
-		text := redactURL(err.Error(), q.o.URL)
-		return &Error{"open the queue", errors.New(text), "queue.url in the settings names the PostgreSQL server; " +
-			"`belay config check` looks at the settings"}
-	}
-	return &Error{"open the queue", err, "it is " + filepath.Join(q.o.Dir, File)}
 }
 
 // redactURL keeps the password of an address out of a text.
@@ -124,7 +128,7 @@ func (q *Queue) open(ctx context.Context) (err error) {
 		return err
 	}
 	if q.postgres {
-		if q.db, err = sql.Open("pgx", q.o.URL); err != nil {
+		if q.db, err = openPostgres(q.o.URL); err != nil {
 			return err
 		}
 		q.db.SetMaxOpenConns(8)
@@ -252,7 +256,9 @@ func (q *Queue) migrate(ctx context.Context) error {
 
 // migrated reports whether all tables are there in their newest form.
 func (q *Queue) migrated(ctx context.Context) (bool, error) {
-	if err := q.db.PingContext(ctx); err != nil {
+	limited, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	if err := q.db.PingContext(limited); err != nil {
 		return false, err
 	}
 	var version int

@@ -361,6 +361,56 @@ func TestTasksAreCountedOverAllBatches(t *testing.T) {
 	})
 }
 
+func TestATaskThatIsCancelledEndsAlthoughItsWorkerDid(t *testing.T) {
+	for name, leave := range map[string]func(*testing.T, *Queue, Entry){
+		"it gave the task back": func(t *testing.T, q *Queue, e Entry) {
+			if err := q.giveBack(t.Context(), e, time.Time{}, false, batch.Result{}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"it is to be tried again": func(t *testing.T, q *Queue, e Entry) {
+			if err := q.giveBack(t.Context(), e, time.Now().Add(time.Hour), true, batch.Result{}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"it was killed": func(t *testing.T, q *Queue, _ Entry) {
+			if err := q.unregister(t.Context(), "dead"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := q.Reclaim(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, open opener) {
+				q := open("machine1")
+				if err := q.register(t.Context(), "dead", []string{Workers}); err != nil {
+					t.Fatal(err)
+				}
+				b := submitted(t, q, tasks(1, nil))
+				e, taken := claimed(t, q, "dead", jobs(t, q, b.ID)[0].job)
+				if !taken {
+					t.Fatal("the task is not free")
+				}
+				if n, err := q.Cancel(t.Context(), b.ID, ""); err != nil || n != 1 {
+					t.Fatal(n, err)
+				}
+				leave(t, q, e)
+				if got := jobs(t, q, b.ID)[0]; got.State != batch.Cancelled || got.Result.State != batch.Cancelled {
+					t.Errorf("it is %s, %+v", got.State, got.Result)
+				}
+				if n, err := q.RetryFailed(t.Context(), b.ID); err != nil || n != 1 {
+					t.Error(n, err)
+				}
+				if _, taken := claimed(t, q, "new", jobs(t, q, b.ID)[0].job); !taken {
+					t.Error("it cannot be tried again")
+				}
+			})
+		})
+	}
+}
+
 func TestOnlyABatchThatIsOverIsDeleted(t *testing.T) {
 	onBoth(t, func(t *testing.T, open opener) {
 		q := open("machine1")

@@ -58,6 +58,9 @@ func (q *Queue) Reclaim(ctx context.Context) (restarted []Entry, err error) {
 	if err := q.pointAgain(ctx, living); err != nil {
 		return restarted, err
 	}
+	if err := q.endUnwanted(ctx, "batch <> ''"); err != nil {
+		return restarted, err
+	}
 	for _, o := range owners {
 		if !living[o.id] {
 			err = errors.Join(err, q.unregister(ctx, o.id))

@@ -15,7 +15,7 @@ import (
 	"belay/session/batch"
 )
 
-// WorkerOptions are what a worker works with. All but Poll and Event are needed.
+// WorkerOptions are what a worker works with. All but Poll, Event and Trouble are needed.
 type WorkerOptions struct {
 	Scopes  []string // of the tasks that it takes
 	Carrier *batch.Carrier
@@ -23,6 +23,7 @@ type WorkerOptions struct {
 	Most    int // tasks at once; as many more may be parked
 	Random  func() float64
 	Event   func(batch.Event) // hears of everything that happens; nil: nobody does
+	Trouble func(error)       // hears that the queue cannot be asked, and with nil that it can again; nil: nobody does
 	Poll    time.Duration     // how often it looks for tasks; 0: once a second
 }
 
@@ -106,6 +107,7 @@ func (w *worker) watch(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	var last, reclaimed time.Time
+	troubled := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,14 +117,23 @@ func (w *worker) watch(ctx context.Context) {
 		now := w.q.o.Now()
 		// What fails here is made up for by the next; a lease that is lost shows when
 		// something is written under it.
-		_ = w.endCancelled(ctx)
-		if now.Sub(last) >= heartbeatInterval {
+		err := w.endCancelled(ctx)
+		beats := err == nil && now.Sub(last) >= heartbeatInterval
+		if beats {
 			last = now
-			_ = w.q.beat(ctx, w.id)
+			err = w.q.beat(ctx, w.id)
 		}
-		if now.Sub(reclaimed) >= reclaimInterval {
+		if err == nil && now.Sub(reclaimed) >= reclaimInterval {
 			reclaimed = now
-			_ = w.reclaim(ctx)
+			err = w.reclaim(ctx)
+		}
+		// Only a heartbeat shows that the queue can be written again.
+		if ctx.Err() == nil && w.Trouble != nil && (err != nil && !troubled || err == nil && beats && troubled) {
+			troubled = err != nil
+			w.Trouble(err)
+		}
+		if err != nil {
+			last = time.Time{} // as soon as it can be
 		}
 	}
 }

@@ -54,6 +54,7 @@ func (cli batchCLI) quietTimes(
 // batchView shows what happens to a batch.
 type batchView interface {
 	event(e batch.Event)
+	say(text string) // for a person
 	tick(ctx context.Context, counts map[batch.State]int)
 	close()
 }
@@ -80,7 +81,7 @@ func (cli batchCLI) workOn(
 	defer func() { err = errors.Join(err, watch.Close()) }()
 	var view batchView
 	if lines {
-		view = &batchLines{w: cli.Out}
+		view = &batchLines{w: cli.Out, err: cli.Err}
 	} else {
 		view = newBatchTable(ctx, cli, q, b, worker.Pace.Limit, stop)
 	}
@@ -99,6 +100,7 @@ func (cli batchCLI) workOn(
 			}
 		}
 	}
+	worker.Trouble = func(err error) { view.say(queueTrouble(err)) }
 	failed := make(chan error, 1)
 	go func() { failed <- q.Run(working, worker, nil) }()
 	watching := cli.watchBatch(working, q, b.ID, changed, failed, view.tick)
@@ -115,11 +117,23 @@ func (cli batchCLI) workOn(
 	return cli.endBatch(ctx, flags, q, b)
 }
 
+// queueTrouble says that a queue cannot be asked, or with nil that it can again.
+func queueTrouble(err error) string {
+	if err == nil {
+		return locale.T("the queue can be read and written again")
+	}
+	return theme.Line(locale.T("%s; what runs goes on, and the queue is asked again", locale.Said(err.Error())))
+}
+
 // watched is how watching a batch has ended.
 type watched struct {
 	ended bool // its worker has, by itself
 	err   error
 }
+
+// queuePatience is how long a batch is watched whose queue does not answer: a server
+// that is started again is back by then.
+const queuePatience = 5 * time.Minute
 
 // watchBatch returns when all tasks of a batch are over, or its worker or the context
 // ends.
@@ -132,17 +146,27 @@ func (cli batchCLI) watchBatch(
 	// Counting takes the longer the more tasks there are: it is done a few times a
 	// second at most, however many of them end.
 	const between = 300 * time.Millisecond
+	var lost time.Time // since when the queue does not answer
 	for {
 		b, err := q.Batch(ctx, id)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return watched{}
-		}
-		if err != nil {
+		case errors.Is(err, queue.ErrUnreachable) && (lost.IsZero() || cli.Now().Sub(lost) < queuePatience):
+			if lost.IsZero() {
+				lost = cli.Now()
+				if worker == nil { // otherwise it tells of it itself
+					fmt.Fprintln(cli.Err, "! "+queueTrouble(err))
+				}
+			}
+		case err != nil:
 			return watched{err: err}
-		}
-		tick(ctx, b.Counts)
-		if b.Open() == 0 {
-			return watched{}
+		default:
+			lost = time.Time{}
+			tick(ctx, b.Counts)
+			if b.Open() == 0 {
+				return watched{}
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -173,7 +197,11 @@ func (cli batchCLI) endBatch(ctx context.Context, flags batchFlags, q *queue.Que
 		}
 	}
 	if sum.open > 0 {
-		fmt.Fprintln(cli.Err, locale.T("to go on: belay batch --resume %s", b.ID))
+		if b.Scope == queue.Workers {
+			fmt.Fprintln(cli.Err, locale.T("its workers go on: belay batch wait %s", b.ID))
+		} else {
+			fmt.Fprintln(cli.Err, locale.T("to go on: belay batch --resume %s", b.ID))
+		}
 		return &exit.Error{Code: exit.Interrupted}
 	}
 	if sum.code != exit.Done {
@@ -236,13 +264,13 @@ func resultCode(r batch.Result) int {
 
 func (cli batchCLI) workerView(flags batchFlags) batchView {
 	if flags.json || cli.Width(cli.Out) == 0 {
-		return &batchLines{w: cli.Out}
+		return &batchLines{w: cli.Out, err: cli.Err}
 	}
-	return &batchText{w: cli.Out}
+	return &batchText{w: cli.Out, err: cli.Err}
 }
 
 // batchLines writes JSON lines.
-type batchLines struct{ w io.Writer }
+type batchLines struct{ w, err io.Writer }
 
 // batchLine is one of them. Fields are added, never changed.
 type batchLine struct {
@@ -266,11 +294,12 @@ func (l *batchLines) event(e batch.Event) {
 	}
 }
 
+func (l *batchLines) say(text string)                           { fmt.Fprintln(l.err, "! "+text) }
 func (l *batchLines) tick(context.Context, map[batch.State]int) {}
 func (l *batchLines) close()                                    {}
 
 // batchText writes a line for each thing that happens.
-type batchText struct{ w io.Writer }
+type batchText struct{ w, err io.Writer }
 
 func (t *batchText) event(e batch.Event) {
 	if e.Type == batch.AttemptDone || e.Type == batch.AttemptFailed {
@@ -283,6 +312,7 @@ func (t *batchText) event(e batch.Event) {
 	fmt.Fprintln(t.w, line)
 }
 
+func (t *batchText) say(text string)                           { fmt.Fprintln(t.err, "! "+text) }
 func (t *batchText) tick(context.Context, map[batch.State]int) {}
 func (t *batchText) close()                                    {}
 

@@ -8,28 +8,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"belay/models"
-	"belay/session/queue"
 	"belay/ui/cli/app"
+	"belay/ui/cli/exit"
 	"belay/ui/locale"
 	"belay/ui/plain"
-	"belay/ui/theme"
 )
 
 // statusReport is how things stand, for programs.
 type statusReport struct {
 	Targets  []models.Condition `json:"targets"`
 	Gateways []app.GatewayState `json:"gateways"`
-	Queue    *queue.Summary     `json:"queue"` // null: there is none
+	Queue    *app.QueueState    `json:"queue"` // null: there is none, or it cannot be read
+
+	QueueError string `json:"queue_error,omitempty"` // why it cannot be read
 }
 
 func newStatusCommand(cli CLI, globals *globalFlags) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "status",
-		Short: "How things stand: the models of the tiers and the gateways that run",
+		Short: "How things stand: the models of the tiers, the gateways that run, and the queue",
 		Long: `Says in a few lines how the models of the tiers are doing, as all belays of
-this computer know it, and which gateways run and how busy they are. Nothing is
-asked of a model. belay models tells more of each model.`,
+this computer know it, which gateways run and how busy they are, and how many tasks
+of batches wait and run in the queue. Workers of a queue on PostgreSQL share what
+they know of the models: what is worth knowing of it stands below. Nothing is asked
+of a model. belay models tells more of each model, belay batch status of each batch.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := cli.options(*globals, "status")
@@ -64,9 +67,10 @@ func printStatus(ctx context.Context, cli CLI, options app.Options, asJSON bool)
 		return err
 	}
 	report.Gateways = append(report.Gateways, gateways...)
-	report.Queue, err = opened.QueueSummary(ctx)
+	report.Queue, err = opened.QueueState(ctx)
 	if err != nil { // the rest is told all the same
-		fmt.Fprintln(cli.Err, "belay: "+theme.Line(err.Error()))
+		report.QueueError = err.Error()
+		fmt.Fprintln(cli.Err, "belay: "+exit.Message(err))
 	}
 	if asJSON {
 		return plain.JSONLine(cli.Out, report)
@@ -79,6 +83,9 @@ func printStatus(ctx context.Context, cli CLI, options app.Options, asJSON bool)
 		tasks := locale.T("%d open batches: tasks %d waiting, %d running, %d failed; %d workers",
 			q.Batches, q.Waiting, q.Running, q.Failed, q.Workers)
 		rows = append(rows, []string{locale.T("queue"), q.Where, tasks})
+		for _, c := range q.Targets {
+			rows = append(rows, []string{locale.T("workers"), c.Target.String(), stateText(c, "", cli.Now())})
+		}
 	}
 	if err := plain.Table(cli.Out, rows, cli.Width(cli.Out)); err != nil {
 		return fmt.Errorf("print the status: %w", err)

@@ -92,6 +92,7 @@ func (cli batchCLI) runWorker(
 		defer mu.Unlock()
 		view.event(e)
 	}
+	worker.Trouble = func(err error) { view.say(queueTrouble(err)) }
 	return q.Run(ctx, worker, func() {
 		fmt.Fprintln(cli.Err, locale.T("working on %s; ctrl+c ends, and keeps everything", q.Where()))
 	})

@@ -122,10 +122,14 @@ func (b *builder) reportShared(err error) {
 
 // endpoint is what stands behind a provider's name now.
 func (b *builder) endpoint(provider string) string {
-	if b.options.Rehearsal != "" {
+	return endpointBehind(b.options, b.catalog, provider)
+}
+
+func endpointBehind(options Options, known *catalog.Catalog, provider string) string {
+	if options.Rehearsal != "" {
 		return "rehearsal"
 	}
-	p, _ := b.catalog.Provider(provider)
+	p, _ := known.Provider(provider)
 	return p.BaseURL
 }
 

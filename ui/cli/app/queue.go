@@ -33,22 +33,6 @@ func OpenQueue(ctx context.Context, env Env, options Options) (*queue.Queue, err
 	return queue.Open(ctx, queue.Options{URL: string(settings.Queue.URL), Dir: dir, Now: env.Now, NewID: env.NewID})
 }
 
-// QueueSummary tells what the queue of tasks holds; nil: there is none. It waits for a
-// second at most.
-func (a *App) QueueSummary(ctx context.Context) (*queue.Summary, error) {
-	ctx, err := a.options.Within(ctx)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := DataDir(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return queue.Look(ctx, queue.Options{URL: string(a.Settings.Queue.URL), Dir: dir, Now: a.env.Now})
-}
-
 // TaskWorker is what a queue's tasks are carried out with by this belay: each in an App
 // of its own, as its folder's settings and trust are its own. Options hold for all.
 func TaskWorker(ctx context.Context, env Env, options Options, q *queue.Queue) (queue.WorkerOptions, error) {

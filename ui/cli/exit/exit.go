@@ -11,6 +11,7 @@ import (
 	"belay/models"
 	"belay/session"
 	"belay/session/engine"
+	"belay/session/queue"
 	"belay/session/store"
 	"belay/ui/locale"
 )
@@ -78,8 +79,10 @@ func Code(err error) int {
 		return Usage
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous):
 		return Usage
-	case errors.As(err, &settings):
+	case errors.As(err, &settings), errors.Is(err, queue.ErrRefused):
 		return Settings
+	case errors.Is(err, queue.ErrUnreachable):
+		return Unreachable
 	case errors.As(err, &fault):
 		return OfFault(fault)
 	case errors.Is(err, context.Canceled):

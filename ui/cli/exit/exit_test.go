@@ -1,11 +1,32 @@
 package exit
 
 import (
+	"context"
+	"errors"
+	"io"
 	"testing"
 
 	"belay/models"
 	"belay/session"
+	"belay/session/queue"
 )
+
+func TestTheExitCodeOfAQueueThatCannotBeReached(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{queue.ErrUnreachable, Unreachable},
+		{queue.ErrRefused, Settings},
+		{&queue.Error{Step: "read the batches", Err: io.ErrUnexpectedEOF}, Unreachable},
+		{&queue.Error{Step: "read the batches", Err: errors.New("another")}, Failed},
+		{&queue.Error{Step: "read the batches", Err: context.Canceled}, Interrupted},
+	} {
+		if got := Code(tt.err); got != tt.want {
+			t.Errorf("%v: %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
 
 func TestTheExitCodeOfAFault(t *testing.T) {
 	for kind, want := range map[models.Kind]int{
