@@ -13,6 +13,7 @@ import (
 	"belay/models/capacity"
 	"belay/session"
 	"belay/session/engine"
+	"belay/session/store"
 )
 
 // Sessions run the session of one task. An engine does.
@@ -137,18 +138,22 @@ func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
 		result.Branch = a.Task.Branch
 	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return result, ErrReleased
+		if ctx.Err() != nil || store.IsFull(err) {
+			return failedOr(ctx, err)
 		}
 		result.State, result.Error, result.Hint = Failed, err.Error(), session.ErrorHint(err)
 	}
 	return result, nil
 }
 
-// failedOr is the end of a try that an error ended before its session began.
+// failedOr is the end of a try that an error ended. A full disk is not the task's
+// failure: then the error is given back.
 func failedOr(ctx context.Context, err error) (Result, error) {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return Result{}, ErrReleased
+	case store.IsFull(err):
+		return Result{}, err
 	}
 	r := Result{State: Failed, Error: err.Error(), Hint: session.ErrorHint(err)}
 	errors.As(err, &r.Fault)

@@ -81,13 +81,17 @@ func (e *Error) Unwrap() error { return e.Err }
 // Is reports whether the server of the queue is not there (ErrUnreachable) or lets
 // nobody in (ErrRefused).
 func (e *Error) Is(target error) bool {
-	kind, _ := reach(e.Err)
+	_, kind := reach(e.Err)
 	return kind != nil && kind == target
 }
 
 // Hint says what to do.
 func (e *Error) Hint() string {
-	if kind, _ := reach(e.Err); e.Advice == "" && kind != nil {
+	_, kind := reach(e.Err)
+	switch {
+	case store.IsFull(e.Err):
+		return strings.TrimPrefix(e.Advice+"; ", "; ") + "free some space and go on: what was saved before is kept"
+	case e.Advice == "" && kind != nil:
 		return serverAdvice
 	}
 	return e.Advice

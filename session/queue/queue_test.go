@@ -475,25 +475,50 @@ func TestTheSharedStateIsChangedByOneAtATime(t *testing.T) {
 	})
 }
 
+func TestATaskWaitsForRoomOnTheDiskHoweverOften(t *testing.T) {
+	onBoth(t, func(t *testing.T, open opener) {
+		q := open("machine1")
+		b := submitted(t, q, tasks(1, nil))
+		e, taken := claimed(t, q, "w", jobs(t, q, b.ID)[0].job)
+		if !taken {
+			t.Fatal("the task is not free")
+		}
+		w := &worker{WorkerOptions: WorkerOptions{Random: func() float64 { return 0 }}, q: q, life: t.Context()}
+		full := fmt.Errorf("save session: %w", store.ErrFull)
+		if err := w.settle(t.Context(), e, batch.Result{}, full); err != nil {
+			t.Fatal(err)
+		}
+		got := jobs(t, q, b.ID)[0]
+		if got.State != batch.Waiting || got.Failures != 0 || !got.NotBefore.After(time.Now()) {
+			t.Errorf("it is %s after %d failures, until %v", got.State, got.Failures, got.NotBefore)
+		}
+		if !strings.Contains(got.Result.Error, "the disk is full") {
+			t.Errorf("its error: %q", got.Result.Error)
+		}
+	})
+}
+
 func TestWhatFollowsATry(t *testing.T) {
 	task := batch.Task{Retries: 2}
 	passing := batch.Result{State: batch.Failed, Passing: true}
 	for _, tt := range []struct {
-		name                string
-		failures            int
-		result              batch.Result
-		released, cancelled bool
-		want                next
+		name                         string
+		failures                     int
+		result                       batch.Result
+		released, blocked, cancelled bool
+		want                         next
 	}{
-		{"done", 0, batch.Result{State: batch.Done}, false, false, nextFinish},
-		{"a failure that may pass", 1, passing, false, false, nextRetry},
-		{"the retries are used up", 2, passing, false, false, nextFinish},
-		{"a failure that stays", 0, batch.Result{State: batch.Failed}, false, false, nextFinish},
-		{"the worker ends", 2, batch.Result{}, true, false, nextGiveBack},
-		{"cancelled", 0, batch.Result{}, true, true, nextFinish},
-		{"cancelled as it failed", 0, passing, false, true, nextFinish},
+		{"done", 0, batch.Result{State: batch.Done}, false, false, false, nextFinish},
+		{"a failure that may pass", 1, passing, false, false, false, nextRetry},
+		{"the retries are used up", 2, passing, false, false, false, nextFinish},
+		{"a failure that stays", 0, batch.Result{State: batch.Failed}, false, false, false, nextFinish},
+		{"the worker ends", 2, batch.Result{}, true, false, false, nextGiveBack},
+		{"the disk is full", 2, passing, false, true, false, nextRetry},
+		{"cancelled while the disk is full", 0, passing, false, true, true, nextFinish},
+		{"cancelled", 0, batch.Result{}, true, false, true, nextFinish},
+		{"cancelled as it failed", 0, passing, false, false, true, nextFinish},
 	} {
-		if got := decide(task, tt.failures, tt.result, tt.released, tt.cancelled); got != tt.want {
+		if got := decide(task, tt.failures, tt.result, tt.released, tt.blocked, tt.cancelled); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

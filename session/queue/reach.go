@@ -21,6 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"belay/session/store"
 )
 
 // ErrUnreachable is a PostgreSQL server that does not answer now, and may later.
@@ -64,9 +66,9 @@ func (q *Queue) openError(err error) error {
 	if !q.postgres {
 		return &Error{"open the queue", err, "it is " + filepath.Join(q.o.Dir, File)}
 	}
-	kind, reason := reach(err)
+	reason, kind := reach(err)
 	if kind == nil && errors.Is(err, context.DeadlineExceeded) {
-		kind, reason = ErrUnreachable, silent
+		reason, kind = silent, ErrUnreachable
 	}
 	if kind != nil {
 		return &Error{"open the queue", &serverError{kind, q.server(), redactURL(reason, q.o.URL)}, serverAdvice}
@@ -144,14 +146,14 @@ func (c *answeringConn) SetReadDeadline(t time.Time) error {
 
 // reach says what an error tells of the server: ErrUnreachable or ErrRefused with a
 // reason in a few words; nil: it is not about that.
-func reach(err error) (kind error, reason string) {
+func reach(err error) (reason string, kind error) {
 	var server *serverError
 	if errors.As(err, &server) {
-		return server.kind, server.reason
+		return server.reason, server.kind
 	}
 	var told *pgconn.PgError
 	if errors.As(err, &told) {
-		return reachOfCode(told.Code), told.Message
+		return told.Message, reachOfCode(told.Code)
 	}
 	var connecting *pgconn.ConnectError
 	connects := errors.As(err, &connecting)
@@ -162,22 +164,22 @@ func reach(err error) (kind error, reason string) {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &name):
-		return ErrUnreachable, "its name " + name.Name + " is not known"
+		return "its name " + name.Name + " is not known", ErrUnreachable
 	case connects && (errors.As(err, &certificate) || errors.As(err, &unknown)):
-		return ErrRefused, certificateReason(certificate, unknown)
+		return certificateReason(certificate, unknown), ErrRefused
 	case connects && strings.Contains(err.Error(), "server refused TLS connection"): // it has no type
-		return ErrRefused, "it has no TLS; sslmode=disable in its address does without"
+		return "it has no TLS; sslmode=disable in its address does without", ErrRefused
 	case isNetwork(err, connects) && errors.As(err, &number):
-		return ErrUnreachable, number.Error()
+		return number.Error(), ErrUnreachable
 	case connects && errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout() && !errors.Is(err, context.DeadlineExceeded):
-		return ErrUnreachable, silent
+		return silent, ErrUnreachable
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, io.ErrUnexpectedEOF), connects && errors.Is(err, io.EOF):
-		return ErrUnreachable, "it closed the connection"
+		return "it closed the connection", ErrUnreachable
 	case connects && !errors.Is(err, context.Canceled):
-		return ErrUnreachable, lastPart(err.Error())
+		return lastPart(err.Error()), ErrUnreachable
 	}
-	return nil, ""
+	return "", nil
 }
 
 // isNetwork tells an error of a connection from one of a file.
@@ -212,8 +214,11 @@ func lastPart(text string) string {
 // explain is an error in words for people, without the lines of a driver.
 func explain(err error) string {
 	var server *serverError
-	kind, reason := reach(err)
-	if kind == nil || errors.As(err, &server) {
+	reason, kind := reach(err)
+	switch {
+	case store.IsFull(err):
+		return store.ErrFull.Error()
+	case kind == nil, errors.As(err, &server):
 		return err.Error()
 	}
 	return kind.Error() + ": " + reason

@@ -3,9 +3,11 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"belay/session/batch"
 	"belay/session/queue/scratch"
+	"belay/session/store"
 )
 
 // standIn is a server that does what it is told with each connection.
@@ -116,7 +119,7 @@ func TestWhatAnErrorTellsOfTheServer(t *testing.T) {
 		{"the user ended it", context.Canceled, nil},
 		{"a disk is full", errors.New("database or disk is full (13)"), nil},
 	} {
-		if got, _ := reach(&Error{"read", tt.err, ""}); got != tt.want {
+		if _, got := reach(&Error{"read", tt.err, ""}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -155,6 +158,18 @@ func TestAWorkerSaysThatTheQueueCannotBeAskedAndThatItCanAgain(t *testing.T) {
 			t.Errorf("%v, and %d more", err, len(told))
 		}
 	})
+}
+
+func TestAFullDiskIsSaidInWordsWithWhatToDo(t *testing.T) {
+	for _, cause := range []error{syscall.ENOSPC, store.ErrFull, errors.New("fatal: write error: No space left on device")} {
+		err := &Error{"open the queue", fmt.Errorf("disk I/O error: %w", cause), "it is /data/queue.db"}
+		if err.Error() != "open the queue: the disk is full" {
+			t.Errorf("%v", err)
+		}
+		if want := "it is /data/queue.db; free some space and go on: what was saved before is kept"; err.Hint() != want {
+			t.Errorf("%s", err.Hint())
+		}
+	}
 }
 
 func TestAServerThatFallsSilentIsNotWaitedFor(t *testing.T) {

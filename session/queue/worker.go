@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"belay/session/batch"
+	"belay/session/store"
 )
 
 // WorkerOptions are what a worker works with. All but Poll, Event and Trouble are needed.
@@ -229,11 +230,14 @@ const (
 	nextGiveBack             // somebody goes on with it
 )
 
-// decide says what follows a try of a task that has failed so often before.
-func decide(task batch.Task, failures int, r batch.Result, released, cancelled bool) next {
+// decide says what follows a try of a task that has failed so often before. Blocked says
+// that this machine's disk is full: the task waits for room, however often that is.
+func decide(task batch.Task, failures int, r batch.Result, released, blocked, cancelled bool) next {
 	switch {
 	case released && !cancelled:
 		return nextGiveBack
+	case blocked && !cancelled:
+		return nextRetry
 	case !cancelled && r.State == batch.Failed && r.Passing && failures < task.Retries:
 		return nextRetry
 	}
@@ -251,21 +255,21 @@ func retryDelay(failures int, random float64) time.Duration {
 // done, and only its result would be lost.
 func (w *worker) settle(ctx context.Context, e Entry, r batch.Result, carried error) error {
 	cancelled := errors.Is(context.Cause(ctx), errCancelled)
-	released := errors.Is(carried, batch.ErrReleased)
+	released, blocked := errors.Is(carried, batch.ErrReleased), store.IsFull(carried)
 	if carried != nil && !released {
 		r = batch.Result{State: batch.Failed, Error: carried.Error(), Passing: true}
 	}
 	writing := context.WithoutCancel(ctx)
 	var write func() error
 	event := batch.Event{State: r.State, Text: r.Error, Fault: r.Fault, Cost: r.Cost, Commit: r.Commit}
-	switch decide(e.Task, e.Failures, r, released, cancelled) {
+	switch decide(e.Task, e.Failures, r, released, blocked, cancelled) {
 	case nextGiveBack:
 		event.Type, event.State = batch.TaskReleased, batch.Waiting
 		write = func() error { return w.q.giveBack(writing, e, time.Time{}, false, r) }
 	case nextRetry:
 		event.Type, event.State = batch.TaskRetried, batch.Waiting
 		event.Until = w.q.o.Now().Add(retryDelay(e.Failures, w.Random()))
-		write = func() error { return w.q.giveBack(writing, e, event.Until, true, r) }
+		write = func() error { return w.q.giveBack(writing, e, event.Until, !blocked, r) }
 	case nextFinish:
 		if cancelled && r.State != batch.Done {
 			r.State = batch.Cancelled

@@ -104,14 +104,29 @@ func wrapError(step, path string, err error) error {
 	return &Error{Step: step, Path: path, Kind: kind, Err: err, Advice: hint}
 }
 
+const fullHint = "free some space and go on: what was saved before is kept"
+
+// IsFull reports whether an error says that there is no room on a disk: one of this
+// package, of SQLite, of the system, or in the words of a program such as git.
+func IsFull(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, kind := classify(err)
+	return kind == ErrFull || errors.Is(err, ErrFull) || strings.Contains(err.Error(), "No space left on device")
+}
+
 func classify(err error) (hint string, kind error) {
+	if sqliteCode(err) == sqlite3.SQLITE_IOERR_SHMSIZE { // the file of shared memory could not grow
+		return fullHint, ErrFull
+	}
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return "another program holds it: close that one, or wait a moment and try again", ErrLocked
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		return writableHint, ErrReadOnly
 	case sqlite3.SQLITE_FULL:
-		return "free some space and go on: what was saved before is kept", ErrFull
+		return fullHint, ErrFull
 	case sqlite3.SQLITE_CORRUPT:
 		return repairHint, ErrDamaged
 	case sqlite3.SQLITE_NOTADB:
@@ -123,7 +138,7 @@ func classify(err error) (hint string, kind error) {
 	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return "free some space and go on: what was saved before is kept", ErrFull
+		return fullHint, ErrFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return writableHint, ErrReadOnly
 	case errors.Is(err, syscall.ENOTDIR):
@@ -143,7 +158,7 @@ func sqliteCode(err error) int {
 
 func isDamaged(err error) bool {
 	c := sqliteCode(err) & 0xff
-	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB || c == sqlite3.SQLITE_IOERR
+	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB || c == sqlite3.SQLITE_IOERR && !IsFull(err)
 }
 
 func isCannotOpen(err error) bool {
