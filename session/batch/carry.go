@@ -132,15 +132,21 @@ func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
 	if err != nil || result.State != Done {
 		return result, err
 	}
-	outcome, err := c.Workspaces.Collect(ctx, a.Task, run.Progress.Workspace)
+	return c.collect(ctx, a.Task, run.Progress.Workspace, result)
+}
+
+// collect puts what a task has changed into its result.
+func (c *Carrier) collect(ctx context.Context, task Task, place Workspace, result Result) (Result, error) {
+	outcome, err := c.Workspaces.Collect(ctx, task, place)
 	result.Patch, result.Commit = outcome.Patch, outcome.Commit
 	if result.Commit != "" {
-		result.Branch = a.Task.Branch
+		result.Branch = task.Branch
 	}
-	if err != nil {
-		if ctx.Err() != nil || store.IsFull(err) {
-			return failedOr(ctx, err)
-		}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, store.IsFull(err):
+		return failedOr(ctx, err)
+	default:
 		result.State, result.Error, result.Hint = Failed, err.Error(), session.ErrorHint(err)
 	}
 	return result, nil
@@ -208,6 +214,9 @@ func (r *sessionRun) run(ctx context.Context) (Result, error) {
 	if ctx.Err() != nil && state.Status != session.Idle && !errors.Is(context.Cause(ctx), errTimeout) {
 		return r.result, ErrReleased
 	}
+	if reason := errors.New(r.end.Reason); state.Status != session.Idle && store.IsFull(reason) {
+		return failedOr(ctx, reason)
+	}
 	r.judge(ctx, state)
 	return r.result, nil
 }
@@ -215,7 +224,11 @@ func (r *sessionRun) run(ctx context.Context) (Result, error) {
 // open opens the session of the task, or a new one.
 func (r *sessionRun) open(ctx context.Context) (session.Session, error) {
 	if r.Progress.Session != "" {
-		return r.sessions.Open(ctx, r.Progress.Session, false)
+		state, err := r.sessions.Open(ctx, r.Progress.Session, false)
+		if isOurs(err) { // a try before could not write on a full disk that it let it go
+			state, err = r.sessions.Open(ctx, r.Progress.Session, true)
+		}
+		return state, err
 	}
 	state, err := r.sessions.Start(ctx, r.Progress.Workspace.Dir)
 	if err != nil {
@@ -223,6 +236,14 @@ func (r *sessionRun) open(ctx context.Context) (session.Session, error) {
 	}
 	r.Progress.Session = state.ID
 	return state, r.Save(ctx, r.Progress)
+}
+
+// isOurs reports whether a session is held by this very process: as a task has one
+// worker, by a try that is over.
+func isOurs(err error) bool {
+	var owned *store.OwnedError
+	host, unknown := os.Hostname()
+	return errors.As(err, &owned) && unknown == nil && owned.By.PID == os.Getpid() && owned.By.Host == host
 }
 
 // follow hears what happens until the turn has ended for good.

@@ -129,6 +129,7 @@ type EventType string
 
 // What happens to tasks.
 const (
+	TaskScheduled EventType = "task.scheduled" // it waits for its time
 	TaskStarted   EventType = "task.started"
 	TaskResumed   EventType = "task.resumed"   // with the session that it had
 	TaskRestarted EventType = "task.restarted" // what there was is lost with its machine

@@ -107,13 +107,14 @@ func wrapError(step, path string, err error) error {
 const fullHint = "free some space and go on: what was saved before is kept"
 
 // IsFull reports whether an error says that there is no room on a disk: one of this
-// package, of SQLite, of the system, or in the words of a program such as git.
+// package, also in words, of SQLite, of the system, or of a program such as git.
 func IsFull(err error) bool {
 	if err == nil {
 		return false
 	}
 	_, kind := classify(err)
-	return kind == ErrFull || errors.Is(err, ErrFull) || strings.Contains(err.Error(), "No space left on device")
+	return kind == ErrFull || errors.Is(err, ErrFull) || strings.Contains(err.Error(), ErrFull.Error()) ||
+		strings.Contains(err.Error(), "No space left on device")
 }
 
 func classify(err error) (hint string, kind error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -190,7 +191,7 @@ func (cli batchCLI) printTasks(ctx context.Context, flags batchFlags, q *queue.Q
 		}
 		rows = append(rows, []string{
 			e.ID, locale.T(string(e.State)), string(e.Task.Tier), fmt.Sprint(e.Tries), string(e.Progress.Session),
-			theme.Line(e.Task.Name + taskNote(e)),
+			theme.Line(strings.Join(nonEmpty(e.Task.Name, taskNote(e, cli.Now())), ": ")),
 		})
 	}
 	if flags.json {
@@ -199,27 +200,36 @@ func (cli batchCLI) printTasks(ctx context.Context, flags batchFlags, q *queue.Q
 	return plain.Table(cli.Out, rows, cli.Width(cli.Out))
 }
 
-// taskNote is what is worth a word beside a task's name.
-func taskNote(e queue.Entry) string {
-	switch {
-	case e.Result.Error != "" && e.State != batch.Done:
-		return ": " + e.Result.Error
-	case e.State == batch.Parked:
-		return waitNote(e)
+// taskNote is what is worth a word beside a task's name: until when it waits, and why.
+func taskNote(e queue.Entry, now time.Time) string {
+	var notes []string
+	waits := e.State == batch.Parked && !e.NotBefore.IsZero() || e.State == batch.Waiting && e.NotBefore.After(now)
+	if waits {
+		notes = append(notes, locale.T("until %s", untilText(e.NotBefore, now)))
 	}
-	return ""
+	switch {
+	case e.State == batch.Parked && e.Progress.Waits != "":
+		notes = append(notes, locale.Said(e.Progress.Waits))
+	case e.State != batch.Done && e.Result.Error != "":
+		notes = append(notes, e.Result.Error)
+	}
+	return strings.Join(notes, ": ")
 }
 
-// waitNote says until when a task is parked, and why, as far as that is known.
-func waitNote(e queue.Entry) string {
-	note := ""
-	if !e.NotBefore.IsZero() {
-		note = ": " + locale.T("until %s", e.NotBefore.Local().Format("15:04:05"))
+func nonEmpty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+}
+
+// untilText is a time that is to come, with its day where that is not today.
+func untilText(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	switch {
+	case at.YearDay() == now.YearDay() && at.Year() == now.Year():
+		return at.Format("15:04:05")
+	case at.Sub(now) < 6*24*time.Hour:
+		return at.Format(locale.T("Mon 15:04"))
 	}
-	if e.Progress.Waits != "" {
-		note += ": " + locale.Said(e.Progress.Waits)
-	}
-	return note
+	return at.Format("2006-01-02 15:04")
 }
 
 func (cli batchCLI) batchWaitCommand(globals *globalFlags) *cobra.Command {

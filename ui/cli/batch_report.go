@@ -12,6 +12,7 @@ import (
 
 	"belay/session/batch"
 	"belay/session/queue"
+	"belay/ui/locale"
 	"belay/ui/theme"
 )
 
@@ -23,31 +24,30 @@ var batchMarkdown string
 
 // reportTask is a task as a report tells of it.
 type reportTask struct {
-	Number                               int
-	ID, Name, State, Prompt, Text, Error string
-	Hint, Session, Branch, Commit, Took  string
-	Tries, Restarts, Requests, Full      int
-	Cost                                 float64
+	Number                              int
+	ID, Name, Prompt, Text, Error       string
+	State, Class                        string // in words, and for the style
+	Hint, Session, Branch, Commit, Took string
+	Tries, Restarts, Requests, Full     int
+	Cost                                float64
 }
 
+// report is what has come of a batch, in the person's language.
 type report struct {
-	Batch, File, When string
-	Sum               reportSum
-	Tasks             []reportTask
-}
-
-type reportSum struct {
-	Tasks, Done, Failed, Cancelled, Open, Restarts int
-	Cost                                           float64
-	Input, Output                                  int64
+	Language, Title, File, When, Sum, Session string
+	Heads                                     []string // of the table
+	Tasks                                     []reportTask
 }
 
 func reportOf(b queue.Batch, tasks []queue.Entry, sum batchSum, now time.Time) report {
 	r := report{
-		Batch: b.ID, File: theme.Line(b.Name), When: now.Local().Format("2006-01-02 15:04"),
-		Sum: reportSum{
-			Tasks: sum.tasks, Done: sum.done, Failed: sum.failed, Cancelled: sum.cancelled, Open: sum.open,
-			Restarts: sum.restarts, Cost: sum.cost, Input: sum.usage.Input, Output: sum.usage.Output,
+		Language: locale.T("en"), Title: locale.T("batch %s", b.ID), File: theme.Line(b.Name),
+		When: now.Local().Format("2006-01-02 15:04"), Session: locale.T("session"),
+		Sum: locale.T("%d of %d tasks done, %d failed, %d cancelled, %d open, %d begun anew. $%.2f, %d tokens in, %d out.",
+			sum.done, sum.tasks, sum.failed, sum.cancelled, sum.open, sum.restarts, sum.cost, sum.usage.Input, sum.usage.Output),
+		Heads: []string{
+			"#", locale.T("task"), locale.T("state"), locale.T("tries"), locale.T("requests"), locale.T("no room"),
+			locale.T("cost"), locale.T("took"), locale.T("branch"),
 		},
 	}
 	for _, e := range tasks {
@@ -57,12 +57,12 @@ func reportOf(b queue.Batch, tasks []queue.Entry, sum batchSum, now time.Time) r
 		}
 		failed := ""
 		if e.State != batch.Done {
-			failed = theme.Line(e.Result.Error)
+			failed = locale.Said(theme.Line(e.Result.Error))
 		}
 		r.Tasks = append(r.Tasks, reportTask{
-			Number: e.Number, ID: e.ID, Name: theme.Line(e.Task.Name), State: string(e.State),
+			Number: e.Number, ID: e.ID, Name: theme.Line(e.Task.Name), State: locale.T(string(e.State)), Class: string(e.State),
 			Prompt: theme.Sanitize(e.Task.Prompt), Text: theme.Sanitize(e.Result.Text), Error: failed,
-			Hint: theme.Line(e.Result.Hint), Session: string(e.Progress.Session), Branch: e.Result.Branch,
+			Hint: locale.Said(theme.Line(e.Result.Hint)), Session: string(e.Progress.Session), Branch: e.Result.Branch,
 			Commit: e.Result.Commit, Took: took, Tries: e.Tries, Restarts: e.Restarts, Cost: e.Result.Cost,
 			Requests: e.Result.Requests, Full: e.Result.Full,
 		})

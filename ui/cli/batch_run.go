@@ -101,6 +101,9 @@ func (cli batchCLI) workOn(
 		}
 	}
 	worker.Trouble = func(err error) { view.say(queueTrouble(err)) }
+	if err := cli.tellScheduled(ctx, q, b.ID, view); err != nil {
+		return err
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- q.Run(working, worker, nil) }()
 	watching := cli.watchBatch(working, q, b.ID, changed, failed, view.tick)
@@ -115,6 +118,21 @@ func (cli batchCLI) workOn(
 		return err
 	}
 	return cli.endBatch(ctx, flags, q, b)
+}
+
+// tellScheduled tells of the tasks of a batch that wait for their time.
+func (cli batchCLI) tellScheduled(ctx context.Context, q *queue.Queue, id string, view batchView) error {
+	list, err := q.Tasks(ctx, id)
+	now := cli.Now()
+	for _, e := range list {
+		if e.State == batch.Waiting && e.NotBefore.After(now) {
+			view.event(batch.Event{
+				Time: now, Type: batch.TaskScheduled, Batch: id, Task: e.ID, Name: e.Task.Name, Lane: e.Task.Lane,
+				Try: e.Tries, State: e.State, Session: e.Progress.Session, Until: e.NotBefore,
+			})
+		}
+	}
+	return err
 }
 
 // queueTrouble says that a queue cannot be asked, or with nil that it can again.
@@ -319,6 +337,8 @@ func (t *batchText) close()                                    {}
 // eventText is what happened, in a few words.
 func eventText(e batch.Event) string {
 	switch e.Type {
+	case batch.TaskScheduled:
+		return "waits for its time"
 	case batch.TaskStarted:
 		return "begins"
 	case batch.TaskResumed:

@@ -223,12 +223,19 @@ func (t *batchTable) rowsLocked(width, height int) []string {
 		cost += e.Result.Cost
 	}
 	limit, working := t.pace()
-	rows := []string{
-		locale.T("batch %s  %d of %d done · %d failed · %d of %d at once · $%.2f · %s", t.batch.ID, counts[batch.Done],
-			len(t.tasks), counts[batch.Failed], working, limit, cost, theme.Clock(t.cli.Now().Sub(t.started))),
+	rows := folded(locale.T("batch %s  %d of %d done · %d failed · %d of %d at once · $%.2f · %s", t.batch.ID, counts[batch.Done],
+		len(t.tasks), counts[batch.Failed], working, limit, cost, theme.Clock(t.cli.Now().Sub(t.started))), width-1)
+	var help []string
+	if t.input != nil {
+		help = folded(fmt.Sprintf("%s %s %s %s · enter %s · ctrl+c %s", keys.Label(keys.Heavy), keys.Label(keys.Medium),
+			keys.Label(keys.Light), locale.T("tier of what waits"), locale.T("look at it"), locale.T("end, and keep it")), width-1)
+	}
+	tiers := 0 // columns
+	if slices.ContainsFunc(t.tasks, func(e queue.Entry) bool { return e.Task.Tier != "" }) {
+		tiers = 8
 	}
 	shown := t.orderedLocked()
-	room := max(height-4, 3)
+	room := max(height-len(rows)-len(help)-2, 3)
 	from := max(0, min(t.cursor-room/2, len(shown)-room))
 	for i := from; i < min(from+room, len(shown)); i++ {
 		e := shown[i]
@@ -236,16 +243,27 @@ func (t *batchTable) rowsLocked(width, height int) []string {
 		if i == t.cursor && t.input != nil {
 			mark = "› "
 		}
-		tier := cmpTier(e)
-		rows = append(rows, mark+theme.Fit(locale.T(string(e.State)), 10)+theme.Fit(tier, 8)+
-			theme.Fit(theme.Line(e.Task.Name), min(24, width/3))+" "+theme.Line(e.Task.Prompt+taskNote(e)))
+		rows = append(rows, mark+theme.Fit(locale.T(string(e.State)), 10)+theme.Fit(cmpTier(e), tiers)+
+			theme.Fit(theme.Line(e.Task.Name), min(24, width/3))+" "+
+			theme.Line(strings.Join(nonEmpty(taskNote(e, t.cli.Now()), e.Task.Prompt), " · ")))
 	}
 	if t.said != "" {
 		rows = append(rows, t.said)
 	}
-	if t.input != nil {
-		rows = append(rows, fmt.Sprintf("%s %s %s %s · enter %s · ctrl+c %s", keys.Label(keys.Heavy), keys.Label(keys.Medium),
-			keys.Label(keys.Light), locale.T("tier of what waits"), locale.T("look at it"), locale.T("end, and keep it")))
+	return append(rows, help...)
+}
+
+// folded puts the parts of a row, which a dot divides, into as many rows as they need.
+func folded(row string, width int) []string {
+	const dot = " · "
+	var rows []string
+	for _, part := range strings.Split(row, dot) {
+		last := len(rows) - 1
+		if last >= 0 && ansi.StringWidth(rows[last]+dot+part) <= width {
+			rows[last] += dot + part
+			continue
+		}
+		rows = append(rows, part)
 	}
 	return rows
 }

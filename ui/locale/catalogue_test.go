@@ -29,7 +29,35 @@ func TestATranslationTakesTheArgumentsOfItsText(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%q has the arguments %v, its translation %q has %v", id, want, told, got)
 		}
+		if filled := fmt.Sprintf(strings.ReplaceAll(told, "%w", "%v"), samples(id)...); len(want) > 0 && strings.Contains(filled, "%!") {
+			t.Errorf("%q is said as %q: an index stands right before its verb, as in %%.2[3]f", id, filled)
+		}
 	}
+}
+
+// samples gives an argument for each that a format uses.
+func samples(text string) []any {
+	list := make([]any, 1+slices.Max(append(arguments(text), -1)))
+	for i := range list {
+		list[i] = "x"
+	}
+	next := 0
+	for _, found := range verbPattern.FindAllStringSubmatch(text, -1) {
+		if found[2] == "%" {
+			continue
+		}
+		if found[1] != "" {
+			next = position(found[1])
+		}
+		switch found[2] {
+		case "d", "c", "x":
+			list[next] = 1
+		case "f", "g":
+			list[next] = 1.5
+		}
+		next++
+	}
+	return list
 }
 
 // arguments gives the numbers of the arguments that a format uses, in order.

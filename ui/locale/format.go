@@ -8,7 +8,7 @@ import (
 )
 
 // verbPattern finds the verbs of a format of package fmt.
-var verbPattern = regexp.MustCompile(`%(?:\[(\d+)\])?[-+# 0]*\d*(?:\.\d+)?([a-zA-Z%])`)
+var verbPattern = regexp.MustCompile(`%[-+# 0]*\d*(?:\.\d+)?(?:\[(\d+)\])?([a-zA-Z%])`)
 
 // longest bounds the texts that are compared with formats, in bytes.
 const longest = 4 << 10
