@@ -69,9 +69,9 @@ func TestTheTableOfABatchFitsItsTerminal(t *testing.T) {
 	for range 30 {
 		entries = append(entries, queue.Entry{State: batch.Done, Task: batch.Task{Name: "task", Prompt: strings.Repeat("x", 200)}})
 	}
+	t.Cleanup(func() { locale.Use(locale.English) })
 	for _, language := range []locale.Language{locale.English, locale.Chinese} {
 		locale.Use(language)
-		defer locale.Use(locale.English)
 		for _, size := range [][2]int{{60, 16}, {80, 24}, {200, 50}} {
 			table := &batchTable{
 				cli: batchCLI{CLI{Env: app.Env{Now: func() time.Time { return now }}}}, batch: queue.Batch{ID: "abcdefgh"}, tasks: entries,
