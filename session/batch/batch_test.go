@@ -251,8 +251,11 @@ func TestATaskThatWaitsForItsFolderNeedsNoPlace(t *testing.T) {
 			if err := place.Enter(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			var mu sync.Mutex
 			var told []string
 			a := Attempt{Place: place, Progress: Progress{Workspace: Workspace{Dir: "/work"}}, Seen: func(e Event) {
+				mu.Lock()
+				defer mu.Unlock()
 				told = append(told, strings.TrimSuffix(strings.TrimPrefix(string(e.Type), "task.")+": "+e.Text, ": "))
 			}}
 			var locking sync.WaitGroup
@@ -267,7 +270,9 @@ func TestATaskThatWaitsForItsFolderNeedsNoPlace(t *testing.T) {
 			time.Sleep(tt.held)
 			synctest.Wait()
 			_, working := pace.Limit()
+			mu.Lock()
 			told = append(told, fmt.Sprintf("%d work", working))
+			mu.Unlock()
 			free()
 			locking.Wait()
 			if got := strings.Join(told, ", "); got != tt.want {
