@@ -16,20 +16,24 @@ import (
 // shows are not among them: a page that names its own server 127.0.0.1 (DNS
 // rebinding) is told by the Host that it asks for, any other by its Origin.
 func (g *Gateway) admit(r *http.Request) *refusal {
-	if g.o.Token != "" {
-		if !sameToken(bearer(r), g.o.Token) {
+	return admit(r, g.o.Token, "The token of the gateway is missing or wrong: send it as the API key.")
+}
+
+// admit is the gateway's for whatever is served; missing says what a request lacks.
+func admit(r *http.Request, token, missing string) *refusal {
+	if token != "" {
+		if !sameToken(bearer(r), token) {
 			return &refusal{
-				status: http.StatusUnauthorized, kind: invalidRequest, code: "invalid_api_key",
-				message: "The token of the gateway is missing or wrong: send it as the API key.",
+				status: http.StatusUnauthorized, kind: invalidRequest, code: "invalid_api_key", message: missing,
 			}
 		}
 		return nil
 	}
 	if !isLoopbackHost(r.Host) {
-		return forbidden("The gateway is asked for by a name that is not of this computer: use 127.0.0.1 or localhost.")
+		return forbidden("This address was asked for by a name that is not of this computer: use 127.0.0.1 or localhost.")
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !isOwnOrigin(origin, r.Host) {
-		return forbidden("Pages in a browser may not use the gateway without a token.")
+		return forbidden("Pages in a browser may not use this address without a token.")
 	}
 	return nil
 }
@@ -37,9 +41,9 @@ func (g *Gateway) admit(r *http.Request) *refusal {
 // Guard lets requests through to a handler that the gateway would let in: with the
 // token, or without one those of this computer that come from no web page.
 func Guard(token string, next http.Handler) http.Handler {
-	g := New(Options{Token: token})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if bad := g.admit(r); bad != nil {
+		bad := admit(r, token, "The token of this address is missing or wrong: send it as `Authorization: Bearer TOKEN`.")
+		if bad != nil {
 			bad.write(w)
 			return
 		}

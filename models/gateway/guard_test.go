@@ -123,3 +123,25 @@ func TestAModelIsNamedInThreeWays(t *testing.T) {
 		t.Errorf("near lunna: %+v", bad)
 	}
 }
+
+func TestWhatIsGuardedBesideTheGatewayDoesNotCallItselfOne(t *testing.T) {
+	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	for name, change := range map[string]func(*http.Request){
+		"without the token": func(*http.Request) {},
+		"by another name":   func(r *http.Request) { r.Host = "page.example" },
+		"from a page":       func(r *http.Request) { r.Header.Set("Origin", "http://page.example") },
+	} {
+		token := ""
+		if name == "without the token" {
+			token = "a-token-of-twenty-signs"
+		}
+		request := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", http.NoBody)
+		change(request)
+		w := httptest.NewRecorder()
+		Guard(token, next).ServeHTTP(w, request)
+		if w.Code/100 != 4 || strings.Contains(w.Body.String(), "gateway") || !strings.Contains(w.Body.String(), "this address") &&
+			!strings.Contains(w.Body.String(), "This address") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}

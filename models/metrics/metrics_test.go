@@ -93,13 +93,20 @@ func TestTheBoardShowsWhatThereIs(t *testing.T) {
 	}
 	told := scrape(t, filled())
 	name := regexp.MustCompile(`belay_[a-z_]+`)
+	shown := map[string]bool{}
 	for _, p := range board.Panels {
 		for _, target := range p.Targets {
 			for _, n := range name.FindAllString(target.Expr, -1) {
+				shown[strings.TrimSuffix(n, "_bucket")] = true
 				if !strings.Contains(told, "\n"+n) {
 					t.Errorf("%s: nobody tells %s", p.Title, n)
 				}
 			}
+		}
+	}
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (belay_[a-z_]+)`).FindAllStringSubmatch(told, -1) {
+		if !shown[found[1]] {
+			t.Errorf("the board does not show %s", found[1])
 		}
 	}
 }
