@@ -53,7 +53,7 @@ func Prune(counter Counter, tools []models.ToolSpec, pieces []Piece, budget, wan
 		return nil
 	}
 	pass := pruner{c: counter, pieces: pieces, turn: pieces[len(pieces)-1].Turn, gone: map[string]bool{},
-		stride: min(minStride, budget/8), calls: map[string]models.Item{}, edited: map[string]bool{}}
+		stride: min(minStride, budget/8), calls: map[string]*models.Item{}, edited: map[string]bool{}}
 	pass.traits = map[string]models.ToolTraits{}
 	for _, tool := range tools {
 		pass.traits[tool.Name] = tool.Traits
@@ -81,7 +81,7 @@ type pruner struct {
 	turn   int // the current one
 	tail   int // the first piece that is protected
 	stride int64
-	calls  map[string]models.Item // by their ids
+	calls  map[string]*models.Item // by their ids
 	traits map[string]models.ToolTraits
 	edited map[string]bool // paths of the files that are being edited
 	gone   map[string]bool
@@ -119,29 +119,39 @@ func (r *pruner) open(p Piece) (int64, bool) {
 // findCalls notes the calls, and the files that were changed in the last two
 // turns: what the model read of them it still needs.
 func (r *pruner) findCalls() {
-	for _, p := range r.pieces {
+	for i := range r.pieces {
+		p := &r.pieces[i]
 		if p.Item.Kind != models.Call {
 			continue
 		}
-		r.calls[p.Item.CallID] = p.Item
+		r.calls[p.Item.CallID] = &p.Item
 		if p.Turn >= r.turn-1 && r.traits[p.Item.Name].EditsFile {
 			r.edited[models.CallPath(p.Item.Arguments)] = true
 		}
 	}
 }
 
+// callOf is the call that a piece is the output of.
+func (r *pruner) callOf(p Piece) models.Item {
+	if call := r.calls[p.Item.CallID]; call != nil {
+		return *call
+	}
+	return models.Item{}
+}
+
 // duplicates keeps the last of outputs that are the same in name, arguments
 // and text.
 func (r *pruner) duplicates() {
-	seen := map[string]bool{}
+	type output struct{ name, arguments, text string }
+	seen := map[output]bool{}
 	result := PruneResult{By: ByDuplicates}
 	for _, piece := range slices.Backward(r.pieces) {
 		n, ok := r.open(piece)
 		if !ok {
 			continue
 		}
-		call := r.calls[piece.Item.CallID]
-		key := call.Name + "\x00" + call.Arguments + "\x00" + piece.Item.Text
+		call := r.callOf(piece)
+		key := output{call.Name, call.Arguments, piece.Item.Text}
 		if seen[key] {
 			result.Calls = append(result.Calls, piece.Item.CallID)
 			result.Freed += n
@@ -194,7 +204,7 @@ func (r *pruner) outputs(through int) {
 	result := PruneResult{By: ByOutputs}
 	for _, piece := range r.pieces[:r.tail] {
 		n, ok := r.open(piece)
-		call := r.calls[piece.Item.CallID]
+		call := r.callOf(piece)
 		traits := r.traits[call.Name]
 		needed := traits.KeepsOutput || traits.ReadsFile && r.edited[models.CallPath(call.Arguments)]
 		if !ok || piece.Turn > through || needed {
