@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"belay/session"
@@ -53,12 +54,39 @@ type Options struct {
 
 // Run plays the demo in a folder of its own, which is removed afterwards.
 func Run(ctx context.Context, host Host, o Options) (err error) {
+	if err := checkPrograms(exec.LookPath); err != nil {
+		return err
+	}
 	d, err := newDemo(host, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.cleanUp()) }()
 	return d.run(ctx)
+}
+
+// missingError is a program that the demo's project runs and that is not here.
+type missingError struct{ name string }
+
+// Error names the program.
+func (e *missingError) Error() string {
+	return fmt.Sprintf("the demo runs commands with %s, which was not found", e.name)
+}
+
+// Hint says where it comes from.
+func (e *missingError) Hint() string {
+	return "on Windows, Git for Windows has it: put its folder usr\\bin into PATH"
+}
+
+// checkPrograms reports a program without which the demo's checks can never pass: the
+// model would ask for them again and again.
+func checkPrograms(find func(name string) (string, error)) error {
+	for _, name := range []string{"sh", "grep"} {
+		if _, err := find(name); err != nil {
+			return &missingError{name}
+		}
+	}
+	return nil
 }
 
 // Play is the part of the program that is killed: it carries the task out in the

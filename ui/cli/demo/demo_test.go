@@ -372,3 +372,17 @@ func checkStory(t *testing.T, d *demo) {
 		}
 	}
 }
+
+func TestTheDemoSaysWhichProgramItLacks(t *testing.T) {
+	for _, lacks := range []string{"sh", "grep", ""} {
+		err := checkPrograms(func(name string) (string, error) {
+			if name == lacks {
+				return "", errors.New("not found")
+			}
+			return "/bin/" + name, nil
+		})
+		if (err != nil) != (lacks != "") || err != nil && (!strings.Contains(err.Error(), lacks) || session.ErrorHint(err) == "") {
+			t.Errorf("without %q: %v, %s", lacks, err, session.ErrorHint(err))
+		}
+	}
+}
