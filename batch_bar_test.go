@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -260,7 +261,9 @@ func checkPace(t *testing.T, starts []time.Time) {
 	}
 }
 
-func TestTwoWorkersOnPostgreSQLOneOfThemKilled(t *testing.T) {
+// newPostgres starts a server, or skips the test where there is none.
+func newPostgres(t *testing.T) (address string) {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("it needs git and kill")
 	}
@@ -276,6 +279,47 @@ func TestTwoWorkersOnPostgreSQLOneOfThemKilled(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return address
+}
+
+func TestEveryMachineOfAQueueSeesWhatItsWorkersKnowOfTheModels(t *testing.T) {
+	address := newPostgres(t)
+	const full = "[[reply]]\ntimes = -1\nfault = { how = \"status\", status = 529, type = \"overloaded_error\" }\n"
+	script, err := rehearsal.Parse("full.toml", []byte(full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(rehearsal.New(script, rehearsal.Options{}))
+	t.Cleanup(server.Close)
+	setting := fmt.Sprintf("[queue]\nurl = %q\n[switch]\npolicy = \"never\"\n", address)
+	worker, other := newBatchHome(t, server.URL, setting), newBatchHome(t, server.URL, setting)
+	file := taskFile(t, worker, 1, "interactive", filepath.Join(worker.dir, "work"))
+	if out, err := worker.command("belay", "batch", "submit", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r := worker.start("worker", "--json")
+	for failures := 0; failures < 2; {
+		line, err := r.lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v: %s", err, r.said)
+		}
+		if strings.Contains(line, `"attempt.failed"`) {
+			failures++
+		}
+	}
+	out, err := other.command("belay", "status").CombinedOutput()
+	if err != nil || !regexp.MustCompile(`(?m)^workers\s+openai/gpt-5.6-sol\s.*no room`).Match(out) {
+		t.Errorf("%v: another machine sees\n%s", err, out)
+	}
+	r.kill()
+	if out, err := other.command("belay", "status", "--json").Output(); err != nil ||
+		!strings.Contains(string(out), `"targets":[{"tier":"","target":{"provider":"openai","model":"gpt-5.6-sol"}`) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestTwoWorkersOnPostgreSQLOneOfThemKilled(t *testing.T) {
+	address := newPostgres(t)
 	count, lane := 12, "interactive"
 	if allBatch {
 		count, lane = 200, "batch"

@@ -381,7 +381,8 @@ func TestTheDemoSaysWhichProgramItLacks(t *testing.T) {
 			}
 			return "/bin/" + name, nil
 		})
-		if (err != nil) != (lacks != "") || err != nil && (!strings.Contains(err.Error(), lacks) || session.ErrorHint(err) == "") {
+		told := err != nil && strings.Contains(err.Error(), lacks) && session.ErrorHint(err) != ""
+		if told != (lacks != "") {
 			t.Errorf("without %q: %v, %s", lacks, err, session.ErrorHint(err))
 		}
 	}
