@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
@@ -47,9 +48,17 @@ func importsOf(f *ast.File) []string {
 	return list
 }
 
-// packages reads every Go file of the module.
+// packages gives every Go file of the module, which is read once.
 func packages(t *testing.T) []pkg {
 	t.Helper()
+	list, err := readPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+var readPackages = sync.OnceValues(func() ([]pkg, error) {
 	byDir := map[string]pkg{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -72,15 +81,15 @@ func packages(t *testing.T) []pkg {
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var list []pkg
 	for _, p := range byDir {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b pkg) int { return cmp.Compare(a.dir, b.dir) })
-	return list
-}
+	return list, nil
+})
 
 // sessionLayers is the order within session: each may use what stands on the left of
 // it.

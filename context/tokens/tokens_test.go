@@ -102,7 +102,7 @@ func TestCountsAreTheSameFromManyGoroutines(t *testing.T) {
 	c := New()
 	texts := append([]string{strings.Repeat("abc", 20_000), strings.Repeat("func main() {}\n", 500)}, nasty...)
 	var wg sync.WaitGroup
-	for range 8 {
+	for range 4 {
 		wg.Go(func() {
 			if err := c.Load(); err != nil {
 				t.Error(err)

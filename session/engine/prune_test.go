@@ -52,7 +52,7 @@ func readScript(turns int) string {
 
 func TestALongSessionIsNeverRefusedForItsSize(t *testing.T) {
 	t.Parallel()
-	turns := 300
+	turns := 120
 	if testing.Short() {
 		turns = 60
 	}

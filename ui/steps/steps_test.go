@@ -66,8 +66,8 @@ func TestThePanelFitsEverywhere(t *testing.T) {
 	for _, v := range []View{{}, {Planning: "thinking\n"}, {Steps: &session.Plan{}, Keys: true},
 		{Steps: every(), Now: noon}, {Steps: every(), Keys: true, Asked: true, Checkpoint: noon, Now: noon,
 			Live: Live{Words: strings.Repeat("◐ wait ", 9), Waits: true}}} {
-		for w := 20; w <= 220; w += 13 {
-			for h := range 40 {
+		for w := 20; w <= 220; w += 25 {
+			for h := 0; h < 40; h += 1 + h/8 {
 				p := New(plainMarkdown)
 				p.Set(v)
 				for n := range 8 {
