@@ -116,6 +116,9 @@ func (p *painter) drawProse(e *entry) []string {
 	source := e.text
 	if e.live {
 		source = withoutFenceHead(source)
+		if e.blocks == nil || e.blocks.fence == "" {
+			source = closeMarks(source)
+		}
 	}
 	if e.live && len(source) > maxMarkdownBytes {
 		return p.withLabel(e, wrapped(source, width), false)
