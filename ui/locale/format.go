@@ -19,7 +19,7 @@ type format struct {
 	prefix    string // what stands before the first argument
 	pattern   func() *regexp.Regexp
 	verbs     []verb
-	exactness int // bytes that do not depend on arguments
+	exactness int // bytes that do not depend on arguments; fewer where it begins with one
 }
 
 // verb is one place of an argument in a format.
@@ -63,11 +63,10 @@ func readFormat(id string) (format, bool) {
 	}
 	literal.WriteString(id[last:])
 	flush()
-	least := leastExact
 	if f.prefix == "" {
-		least = leastExactBehind
+		f.exactness -= leastExactBehind - leastExact
 	}
-	if len(f.verbs) == 0 || f.exactness < least {
+	if len(f.verbs) == 0 || f.exactness < leastExact {
 		return format{}, false
 	}
 	f.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\A` + pattern.String() + `\z`) })
