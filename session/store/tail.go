@@ -24,14 +24,21 @@ type Tail struct {
 // was taken back does not count. Nothing is read yet but sizes.
 func (s *Store) Tail(ctx context.Context, state session.Session, maxBytes int) (Tail, error) {
 	t := Tail{store: s, state: state, first: 1, Whole: true}
-	const piece = 64
-	for end, left := state.LastSeq, int64(maxBytes); end > 0; end -= piece {
+	for end, left, piece := state.LastSeq, int64(maxBytes), int64(64); end > 0; {
 		size, err := t.size(ctx, end-piece+1, end)
 		if err != nil && !isDamaged(err) { // what cannot be read takes no room
 			return t, s.wrap("read session", err)
 		}
-		if left -= size; left <= 0 && end > piece {
-			t.first, t.Whole = end-piece+1, false
+		switch {
+		case size < left:
+			left -= size
+			end -= piece
+		case piece > 1: // the border is in it
+			piece /= 2
+		case end == 1:
+			return t, nil
+		default:
+			t.first, t.Whole = end, false
 			return t, s.wrap("read session", t.beginAtTurn(ctx))
 		}
 	}
@@ -57,13 +64,13 @@ func (t *Tail) size(ctx context.Context, first, last int64) (int64, error) {
 // beginAtTurn moves the beginning to that of the next turn, or finds the one that the
 // tail is in the middle of.
 func (t *Tail) beginAtTurn(ctx context.Context) error {
-	later, err := t.turn(ctx, "seq >= ? ORDER BY seq")
+	later, err := t.turn(ctx, "seq BETWEEN ? AND ? ORDER BY seq", t.first, t.state.LastSeq)
 	if err == nil && later > 0 {
 		t.first = later
 		return nil
 	}
 	if err == nil {
-		t.prompt, err = t.turn(ctx, "seq < ? ORDER BY seq DESC")
+		t.prompt, err = t.turn(ctx, "seq < ? ORDER BY seq DESC", t.first)
 	}
 	if isDamaged(err) {
 		return nil
@@ -72,9 +79,10 @@ func (t *Tail) beginAtTurn(ctx context.Context) error {
 }
 
 // turn is the first beginning of a turn that was not taken back, or 0.
-func (t *Tail) turn(ctx context.Context, which string) (int64, error) {
+func (t *Tail) turn(ctx context.Context, which string, bounds ...any) (int64, error) {
 	rows, err := t.store.reader.QueryContext(ctx,
-		"SELECT seq FROM events WHERE session = ? AND type = 'turn.started' AND "+which, t.state.ID, t.first)
+		"SELECT seq FROM events WHERE session = ? AND type = 'turn.started' AND "+which,
+		append([]any{t.state.ID}, bounds...)...)
 	if err != nil {
 		return 0, err
 	}

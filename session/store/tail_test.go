@@ -73,3 +73,62 @@ func TestTheTailIsTheEndThatFits(t *testing.T) {
 		})
 	}
 }
+
+func TestTheTailIsBoundedHoweverLargeItsRecordsAre(t *testing.T) {
+	const size, most = 100_000, 500_000
+	st := open(t, t.TempDir())
+	state, err := st.Create(t.Context(), session.Created{Project: t.TempDir(), Tier: models.Heavy, Mode: session.Edits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for turn := 1; turn <= 30; turn++ {
+		_, state, err = st.Append(t.Context(), state.ID, turn,
+			session.TurnStarted{Prompt: session.Prompt{ID: fmt.Sprint(turn), Text: "look"}},
+			session.ToolEnded{CallID: fmt.Sprint(turn), Output: strings.Repeat("x", size)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tail, err := st.Tail(t.Context(), state, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	if err := tail.Each(t.Context(), func(r session.Record) {
+		if e, ok := r.Event.(session.ToolEnded); ok {
+			read += len(e.Output)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if tail.Whole || read < most/2 || read > most+size {
+		t.Errorf("whole %v, %d bytes, want about %d of %d", tail.Whole, read, most, 30*size)
+	}
+}
+
+func TestATurnThatBeginsMeanwhileIsNoBeginningOfTheTail(t *testing.T) {
+	st := open(t, t.TempDir())
+	state, err := st.Create(t.Context(), session.Created{Project: t.TempDir(), Tier: models.Heavy, Mode: session.Edits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []session.Event{session.TurnStarted{Prompt: session.Prompt{ID: "1", Text: "a long turn"}}}
+	for i := range 100 {
+		events = append(events, session.ToolEnded{CallID: fmt.Sprint(i), Output: "x"})
+	}
+	if _, state, err = st.Append(t.Context(), state.ID, 1, events...); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = st.Append(t.Context(), state.ID, 2, session.Noted{}, session.Noted{}, session.Noted{},
+		session.TurnStarted{Prompt: session.Prompt{ID: "2", Text: "another program's"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail, err := st.Tail(t.Context(), state, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := tail.Len(); n < 1 || tail.prompt != 2 {
+		t.Errorf("%d records behind the prompt %d, want some, and 2", n, tail.prompt)
+	}
+}
