@@ -186,8 +186,8 @@ func (s *openSession) startOrResumeTurn(
 	defer s.mu.Unlock()
 	s.control.SetNoFailover(t.Step.Pinned)
 	s.checkpoints.KeepFor(plan.checkpoints)
-	s.task.limitStep(s.e.o.Limits, t.Step, planCost, s.state.Cost)
-	defer func() { s.task.planCost = 0 }() // nothing may have begun
+	s.task.limitStep(s.e.o.Limits, t.Step, planCost)
+	defer func() { s.task.next = nil }() // nothing may have begun
 	if s.state.Mode != t.Mode {
 		if err := s.appendLocked(ctx, session.ModeChosen{Mode: t.Mode}); err != nil {
 			return 0, err

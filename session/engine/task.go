@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"belay/models"
@@ -12,12 +13,13 @@ import (
 // task is what a person has asked for last, over all the retries of a parked
 // turn.
 type task struct {
-	limits     agent.Limits
+	limits     agent.Limits  // its own; see turnLimits
 	whole      bool          // nobody is there who could give it its limits anew
 	spent      *agent.Spent  // nil: nothing
 	costBefore float64       // what the session had cost when a person last said go
 	costBeside float64       // what others of the same task have cost: the steps of its plan
-	planCost   float64       // the same for the turn that the plan begins next; a person's word has none
+	maxPlan    float64       // that its plan may cost, where that leaves the turn less than its own limit; 0: it does not
+	next       *planShare    // of the turn that the plan begins next; nil: a person begins it
 	parked     time.Duration // how long it has been parked, its next wait included
 	trigger    trigger       // of the turn that runs
 	began      time.Time     // when that turn began, or went on
@@ -36,17 +38,38 @@ func (t *task) apply(e session.Event) {
 	}
 }
 
+// planShare is what a plan leaves to a turn of one of its steps.
+type planShare struct {
+	cost float64 // of the plan so far, this step's earlier turns included
+	max  float64 // that it may cost; 0: no limit
+}
+
 // launch notes that a turn begins. A person's word gives the task its limits anew;
 // where nobody is, there is one word for all that is done.
 func (t *task) launch(by trigger, cost float64) {
 	t.trigger = by
-	t.costBeside, t.planCost = t.planCost, 0
-	if t.spent != nil && (by == byTimer || t.whole) {
-		return
+	if t.spent == nil || by != byTimer && !t.whole {
+		t.spent = &agent.Spent{}
+		t.parked = 0
+		t.costBefore = cost
 	}
-	t.spent = &agent.Spent{}
-	t.parked = 0
-	t.costBefore = cost
+	t.costBeside, t.maxPlan = 0, 0
+	if plan := t.next; plan != nil {
+		t.next = nil
+		own := cost - t.costBefore
+		if plan.max > 0 && (t.limits.Cost <= 0 || plan.max-plan.cost < t.limits.Cost-own) {
+			t.costBeside, t.maxPlan = plan.cost-own, plan.max
+		}
+	}
+}
+
+// turnLimits are the limits of the turn that was launched last.
+func (t *task) turnLimits() agent.Limits {
+	limits := t.limits
+	if t.maxPlan > 0 {
+		limits.Cost = t.maxPlan
+	}
+	return limits
 }
 
 // rewound forgets what was taken back.
@@ -59,21 +82,23 @@ func (t *task) rewound() {
 func (s *openSession) taskCost() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Cost - s.task.costBefore + s.task.costBeside
+	return s.task.cost(s.state.Cost)
 }
 
-// limitStep gives a step its limits: its own, and what the task that it is a part of may
-// still cost. The cost of that is told as of the whole task.
-func (t *task) limitStep(limits agent.Limits, step session.Step, planCost, cost float64) {
-	t.limits, t.planCost = limits, 0
+// cost is what the task has cost when its session has cost so much.
+func (t *task) cost(ofSession float64) float64 { return ofSession - t.costBefore + t.costBeside }
+
+// limitStep gives a step its limits: its own, and what the plan that it is a part of may
+// still cost.
+func (t *task) limitStep(limits agent.Limits, step session.Step, planCost float64) {
+	t.next = &planShare{planCost, limits.Cost}
+	t.limits = limits
 	if step.MaxRequests > 0 {
 		t.limits.Requests = step.MaxRequests
 	}
-	if step.MaxCost > 0 && (limits.Cost <= 0 || step.MaxCost < limits.Cost-planCost) {
+	if step.MaxCost > 0 {
 		t.limits.Cost = step.MaxCost
-		return
 	}
-	t.costBefore, t.planCost = cost, planCost
 }
 
 // recall finds in the log of a session what programs before this one have taken of the
@@ -93,17 +118,20 @@ func (t *task) recall(ctx context.Context, o *Options, state session.Session) er
 	}
 	const portion, size = 500, 4 << 20
 	var spent agent.Spent
-	var taken session.Session // of which only the sums are right
-	for before, found := int64(0), false; !found; {
+	var taken session.Session // of which only the sums are right, without those of a plan's steps
+	word := int64(0)          // the record from which on they count
+	for before := int64(0); word == 0; {
 		page, err := o.Store.Records(ctx, state.ID, before, portion, size)
 		if err != nil {
 			return err
 		}
-		for i := len(page) - 1; i >= 0 && !found; i-- {
-			if found = begins(page[i]); !found {
-				taken.Apply(page[i])
-				countRequest(&spent, page[i].Event)
+		for _, r := range slices.Backward(page) {
+			if begins(r) {
+				word = r.Seq
+				break
 			}
+			taken.Apply(r)
+			countRequest(&spent, r.Event)
 		}
 		if len(page) == 0 || page[0].Seq <= 1 {
 			break
@@ -112,6 +140,13 @@ func (t *task) recall(ctx context.Context, o *Options, state session.Session) er
 	}
 	spent.Tokens = taken.Usage.Input + taken.Usage.Output
 	t.spent, t.costBefore = &spent, state.Cost-taken.Cost
+	if state.RunsPlan { // what a step cost is told again and again, so it takes all that was told before
+		then, err := o.Store.StateAt(ctx, state.ID, word)
+		if err != nil {
+			return err
+		}
+		t.costBefore = then.Cost
+	}
 	return nil
 }
 

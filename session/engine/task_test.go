@@ -9,6 +9,7 @@ import (
 	"belay/models"
 	"belay/models/route"
 	"belay/session"
+	"belay/session/agent"
 )
 
 // priced gives each model a price: a request of 1,000 tokens costs a dollar.
@@ -162,4 +163,83 @@ text = "I have looked."
 			t.Errorf("a person's word gives the step %d requests, want 4", n)
 		}
 	})
+}
+
+func TestWhatStepsCostCountsInTheNextProgram(t *testing.T) {
+	t.Parallel()
+	script := `
+[[reply]]
+user = ": part 1"
+usage = { input = 2000, output = 1 }
+text = "I have looked."
+[[reply]]
+fault = { how = "status", status = 429, code = "rate_limit_exceeded", message = "slow", headers = { Retry-After = "600" } }
+` + calling
+	inBubble(t, script, func(r *rig) {
+		r.mode = session.All
+		r.tiers = map[models.Tier][]models.Target{models.Heavy: {sol}}
+		r.engine = func(o *Options) { o.Limits.Cost, o.ParkSchedule = 4, parkWaits }
+		priced(r)
+	}, func(t *testing.T, r *rig, id session.ID) {
+		r.do(id, session.PlanTask{Prompt: session.Prompt{Text: "task"}, Start: true, Steps: []session.Step{
+			{Title: "part 1", Instructions: "look"}, {Title: "part 2", Instructions: "look again"},
+		}})
+		if s := r.wait(id); s.Status != session.Parked || plan(s) != "done parked" || s.Cost != 2 {
+			t.Fatalf("Status = %s, %s, $%.2f", s.Status, plan(s), s.Cost)
+		}
+		r.stop()
+		r.start()
+		if _, err := r.Open(r.t.Context(), id, false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		s := r.wait(id)
+		if s.Status != session.NeedsPerson || s.Cost < 3.8 || s.Cost > 4 {
+			t.Errorf("Status = %s, %s; the plan cost $%.2f, want its limit of $4", s.Status, plan(s), s.Cost)
+		}
+	})
+}
+
+func TestAStepHasItsOwnLimitAndThatOfItsPlan(t *testing.T) {
+	t.Parallel()
+	limits := agent.Limits{Cost: 4}
+	step := session.Step{MaxCost: 3}
+	begin := func(x *task, by trigger, planCost, cost float64) {
+		x.limitStep(limits, step, planCost)
+		x.launch(by, cost)
+	}
+	for _, tt := range []struct {
+		name string
+		play func(x *task)
+		cost float64 // of the step's session in the end
+		want float64 // that it may still cost
+	}{
+		{"its own", func(x *task) { begin(x, byPrompt, 0, 0) }, 1, 2},
+		{"that of the plan, if less is left of it", func(x *task) { begin(x, byPrompt, 2, 0) }, 1, 1},
+		{"its own over the waits of a parked turn", func(x *task) {
+			begin(x, byPrompt, 0, 0)
+			begin(x, byTimer, 2, 2)
+		}, 2, 1},
+		{"that of the plan, when others have used it up meanwhile", func(x *task) {
+			begin(x, byPrompt, 0, 0)
+			begin(x, byTimer, 3.5, 1)
+		}, 1, 0.5},
+		{"its own anew in a new turn", func(x *task) {
+			begin(x, byPrompt, 0, 0)
+			begin(x, byPrompt, 0.5, 0.5)
+		}, 0.5, 3},
+		{"what a person's turn has cost, when the plan comes later", func(x *task) {
+			begin(x, byPrompt, 3, 0)
+			x.launch(byPrompt, 1)
+			x.limitStep(limits, step, 3)
+		}, 3, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var x task
+			tt.play(&x)
+			if left := x.turnLimits().Cost - x.cost(tt.cost); left != tt.want {
+				t.Errorf("it may cost $%.2f more, want $%.2f", left, tt.want)
+			}
+		})
+	}
 }

@@ -121,7 +121,7 @@ func (s *openSession) turnOptionsLocked(ready func(context.Context)) agent.Optio
 		Turn: s.state.Turn, Purpose: purposeOf(s.state, s.task.began), Unknown: unknownEffects(s.state), Wrote: s.task.wrote,
 		Failed:    s.task.failed,
 		ParkRetry: s.task.trigger == byTimer, Force: s.task.trigger == byUser,
-		Limits: s.task.limits, Spent: s.task.spent, Cost: s.taskCost, SwitchAfter: s.switchAfterLocked(),
+		Limits: s.task.turnLimits(), Spent: s.task.spent, Cost: s.taskCost, SwitchAfter: s.switchAfterLocked(),
 		NonInteractive: s.e.o.NonInteractive, Now: s.e.o.Now, NewID: s.e.o.NewID,
 	}
 }
