@@ -35,7 +35,7 @@ type Resting interface {
 	// earliest; and again when that is later.
 	Rest(until time.Time)
 	// Rejoin is called before each request goes out. It waits for a place, unless there
-	// is one.
+	// is one. An error while ctx lives keeps no request back.
 	Rejoin(ctx context.Context) error
 }
 
@@ -136,9 +136,7 @@ func (p Paced) waitForBudget(ctx context.Context) (taken time.Time, err error) {
 
 func (p Paced) rejoin(ctx context.Context) error {
 	if p.Resting != nil {
-		if err := p.Resting.Rejoin(ctx); err != nil {
-			return err
-		}
+		_ = p.Resting.Rejoin(ctx) // what fails besides ctx is no reason to send it uncounted, or not at all
 	}
 	return context.Cause(ctx)
 }

@@ -204,3 +204,26 @@ func TestARequestThatWasNotSentTakesNothing(t *testing.T) {
 		})
 	}
 }
+
+// lost is a place whose keeper cannot be asked.
+type lost struct{}
+
+func (lost) Rest(time.Time)               {}
+func (lost) Rejoin(context.Context) error { return errors.New("the queue cannot be asked") }
+
+func TestARequestWithoutAPlaceIsCountedWhenItGoesOut(t *testing.T) {
+	under(t, func(t *testing.T, shared capacity.Shared) {
+		p := lane(shared, "a", "batch", capacity.LaneBudget{Hour: 1})
+		p.Resting = lost{}
+		leave := join(ctx, p)
+		if running, _ := p.Pace("p"); running != 1 {
+			t.Errorf("%d requests run, want 1", running)
+		}
+		leave(true)
+		began := time.Now()
+		join(ctx, p)(true)
+		if took := time.Since(began); took != time.Hour {
+			t.Errorf("the next went out after %v, want an hour", took)
+		}
+	})
+}
