@@ -53,7 +53,8 @@ func closed(text string, bold bool, code string) string {
 func opensBold(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)
-	return !unicode.IsSpace(next) && (before == "" || last >= utf8.RuneSelf || !unicode.IsLetter(last) && !unicode.IsDigit(last))
+	inWord := before != "" && last < utf8.RuneSelf && (unicode.IsLetter(last) || unicode.IsDigit(last))
+	return !unicode.IsSpace(next) && !inWord
 }
 
 // lastParagraph is where the last paragraph, or item of a list, begins.
