@@ -296,3 +296,29 @@ func TestWhatALostSessionCostIsSpent(t *testing.T) {
 		t.Errorf("%+v, %v, want a task whose limit is used up", r, err)
 	}
 }
+
+func TestAPersonsWordGivesTheLimitOfCostAnew(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for _, tt := range []struct {
+		name        string
+		p           Progress
+		spent, lost float64
+	}{
+		{"nothing is lost", Progress{Cost: 1.5}, 0, 0},
+		{"a session is lost", Progress{Cost: 1.5}.Anew(), 1.5, 1.5},
+		{"a person's word after that", Progress{Cost: 1.5}.Anew().Again(now), 0, 1.5},
+		{"a session is lost after a person's word", Progress{Cost: 1.5}.Again(now).Anew(), 0, 1.5},
+		{"a session that went on is lost after a person's word", func() Progress {
+			p := Progress{Cost: 1.5, Lost: 1}.Again(now)
+			p.Cost = 2
+			return p.Anew()
+		}(), 0.5, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.p.lostOfLimit() != tt.spent || tt.p.Lost != tt.lost {
+				t.Errorf("$%.2f of the limit and $%.2f in all are lost, want $%.2f and $%.2f",
+					tt.p.lostOfLimit(), tt.p.Lost, tt.spent, tt.lost)
+			}
+		})
+	}
+}

@@ -49,14 +49,26 @@ type Carrier struct {
 type Progress struct {
 	Session   session.ID `json:"session,omitempty"`
 	Workspace Workspace  `json:"workspace,omitzero"`
-	Waits     string     `json:"waits,omitempty"` // what it waits for while it is parked, in words
-	Since     time.Time  `json:"since,omitzero"`  // when a person last let it begin again: its limits count from then
-	Cost      float64    `json:"cost,omitempty"`  // of its session, in US dollars
-	Lost      float64    `json:"lost,omitempty"`  // cost of sessions before, which are lost with their machine or folder
+	Waits     string     `json:"waits,omitempty"`  // what it waits for while it is parked, in words
+	Since     time.Time  `json:"since,omitzero"`   // when a person last let it begin again: its limits count from then
+	Cost      float64    `json:"cost,omitempty"`   // of its session, in US dollars
+	Before    float64    `json:"before,omitempty"` // what Cost and Lost came to at Since
+	Lost      float64    `json:"lost,omitempty"`   // cost of sessions before, which are lost with their machine or folder
 }
 
 // Anew is the progress of a task whose session is lost: what it cost stays spent.
-func (p Progress) Anew() Progress { return Progress{Since: p.Since, Lost: p.Lost + p.Cost} }
+func (p Progress) Anew() Progress {
+	return Progress{Since: p.Since, Lost: p.Lost + p.Cost, Before: p.Before}
+}
+
+// lostOfLimit is what sessions that are lost have taken of the task's limit of cost.
+func (p Progress) lostOfLimit() float64 { return max(0, p.Lost-p.Before) }
+
+// Again is the progress of a task that a person lets begin again: its limits begin anew.
+func (p Progress) Again(now time.Time) Progress {
+	p.Since, p.Before = now, p.Lost+p.Cost
+	return p
+}
 
 // Attempt is one try of a task.
 type Attempt struct {
@@ -90,7 +102,7 @@ func (c *Carrier) Carry(ctx context.Context, a Attempt) (Result, error) {
 		a.Progress = a.Progress.Anew() // somebody has deleted it: its session has nothing to go on with
 	}
 	if a.Task.MaxCost > 0 {
-		if a.Task.MaxCost -= a.Progress.Lost; a.Task.MaxCost <= 0 {
+		if a.Task.MaxCost -= a.Progress.lostOfLimit(); a.Task.MaxCost <= 0 {
 			return Result{State: Failed, Limit: true, Error: "its limit of cost is used up", Cost: a.Progress.Lost}, nil
 		}
 	}

@@ -73,10 +73,10 @@ func (q *Queue) RetryFailed(ctx context.Context, batchID string) (int, error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		for _, e := range list {
 			set := ""
-			e.Progress.Since, e.Progress.Lost = q.o.Now(), 0 // a person's word: its limits begin anew
+			e.Progress = e.Progress.Again(q.o.Now())
 			if e.Machine != "" && e.Machine != q.machine && e.scope != e.Machine {
 				set = ", machine = ''" // its session is elsewhere
-				e.Progress = batch.Progress{}
+				e.Progress = e.Progress.Anew()
 			}
 			data, err := json.Marshal(e.Progress)
 			if err != nil {
