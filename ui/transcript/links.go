@@ -80,8 +80,13 @@ func namedFiles(e *entry) []string {
 // those that begin with none.
 func relative(source, rendered string) string {
 	for _, m := range linkAim.FindAllStringSubmatch(source, maxLinks) {
-		if wrong := "/" + m[1]; m[1][0] != '/' && !strings.Contains(source, wrong) {
-			rendered = strings.ReplaceAll(rendered, wrong, m[1])
+		wrong := "/" + m[1]
+		if m[1][0] == '/' || !strings.Contains(rendered, wrong) {
+			continue
+		}
+		path := regexp.MustCompile(`(^|[^\w./-]|\x1b\[[\d;:]*m)` + regexp.QuoteMeta(wrong)) // not the end of another
+		if !path.MatchString(source) {
+			rendered = path.ReplaceAllString(rendered, "${1}"+m[1])
 		}
 	}
 	return rendered
