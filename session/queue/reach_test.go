@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -191,4 +193,39 @@ func TestAServerThatFallsSilentIsNotWaitedFor(t *testing.T) {
 func isTimeout(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func TestTroubleThatStaysIsSaidOnce(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		q, err := Open(t.Context(), Options{Dir: dir, Machine: "machine1", Now: time.Now, NewID: newID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close() //nolint:errcheck // it is a test's
+		id := jobs(t, q, submitted(t, q, tasks(1, nil)).ID)[0].ID
+		ctx, end := context.WithCancel(t.Context())
+		var told []error
+		var working sync.WaitGroup
+		working.Go(func() {
+			pace := batch.NewPace(1, time.Now, func() float64 { return 0 }, nil)
+			o := WorkerOptions{Scopes: []string{"others"}, Pace: pace, Most: 1, Trouble: func(err error) { told = append(told, err) }}
+			if err := q.Run(ctx, o, nil); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Minute)
+		for _, spec := range []string{"'{' || spec", "substr(spec, 2)"} { // what a dead worker left, first unreadable
+			statement := "UPDATE belay_task SET state = 'running', worker = 'dead', spec = " + spec + " WHERE id = ?"
+			if _, err := q.db.ExecContext(ctx, statement, id); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		end()
+		working.Wait()
+		if len(told) != 2 || told[0] == nil || told[1] != nil {
+			t.Errorf("said %q, want the trouble, and then that it is over", told)
+		}
+	})
 }

@@ -134,7 +134,7 @@ func (w *worker) watch(ctx context.Context) {
 			w.Trouble(err)
 		}
 		if err != nil {
-			last = time.Time{} // as soon as it can be
+			last, reclaimed = time.Time{}, time.Time{} // as soon as it can be: all of it is well again, or nothing is
 		}
 	}
 }
