@@ -135,7 +135,9 @@ func (b *backend) open(id session.ID, takeover bool) tea.Cmd {
 		}
 		return nil
 	}
-	counted := tea.Tick(time.Second, func(time.Time) tea.Msg { return release() })
+	counted := func() tea.Msg { // a tick runs from when it is made
+		return tea.Tick(time.Second, func(time.Time) tea.Msg { return release() })()
+	}
 	return tea.Sequence(ahead, opened, release, counted)
 }
 
