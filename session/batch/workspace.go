@@ -183,10 +183,14 @@ func (w *Workspaces) Collect(ctx context.Context, task Task, place Workspace) (O
 		return Outcome{}, nil
 	}
 	const step = "collect the changes"
-	// An index of its own: what the model did to the real one is not what counts.
-	index := filepath.Join(w.dir, filepath.Base(place.Dir)+".index")
-	defer os.Remove(index) //nolint:errcheck // the next one replaces it
-	env := []string{"GIT_INDEX_FILE=" + index}
+	// An index of its own: what the model did to the real one is not what counts. It lies
+	// in a folder of its own, as a git that was killed leaves a lock beside it.
+	scratch, err := w.scratch(place)
+	if err != nil {
+		return Outcome{}, &workspaceError{step, err, ""}
+	}
+	defer os.RemoveAll(scratch) //nolint:errcheck // the next one does it again
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(scratch, "index")}
 	for _, args := range [][]string{{"read-tree", place.Base}, {"add", "--all", "."}} {
 		if _, err := git(ctx, place.Dir, env, args...); err != nil {
 			return Outcome{}, &workspaceError{step, err, ""}
@@ -211,6 +215,22 @@ func (w *Workspaces) Collect(ctx context.Context, task Task, place Workspace) (O
 		outcome.Commit, err = w.setBranch(ctx, task, place, tree)
 	}
 	return outcome, err
+}
+
+// scratch makes an empty folder for the work on a place, without those of tries before
+// that were cut off.
+func (w *Workspaces) scratch(place Workspace) (string, error) {
+	name := filepath.Base(place.Dir) + ".scratch-"
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name) {
+			_ = os.RemoveAll(filepath.Join(w.dir, e.Name())) // one that stays is in nobody's way
+		}
+	}
+	return os.MkdirTemp(w.dir, name)
 }
 
 // setBranch lets a new branch stand at the changes. One that is there already is left
