@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -359,11 +360,18 @@ func broken(items []models.Item) string {
 
 func FuzzAnyConversationBecomesAValidRequest(f *testing.F) {
 	for _, s := range []string{"\x04\x03\x04\x06", "\x03\x14\x03\x14\x06\x00", "\x00\x04\x00\x04\x06",
-		"\x06\x04\x05\x03\x33\x13\x02", "abcdefghijklmnopqrstuvwxyz\xff\xf8\xf0"} {
+		"\x06\x04\x05\x03\x33\x13\x02", "\xd0\x34\x36\xd0\x44\x46\xe8\x14\x16",
+		"abcdefghijklmnopqrstuvwxyz\xff\xf8\xf0"} {
 		f.Add([]byte(s), int64(300))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, budget int64) {
 		items := conversation(data)
+		given := slices.Clone(items)
+		defer func() {
+			if !reflect.DeepEqual(items, given) {
+				t.Errorf("the conversation itself was changed: %s", shape(given))
+			}
+		}()
 		mended := Repair(items, sol.Target)
 		if fault := broken(mended); fault != "" {
 			t.Errorf("Mend(%s) = %s: %s", shape(items), shape(mended), fault)
@@ -382,6 +390,7 @@ func FuzzAnyConversationBecomesAValidRequest(f *testing.F) {
 			}
 		}
 		budget = min(max(budget, 1), 2000)
+		_, _, _ = Fit(sol, Limits{Budget: budget, UnderPressure: true}, letters{}, "", nil, Conversation{Items: items})
 		req, account, err := Fit(sol, Limits{Budget: budget}, letters{}, "be good", nil, Conversation{Items: items})
 		if err != nil {
 			return
