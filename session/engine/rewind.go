@@ -43,9 +43,10 @@ func (s *openSession) Rewound(ctx context.Context, e session.Rewound) error {
 		s.timer.stop()
 	}
 	s.task.rewound()
-	var err error
-	if s.conversation, err = request.ReadConversation(ctx, s.e.o.Store, s.state); err != nil {
-		return err
+	conversation, err := request.ReadConversation(ctx, s.e.o.Store, s.state)
+	if err != nil {
+		return err // what there was is more than what could be read
 	}
+	s.conversation = conversation
 	return s.tools.Focus(s.state.Focus)
 }

@@ -26,6 +26,9 @@ type plainScreen struct {
 	*sessionRunner
 	project string
 	lines   <-chan string
+	// interrupts are heard from the start on: one that comes while a session is opened counts.
+	interrupts <-chan os.Signal
+
 	ended   bool              // no more lines will come
 	asked   *session.Approval // waits for an answer
 	askedAt time.Time
@@ -35,6 +38,9 @@ type plainScreen struct {
 // openPlainScreen goes on until the person leaves.
 func (cli CLI) openPlainScreen(ctx context.Context, options app.Options, with app.Screen) (err error) {
 	lines := readMessages(cli.In)
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(interrupts)
 	if err := cli.askSetup(ctx, options, lines); err != nil {
 		return err
 	}
@@ -43,7 +49,7 @@ func (cli CLI) openPlainScreen(ctx context.Context, options app.Options, with ap
 		return err
 	}
 	runner := &sessionRunner{cli: cli, app: opened, out: plain.NewText(cli.Out, cli.Out, 0, cli.Now)}
-	p := &plainScreen{sessionRunner: runner, project: options.Project, lines: lines}
+	p := &plainScreen{sessionRunner: runner, project: options.Project, lines: lines, interrupts: interrupts}
 	err = p.run(context.WithoutCancel(ctx), options, with)
 	err = errors.Join(err, opened.Close())
 	p.alerts()
@@ -71,16 +77,23 @@ func (cli CLI) askSetup(ctx context.Context, options app.Options, lines <-chan s
 	}
 	fmt.Fprintln(cli.Out, locale.T("%s has settings or an AGENTS.md of its own. May belay read them? y or n",
 		theme.Line(options.Project)))
-	for line := range lines {
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			return app.SetTrusted(ctx, options.Project, true)
-		case "n", "no":
-			return app.SetTrusted(ctx, options.Project, false)
+	for {
+		select {
+		case <-ctx.Done():
+			return &exit.Error{Code: exit.Interrupted}
+		case line, open := <-lines:
+			switch strings.ToLower(strings.TrimSpace(line)) {
+			case "y", "yes":
+				return app.SetTrusted(ctx, options.Project, true)
+			case "n", "no":
+				return app.SetTrusted(ctx, options.Project, false)
+			}
+			if !open {
+				return &exit.Error{Code: exit.Interrupted}
+			}
+			fmt.Fprintln(cli.Out, locale.T("y or n"))
 		}
-		fmt.Fprintln(cli.Out, locale.T("y or n"))
 	}
-	return &exit.Error{Code: exit.Interrupted}
 }
 
 func (p *plainScreen) run(ctx context.Context, options app.Options, with app.Screen) error {
@@ -135,9 +148,6 @@ func (p *plainScreen) serve(ctx context.Context) error {
 		quit()
 		listener.Wait()
 	}()
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(interrupts)
 	for {
 		select {
 		case records := <-feed:
@@ -155,7 +165,7 @@ func (p *plainScreen) serve(ctx context.Context) error {
 			if err != nil {
 				p.say("✗ %s", exit.Message(err))
 			}
-		case got := <-interrupts:
+		case got := <-p.interrupts:
 			if got != os.Interrupt || !p.live() {
 				return nil
 			}
