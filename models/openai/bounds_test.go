@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"belay/models"
 	"belay/models/diagnose"
@@ -232,29 +233,31 @@ func TestAReplyWithoutAnEndIsEnded(t *testing.T) {
 			if testing.Short() && tt.read >= 40 {
 				t.Skip("much to read")
 			}
-			body := &endless{first: tt.first, piece: tt.piece}
-			kept := 0
-			var last error
-			for chunk, err := range answering(tt.api, body).Stream(context.Background(), target, models.Request{}) {
-				if done, ok := chunk.(models.ItemDone); ok && done.Item.Kind == models.Call {
-					kept++
+			synctest.Test(t, func(t *testing.T) { // reading waits for more in between
+				body := &endless{first: tt.first, piece: tt.piece}
+				kept := 0
+				var last error
+				for chunk, err := range answering(tt.api, body).Stream(context.Background(), target, models.Request{}) {
+					if done, ok := chunk.(models.ItemDone); ok && done.Item.Kind == models.Call {
+						kept++
+					}
+					last = err
 				}
-				last = err
-			}
-			var fault *models.Fault
-			if !errors.As(last, &fault) || !errors.Is(last, diagnose.ErrTooLarge) {
-				t.Fatalf("ended with %v, want ErrTooLarge", last)
-			}
-			if fault.Kind != models.KindStream || !strings.Contains(last.Error(), "more than "+tt.want) ||
-				!strings.Contains(fault.Hint, "on and on") {
-				t.Errorf("ended with %v (%s), want more than %s", last, fault.Hint, tt.want)
-			}
-			if body.read > tt.read*mega {
-				t.Errorf("read %d MB, want at most %d", body.read/mega, tt.read)
-			}
-			if kept != tt.kept {
-				t.Errorf("%d calls are kept, want %d", kept, tt.kept)
-			}
+				var fault *models.Fault
+				if !errors.As(last, &fault) || !errors.Is(last, diagnose.ErrTooLarge) {
+					t.Fatalf("ended with %v, want ErrTooLarge", last)
+				}
+				if fault.Kind != models.KindStream || !strings.Contains(last.Error(), "more than "+tt.want) ||
+					!strings.Contains(fault.Hint, "on and on") {
+					t.Errorf("ended with %v (%s), want more than %s", last, fault.Hint, tt.want)
+				}
+				if body.read > tt.read*mega {
+					t.Errorf("read %d MB, want at most %d", body.read/mega, tt.read)
+				}
+				if kept != tt.kept {
+					t.Errorf("%d calls are kept, want %d", kept, tt.kept)
+				}
+			})
 		})
 	}
 }
