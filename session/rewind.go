@@ -38,9 +38,12 @@ func (s *Session) Active(records []Record) []Record {
 	if len(s.RewoundSpans) == 0 {
 		return records
 	}
-	return slices.DeleteFunc(slices.Clone(records), func(r Record) bool {
-		return slices.ContainsFunc(s.RewoundSpans, func(g RewoundSpan) bool { return g.Contains(r.Seq) })
-	})
+	return slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return s.IsRewound(r.Seq) })
+}
+
+// IsRewound reports whether a record was taken back.
+func (s *Session) IsRewound(seq int64) bool {
+	return slices.ContainsFunc(s.RewoundSpans, func(g RewoundSpan) bool { return g.Contains(seq) })
 }
 
 // applyRewound takes a part of the log back. Undoing that takes back what came after

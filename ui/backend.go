@@ -132,13 +132,12 @@ func (b *backend) open(id session.ID, takeover bool) tea.Cmd {
 	release := func() tea.Msg {
 		if long {
 			debug.FreeOSMemory()
+			time.Sleep(time.Second)
+			debug.FreeOSMemory()
 		}
 		return nil
 	}
-	counted := func() tea.Msg { // a tick runs from when it is made
-		return tea.Tick(time.Second, func(time.Time) tea.Msg { return release() })()
-	}
-	return tea.Sequence(ahead, opened, release, counted)
+	return tea.Sequence(ahead, opened, release)
 }
 
 // read reads a session without opening it: one whose records did not all

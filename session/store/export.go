@@ -34,7 +34,7 @@ func (s *Store) Export(ctx context.Context, id session.ID, w io.Writer, format s
 		}
 		rewound := false
 		each = func(r session.Record) error {
-			if now := len(state.Active([]session.Record{r})) == 0; now != rewound {
+			if now := state.IsRewound(r.Seq); now != rewound {
 				rewound = now
 				writeRewoundMark(out, rewound)
 			}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"belay/session"
@@ -92,15 +91,11 @@ func (t *Tail) turn(ctx context.Context, which string, bounds ...any) (int64, er
 		if err := rows.Scan(&seq); err != nil {
 			return 0, err
 		}
-		if !t.rewound(seq) {
+		if !t.state.IsRewound(seq) {
 			return seq, nil
 		}
 	}
 	return 0, rows.Err()
-}
-
-func (t *Tail) rewound(seq int64) bool {
-	return slices.ContainsFunc(t.state.RewoundSpans, func(s session.RewoundSpan) bool { return s.Contains(seq) })
 }
 
 // Len is how many records there are at most.
@@ -111,7 +106,7 @@ func (t *Tail) Len() int { return int(t.state.LastSeq - t.first + 1) }
 // its place.
 func (t *Tail) Each(ctx context.Context, do func(session.Record)) error {
 	active := func(r session.Record, _ int64) error {
-		if !t.rewound(r.Seq) {
+		if !t.state.IsRewound(r.Seq) {
 			do(r)
 		}
 		return nil

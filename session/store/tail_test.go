@@ -54,7 +54,7 @@ func TestTheTailIsTheEndThatFits(t *testing.T) {
 			var seqs []int64
 			if err := tail.Each(t.Context(), func(r session.Record) {
 				seqs = append(seqs, r.Seq)
-				if tail.rewound(r.Seq) {
+				if state.IsRewound(r.Seq) {
 					t.Errorf("record %d was taken back", r.Seq)
 				}
 			}); err != nil {

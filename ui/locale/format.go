@@ -64,20 +64,21 @@ func readFormat(id string) (format, bool) {
 	literal.WriteString(id[last:])
 	flush()
 	if f.prefix == "" {
-		f.exactness -= leastExactBehind - leastExact
+		f.exactness -= leadingVerb
 	}
-	if len(f.verbs) == 0 || f.exactness < leastExact {
+	if len(f.verbs) == 0 || f.exactness < minExactness {
 		return format{}, false
 	}
 	f.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\A` + pattern.String() + `\z`) })
 	return f, true
 }
 
-// leastExact is how many bytes of a format must not depend on its arguments; one that
-// begins with an argument, such as "%s failed", would find itself in too many texts.
+// minExactness is how many bytes of a format must not depend on its arguments. One that
+// begins with an argument, such as "%s failed", would find itself in too many texts: it
+// needs leadingVerb more.
 const (
-	leastExact       = 3
-	leastExactBehind = 10
+	minExactness = 3
+	leadingVerb  = 7
 )
 
 // position reads the number of an argument in brackets, which begins at 1.
